@@ -42,14 +42,14 @@ bool gcut_graph_ok(const gcut_graph *g)
 static void set_scope(void *arg)
 {
     call *c = arg;
-    c->b.g->scope = c->name ? gcut_intern_name(c->b.g->module, c->name) : NULL;
+    c->g->scope = c->name ? gcut_intern_name(c->g->module, c->name) : NULL;
 }
 
 void gcut_scope(gcut_graph *g, const char *scope)
 {
     GCUT_NEED(NULL, g, );
     call c = {.name = scope};
-    run((gcut_here){0}, g, set_scope, &c);
+    gcut_builder_run((gcut_here){0}, g, set_scope, &c);
 }
 
 typedef struct dim_job {
@@ -113,12 +113,8 @@ DIM_OP(gcut_dim_div_at, GCUT_DIM_DIV)
 static const char *subject(const call *c)
 {
     const char *role = c->role == GCUT_ROLE_out ? "output" : gcut_role_name(c->role);
-    return gcut_printf(c->b.g->module->arena, "%s '%s'", role, c->name ? c->name : "(NULL)");
+    return gcut_printf(c->g->module->arena, "%s '%s'", role, c->name ? c->name : "(NULL)");
 }
-
-#define WRONG(c, hint, ...)                                                                                  \
-    gcut_fail((c)->b.g->module->env, GCUT_EUSAGE, (gcut_place){(c)->at.file, (c)->at.line, 0}, hint,         \
-              __VA_ARGS__)
 
 static void check_name(const call *c)
 {
@@ -134,7 +130,7 @@ static gcut_type type_of(const call *c)
         WRONG(c, NULL, "%s: a rank of %d; at most %d axes", subject(c), c->shape.rank, GCUT_MAX_RANK);
     memcpy(t.dim, c->shape.dim, sizeof t.dim);
     for (int d = 0; d < t.rank; d++)
-        gcut_builder_check_size(c->b.g, c->at, gcut_role_name(c->role), c->name, t.dim[d]);
+        gcut_builder_check_size(c->g, c->at, gcut_role_name(c->role), c->name, t.dim[d]);
     return t;
 }
 
@@ -143,15 +139,16 @@ static void make_param(void *arg)
     call *c = arg;
     check_name(c);
     gcut_type t = type_of(c);
-    if (c->b.g->is_body) WRONG(c, NULL, "%s: the body of a region has no parameters of its own", subject(c));
-    c->out = gcut_param_new(c->b.g, c->role, c->name, &t);
+    if (c->g->is_body) WRONG(c, NULL, "%s: the body of a region has no parameters of its own", subject(c));
+    c->out = gcut_param_new(c->g, c->role, c->name, &t);
 }
 
 #define PARAM(fn, which)                                                                                     \
     gcut_val fn(gcut_here at, gcut_graph *g, const char *name, gcut_dtype dtype, gcut_shape shape)           \
     {                                                                                                        \
         GCUT_NEED_GRAPH(g, (gcut_val){0});                                                                   \
-        return run(at, g, make_param, &(call){.name = name, .dtype = dtype, .shape = shape, .role = which}); \
+        return gcut_builder_run(at, g, make_param,                                                           \
+                                &(call){.name = name, .dtype = dtype, .shape = shape, .role = which});       \
     }
 PARAM(gcut_input_at, GCUT_ROLE_input)
 PARAM(gcut_param_at, GCUT_ROLE_param)
@@ -161,14 +158,15 @@ PARAM(gcut_cotan_at, GCUT_ROLE_cotan)
 gcut_val gcut_rng_at(gcut_here at, gcut_graph *g, const char *name)
 {
     GCUT_NEED_GRAPH(g, (gcut_val){0});
-    return run(at, g, make_param,
-               &(call){.name = name, .dtype = GCUT_I64, .shape = GCUT_SCALAR, .role = GCUT_ROLE_rng});
+    return gcut_builder_run(
+        at, g, make_param,
+        &(call){.name = name, .dtype = GCUT_I64, .shape = GCUT_SCALAR, .role = GCUT_ROLE_rng});
 }
 
 /* The param or state whose new value `next` gives. */
 static gcut_ref updated(const call *c)
 {
-    const gcut_graph *g = c->b.g;
+    const gcut_graph *g = c->g;
     gcut_ref old = gcut_graph_find(g, c->name), v = c->in[0].id;
     const gcut_param *p = NULL;
     for (uint32_t i = 0; i < g->params.n; i++)
@@ -188,7 +186,7 @@ static gcut_ref updated(const call *c)
 static void make_result(void *arg)
 {
     call *c = arg;
-    gcut_graph *g = c->b.g;
+    gcut_graph *g = c->g;
     check_name(c);
     for (uint32_t i = 0; i < g->results.n; i++)
         if (g->results.at[i].role == c->role && !strcmp(g->results.at[i].name, c->name))
@@ -204,9 +202,9 @@ static void check_result(void *arg)
     if (!v.id || !v.graph)
         WRONG(c, "a value that was never set, or made by a call that failed", "%s: the value is null",
               subject(c));
-    if (v.graph != c->b.g)
+    if (v.graph != c->g)
         WRONG(c, "a graph returns values of its own", "%s of @%s: the value is of @%s", subject(c),
-              c->b.g->name, v.graph->name);
+              c->g->name, v.graph->name);
     if (v.id >= v.graph->values.n)
         WRONG(c, NULL, "%s: @%s has no value of number %u", subject(c), v.graph->name, v.id);
 }
@@ -215,27 +213,19 @@ static void check_result(void *arg)
 static void give(gcut_here at, gcut_graph *g, call *c)
 {
     c->at = at;
-    c->b = (gcut_build){.g = g};
-    if (gcut_guard_at(at, g, check_result, c)) run(at, g, make_result, c);
+    c->g = g;
+    if (gcut_guard_at(at, g, check_result, c)) gcut_builder_run(at, g, make_result, c);
 }
 
-void gcut_output_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v)
-{
-    GCUT_NEED_GRAPH(g, );
-    give(at, g, &(call){.name = name, .role = GCUT_ROLE_out, .in = {v}});
-}
-
-void gcut_next_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v)
-{
-    GCUT_NEED_GRAPH(g, );
-    give(at, g, &(call){.name = name, .role = GCUT_ROLE_next, .in = {v}});
-}
-
-void gcut_gradient_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v)
-{
-    GCUT_NEED_GRAPH(g, );
-    give(at, g, &(call){.name = name, .role = GCUT_ROLE_grad, .in = {v}});
-}
+#define RESULT(fn, which)                                                                                    \
+    void fn(gcut_here at, gcut_graph *g, const char *name, gcut_val v)                                       \
+    {                                                                                                        \
+        GCUT_NEED_GRAPH(g, );                                                                                \
+        give(at, g, &(call){.name = name, .role = which, .in = {v}});                                        \
+    }
+RESULT(gcut_output_at, GCUT_ROLE_out)
+RESULT(gcut_next_at, GCUT_ROLE_next)
+RESULT(gcut_gradient_at, GCUT_ROLE_grad)
 
 /* ---- ops by name ---- */
 
@@ -252,7 +242,7 @@ static void do_apply(void *arg)
 {
     apply_job *j = arg;
     call *c = &j->c;
-    gcut_module *m = c->b.g->module;
+    gcut_module *m = c->g->module;
     gcut_op op;
     locate(c);
     if (!c->name || !gcut_op_parse(c->name, strlen(c->name), &op)) {
@@ -260,14 +250,14 @@ static void do_apply(void *arg)
         WRONG(c, best ? gcut_printf(m->arena, "did you mean '%s'?", best) : "doc/ops.md lists them all",
               "there is no op '%s'", c->name ? c->name : "(NULL)");
     }
-    if (!gcut_builder_sees(c->b.g, j->in, j->n))
-        WRONG(c, NULL, "'%s': an operand is no value that @%s sees", c->name, c->b.g->name);
-    const gcut_ref *in = gcut_builder_refs(m->arena, c->b.g, j->in, j->n);
+    if (!gcut_builder_sees(c->g, j->in, j->n))
+        WRONG(c, NULL, "'%s': an operand is no value that @%s sees", c->name, c->g->name);
+    const gcut_ref *in = gcut_builder_refs(m->arena, c->g, j->in, j->n);
     uint32_t nattrs = 0;
-    gcut_attr *attrs = gcut_parse_attrs(c->b.g, op, (gcut_place){c->at.file, c->at.line, 0},
+    gcut_attr *attrs = gcut_parse_attrs(c->g, op, (gcut_place){c->at.file, c->at.line, 0},
                                         j->attrs ? j->attrs : "", &nattrs);
-    c->out = gcut_node_new(c->b.g, op, in, (uint32_t)j->n, attrs, nattrs, c->b.loc, NULL);
-    int nres = gcut_def(c->b.g, c->out)->nres;
+    c->out = gcut_node_new(c->g, op, in, (uint32_t)j->n, attrs, nattrs, c->b.loc, NULL);
+    int nres = gcut_def(c->g, c->out)->nres;
     if (nres != j->nout)
         WRONG(c, "gcut_apply_multi takes several", "'%s' has %d result%s, not %d", c->name, nres,
               nres == 1 ? "" : "s", j->nout);
@@ -278,7 +268,8 @@ void gcut_apply_multi_at(gcut_here at, gcut_graph *g, const char *op, const gcut
 {
     apply_job j = {.c = {.name = op}, .in = in, .n = n, .attrs = attrs, .nout = nout};
     gcut_val first = {0};
-    if (n <= 0 || gcut_builder_operands(at, op ? op : "", in, n)) first = run(at, g, do_apply, &j.c);
+    if (n <= 0 || gcut_builder_operands(at, op ? op : "", in, n))
+        first = gcut_builder_run(at, g, do_apply, &j.c);
     for (int k = 0; k < nout; k++) out[k] = first.id ? (gcut_val){g, first.id + (uint32_t)k} : (gcut_val){0};
 }
 

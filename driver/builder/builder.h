@@ -13,7 +13,8 @@
 
 /* One builder call. */
 typedef struct call {
-    gcut_here at;
+    gcut_here at; /* this and the next two are set by gcut_builder_run */
+    gcut_graph *g;
     gcut_build b;
     gcut_val in[4];
     int op, axis;
@@ -24,8 +25,13 @@ typedef struct call {
     const char *name;
     gcut_role role;
     gcut_ref out;
-    void (*body)(void *); /* set by run */
+    void (*body)(void *);
 } call;
+
+/* Throws GCUT_EUSAGE at the caller's line; j has the members `at` and `g`. */
+#define WRONG(j, hint, ...)                                                                                  \
+    gcut_fail((j)->g->module->env, GCUT_EUSAGE, (gcut_place){(j)->at.file, (j)->at.line, 0}, hint,           \
+              __VA_ARGS__)
 
 /* Leaves the builder call `name`_at with `failure` when its graph is NULL. */
 #define GCUT_NEED_GRAPH(g, failure)                                                                          \
@@ -40,10 +46,8 @@ void gcut_refuse_no_graph(const char *function);
 /* Runs body, which builds at the caller's line; returns null when an operand is null, or after a failure.
  * Captures operands of graphs around g, a body under construction, first. */
 gcut_val gcut_builder_run(gcut_here at, gcut_graph *g, void (*body)(void *), call *c);
-static inline gcut_val run(gcut_here at, gcut_graph *g, void (*body)(void *), call *c)
-{
-    return gcut_builder_run(at, g, body, c);
-}
+/* The same in the graph to which an op on the first n operands of c belongs (gcut_builder_operands). */
+gcut_val gcut_builder_run_on(gcut_here at, const char *op, void (*body)(void *), call *c, int n);
 
 /* The id of v in g: v itself, or the parameter of g that captures it.  Throws when v is of no graph around
  * g. */
@@ -51,14 +55,15 @@ gcut_ref gcut_builder_ref(gcut_graph *g, gcut_val v);
 /* The same for n values, in `a`. */
 gcut_ref *gcut_builder_refs(gcut_arena *a, gcut_graph *g, const gcut_val *v, int n);
 
-static inline void locate(call *c)
+/* The caller's line, in the scope of g. */
+static inline gcut_locid gcut_builder_loc(gcut_here at, const gcut_graph *g)
 {
-    c->b.loc = gcut_loc_file(c->b.g->module, c->at.file, c->at.line, 0, c->b.g->scope);
+    return gcut_loc_file(g->module, at.file, at.line, 0, g->scope);
 }
 
-static inline _Noreturn void usage(const call *c, const char *what)
+static inline void locate(call *c)
 {
-    gcut_fail(c->b.g->module->env, GCUT_EUSAGE, (gcut_place){c->at.file, c->at.line, 0}, NULL, "%s", what);
+    c->b.loc = gcut_builder_loc(c->at, c->g);
 }
 
 /* The graph to which an op on these operands belongs: the innermost of theirs, if it sees all the others.

@@ -46,7 +46,7 @@ void gcut_refuse_no_graph(const char *function)
 {
     char name[64];
     size_t n = strlen(function);
-    if (n > 3 && !strcmp(function + n - 3, "_at")) n -= 3; /* suffix that the macro adds */
+    if (gcut_has_suffix(function, "_at")) n -= 3; /* suffix that the macro adds */
     snprintf(name, sizeof name, "%.*s", (int)n, function);
     gcut_refuse_null(NULL, name, "g");
 }
@@ -85,11 +85,6 @@ typedef struct operands_job {
     gcut_graph *g; /* one of the operands', finally the innermost */
 } operands_job;
 
-static _Noreturn void wrong_operand(const operands_job *j, const char *hint, const char *what)
-{
-    gcut_fail(j->g->module->env, GCUT_EUSAGE, (gcut_place){j->at.file, j->at.line, 0}, hint, "%s", what);
-}
-
 static void check_operands(void *arg)
 {
     operands_job *j = arg;
@@ -97,25 +92,23 @@ static void check_operands(void *arg)
     for (int i = 0; i < j->n; i++) {
         const gcut_graph *own = j->in[i].graph;
         if (!j->in[i].id || !own)
-            wrong_operand(j, "a value that was never set, or made by a call on another graph that failed",
-                          gcut_printf(a, "'%s': %s is a null value", j->op, operand_name(a, j->op, i)));
+            WRONG(j, "a value that was never set, or made by a call on another graph that failed",
+                  "'%s': %s is a null value", j->op, operand_name(a, j->op, i));
         if (j->in[i].id >= own->values.n)
-            wrong_operand(j, NULL,
-                          gcut_printf(a, "'%s': %s is no value of @%s, which has none of number %u", j->op,
-                                      operand_name(a, j->op, i), own->name, j->in[i].id));
+            WRONG(j, NULL, "'%s': %s is no value of @%s, which has none of number %u", j->op,
+                  operand_name(a, j->op, i), own->name, j->in[i].id);
         if (is_around(j->g, own)) j->g = j->in[i].graph;
     }
     for (int i = 0; i < j->n; i++) {
         const gcut_graph *own = j->in[i].graph;
         if (!is_around(own, j->g))
-            wrong_operand(
-                j,
-                "an op takes values of one graph, or of those around its region: hand the other one in as "
-                "an input, or as a result of the region",
-                gcut_printf(a, "'%s': %s is %%%s of %s@%s, but another operand is of %s@%s", j->op,
-                            operand_name(a, j->op, i), own->values.at[j->in[i].id].name,
-                            own->is_body ? "a region that is closed in " : "", own->name,
-                            j->g->is_body ? "a region of " : "", j->g->name));
+            WRONG(j,
+                  "an op takes values of one graph, or of those around its region: hand the other one in as "
+                  "an input, or as a result of the region",
+                  "'%s': %s is %%%s of %s@%s, but another operand is of %s@%s", j->op,
+                  operand_name(a, j->op, i), own->values.at[j->in[i].id].name,
+                  own->is_body ? "a region that is closed in " : "", own->name,
+                  j->g->is_body ? "a region of " : "", j->g->name);
     }
 }
 
@@ -260,14 +253,20 @@ static void with_captures(void *arg)
 {
     call *c = arg;
     for (size_t i = 0; i < sizeof c->in / sizeof *c->in; i++)
-        if (c->in[i].id) c->in[i].id = gcut_builder_ref(c->b.g, c->in[i]);
+        if (c->in[i].id) c->in[i].id = gcut_builder_ref(c->g, c->in[i]);
     c->body(c);
 }
 
 gcut_val gcut_builder_run(gcut_here at, gcut_graph *g, void (*body)(void *), call *c)
 {
     c->at = at;
+    c->g = g;
     c->b = (gcut_build){.g = g};
     c->body = body;
     return gcut_guard_at(at, g, with_captures, c) ? (gcut_val){g, c->out} : (gcut_val){0};
+}
+
+gcut_val gcut_builder_run_on(gcut_here at, const char *op, void (*body)(void *), call *c, int n)
+{
+    return gcut_builder_run(at, gcut_builder_operands(at, op, c->in, n), body, c);
 }

@@ -43,20 +43,14 @@ typedef struct external_job {
 GCUT_ENDS_WITH(gcut_external_call, bytes);
 #endif
 
-static _Noreturn void wrong(const external_job *j, const char *what)
-{
-    gcut_fail(j->g->module->env, GCUT_EUSAGE, (gcut_place){j->at.file, j->at.line, 0}, NULL,
-              "gcut_call_external: %s", what);
-}
+#define REFUSE(j, ...) WRONG(j, NULL, "gcut_call_external: " __VA_ARGS__)
 
 static gcut_type result_type(const external_job *j, int k)
 {
     const gcut_shape *s = &j->own.shapes[k];
-    gcut_arena *a = j->g->module->arena;
     gcut_type t = {.dtype = j->own.dtypes[k], .rank = (uint8_t)s->rank};
-    if (!is_dtype(t.dtype)) wrong(j, gcut_printf(a, "result %d: %d is no dtype", k, (int)t.dtype));
-    if (s->rank < 0 || s->rank > GCUT_MAX_RANK)
-        wrong(j, gcut_printf(a, "result %d: a rank of %d", k, s->rank));
+    if (!is_dtype(t.dtype)) REFUSE(j, "result %d: %d is no dtype", k, (int)t.dtype);
+    if (s->rank < 0 || s->rank > GCUT_MAX_RANK) REFUSE(j, "result %d: a rank of %d", k, s->rank);
     memcpy(t.dim, s->dim, sizeof t.dim);
     for (int d = 0; d < s->rank; d++) gcut_builder_check_size(j->g, j->at, "op", "external", t.dim[d]);
     return t;
@@ -79,14 +73,14 @@ static void add_external(void *arg)
 {
     external_job *j = arg;
     gcut_module *m = j->g->module;
-    if (!j->given) wrong(j, "its argument `of` is NULL");
+    if (!j->given) REFUSE(j, "its argument `of` is NULL");
     GCUT_COPY_KNOWN(m->env, gcut_external_call, j->given, j->size, &j->own);
     const gcut_external_call *c = &j->own;
-    if (!c->kernel) wrong(j, "the name of the kernel is NULL");
+    if (!c->kernel) REFUSE(j, "the name of the kernel is NULL");
     if (c->nin < 0 || c->nout < 1 || (c->nin && !c->in) || !c->dtypes || !c->shapes)
-        wrong(j, "nin is at least 0, nout at least 1; in, dtypes and shapes have that many members");
+        REFUSE(j, "nin is at least 0, nout at least 1; in, dtypes and shapes have that many members");
     if (!gcut_builder_sees(j->g, c->in, c->nin))
-        wrong(j, gcut_printf(m->arena, "an operand is no value that @%s sees", j->g->name));
+        REFUSE(j, "an operand is no value that @%s sees", j->g->name);
     gcut_attr attrs[4];
     gcut_type *types = gcut_calloc(m->arena, (size_t)c->nout, sizeof *types);
     for (int k = 0; k < c->nout; k++) types[k] = result_type(j, k);
@@ -95,7 +89,7 @@ static void add_external(void *arg)
                         .nargs = (uint32_t)c->nin,
                         .attrs = attrs,
                         .nattrs = attributes(j, attrs),
-                        .loc = gcut_loc_file(m, j->at.file, j->at.line, 0, j->g->scope),
+                        .loc = gcut_builder_loc(j->at, j->g),
                         .types = types,
                         .ntypes = (uint32_t)c->nout};
     j->first = gcut_node_make(j->g, &s);

@@ -19,10 +19,6 @@ typedef struct op_job {
     gcut_ref out;
 } op_job;
 
-#define WRONG(j, hint, ...)                                                                                  \
-    gcut_fail((j)->g->module->env, GCUT_EUSAGE, (gcut_place){(j)->at.file, (j)->at.line, 0}, hint,           \
-              __VA_ARGS__)
-
 static const char *opname(const op_job *j)
 {
     return gcut_op_get(j->op)->name;
@@ -187,7 +183,7 @@ static void build_op(void *arg)
     gcut_attr attrs[8];
     uint32_t n = 0;
     j->x = gcut_builder_refs(m->arena, j->g, j->in, j->n);
-    j->b = (gcut_build){.g = j->g, .loc = gcut_loc_file(m, j->at.file, j->at.line, 0, j->g->scope)};
+    j->b = (gcut_build){.g = j->g, .loc = gcut_builder_loc(j->at, j->g)};
     GCUT_ASSERT(j->nargs <= 8);
     for (int i = 0; i < j->nargs; i++) n += attr_from(j, &j->arg[i], &attrs[n]);
     if (is_nothing(j)) {

@@ -23,16 +23,11 @@ typedef struct region_job {
     gcut_ref first;
 } region_job;
 
-static _Noreturn void wrong(const region_job *j, const char *what)
-{
-    gcut_fail(j->g->module->env, GCUT_EUSAGE, (gcut_place){j->at.file, j->at.line, 0}, NULL, "%s", what);
-}
-
 /* The type of a scan's operand without the axis that it is sliced along. */
 static gcut_type slice_of(const region_job *j, const gcut_type *t)
 {
     gcut_type s = {.dtype = t->dtype};
-    if (j->loop->axis < 0 || j->loop->axis >= t->rank) wrong(j, "not an axis of a sliced operand");
+    if (j->loop->axis < 0 || j->loop->axis >= t->rank) WRONG(j, NULL, "not an axis of a sliced operand");
     for (int d = 0; d < t->rank; d++)
         if (d != j->loop->axis) s.dim[s.rank++] = t->dim[d];
     return s;
@@ -49,12 +44,11 @@ static void open_bodies(void *arg)
 {
     region_job *j = arg;
     gcut_arena *a = j->g->module->arena;
-    if (j->nin < 0 || j->nyields[0] < 0 || j->nyields[1] < 0) wrong(j, "a negative number of values");
+    if (j->nin < 0 || j->nyields[0] < 0 || j->nyields[1] < 0) WRONG(j, NULL, "a negative number of values");
     if (j->loop) check_size(j, j->loop->length), check_size(j, j->loop->bound);
     for (j->n = 0; gcut_op_region(j->op, j->n); j->n++) {
         if (!j->make[j->n])
-            wrong(j, gcut_printf(a, "there is no function that builds the region '%s'",
-                                 gcut_op_region(j->op, j->n)));
+            WRONG(j, NULL, "there is no function that builds the region '%s'", gcut_op_region(j->op, j->n));
         gcut_graph *body = gcut_body_new(j->g);
         uint32_t n = gcut_region_nargs(j->op, j->n, (uint32_t)j->nin);
         j->region[j->n] = (gcut_region){gcut_op_region(j->op, j->n), body};
@@ -92,8 +86,7 @@ static void close_bodies(void *arg)
         bodies[r] = j->region[r].body;
         given[r] = gcut_region_nargs(j->op, r, (uint32_t)j->nin);
         for (int k = 0; k < j->nyields[r]; k++) {
-            if (!j->yields[r][k].id)
-                wrong(j, gcut_printf(m->arena, "the body '%s' gives no value %d", j->region[r].kind, k));
+            if (!j->yields[r][k].id) WRONG(j, NULL, "the body '%s' gives no value %d", j->region[r].kind, k);
             gcut_result_new(bodies[r], GCUT_ROLE_out, gcut_printf(m->arena, "y%d", k),
                             gcut_builder_ref(bodies[r], j->yields[r][k]));
         }
@@ -111,7 +104,7 @@ static void close_bodies(void *arg)
                         .nattrs = attributes(j, attrs),
                         .regions = j->region,
                         .nregs = j->n,
-                        .loc = gcut_loc_file(m, j->at.file, j->at.line, 0, j->g->scope)};
+                        .loc = gcut_builder_loc(j->at, j->g)};
     j->first = gcut_node_make(j->g, &s);
 }
 
@@ -188,45 +181,38 @@ static bool took(gcut_here at, loop_job *j, bool scan, gcut_val *out)
     return false;
 }
 
-void gcut_scan_at(gcut_here at, gcut_graph *g, size_t size, const gcut_loop *loop, gcut_val *out)
+static void build_loop(gcut_here at, gcut_graph *g, gcut_op op, size_t size, const gcut_loop *given,
+                       gcut_val *out)
 {
-    loop_job l = {.g = g, .given = loop, .size = size, .call = "gcut_scan"};
+    const bool scan = op == GCUT_OP_scan;
+    loop_job l = {.g = g, .given = given, .size = size, .call = scan ? "gcut_scan" : "gcut_while"};
     const gcut_loop *s = &l.own;
-    GCUT_NEED_GRAPH(g, );
-    if (!took(at, &l, true, out)) return;
-    int nout = s->ncarry + s->nys;
+    if (!took(at, &l, scan, out)) return;
+    const int nxs = scan ? s->nxs : 0, nys = scan ? s->nys : 0, nout = s->ncarry + nys;
     region_job j = {.at = at,
                     .g = g,
-                    .op = GCUT_OP_scan,
-                    .in = joined(g, s->carry, s->ncarry, s->xs, s->nxs),
-                    .nin = s->ncarry < 0 || s->nxs < 0 ? -1 : s->ncarry + s->nxs,
+                    .op = op,
+                    .in = scan ? joined(g, s->carry, s->ncarry, s->xs, nxs) : s->carry,
+                    .nin = s->ncarry < 0 || nxs < 0 ? -1 : s->ncarry + nxs,
                     .ncarry = s->ncarry,
                     .loop = s,
-                    .make = {s->body},
+                    .make = {scan ? s->body : s->cond, scan ? NULL : s->body},
                     .user = s->user,
-                    .nyields = {s->nys < 0 ? -1 : nout},
+                    .nyields = {scan ? (nys < 0 ? -1 : nout) : 1, scan ? 0 : nout},
                     .out = out};
     build(&j, nout);
 }
 
+void gcut_scan_at(gcut_here at, gcut_graph *g, size_t size, const gcut_loop *loop, gcut_val *out)
+{
+    GCUT_NEED_GRAPH(g, );
+    build_loop(at, g, GCUT_OP_scan, size, loop, out);
+}
+
 void gcut_while_at(gcut_here at, gcut_graph *g, size_t size, const gcut_loop *loop, gcut_val *out)
 {
-    loop_job l = {.g = g, .given = loop, .size = size, .call = "gcut_while"};
-    const gcut_loop *s = &l.own;
     GCUT_NEED_GRAPH(g, );
-    if (!took(at, &l, false, out)) return;
-    region_job j = {.at = at,
-                    .g = g,
-                    .op = GCUT_OP_while,
-                    .in = s->carry,
-                    .nin = s->ncarry,
-                    .ncarry = s->ncarry,
-                    .loop = s,
-                    .make = {s->cond, s->body},
-                    .user = s->user,
-                    .nyields = {1, s->ncarry},
-                    .out = out};
-    build(&j, s->ncarry);
+    build_loop(at, g, GCUT_OP_while, size, loop, out);
 }
 
 void gcut_if_at(gcut_here at, gcut_val p, gcut_body *then, gcut_body *otherwise, void *user, gcut_val *out,
@@ -269,9 +255,13 @@ gcut_graph *gcut_function(gcut_graph *g, const char *name)
 }
 
 typedef struct call_job {
-    region_job *j;
+    gcut_here at;
+    gcut_graph *g;
+    const gcut_val *in;
+    int nin;
     gcut_graph *callee, *vjp; /* vjp NULL: no derivative is stated */
     int nout;
+    gcut_ref first;
 } call_job;
 
 /* Does `from`, or a function that it calls, call `to`?  Calling `from` in `to` would then be recursion. */
@@ -282,58 +272,51 @@ static bool reaches(const gcut_graph *from, const gcut_graph *to)
     return false;
 }
 
-static void check_function(const region_job *j, const gcut_graph *f, const char *what)
+static void check_function(const call_job *j, const gcut_graph *f, const char *what)
 {
-    gcut_arena *a = j->g->module->arena;
     const gcut_graph *self = j->g;
     while (self->outer) self = self->outer;
     if (f->module != j->g->module)
-        wrong(j, gcut_printf(a, "%s is of another module: make it with gcut_function", what));
-    if (f == self || reaches(f, self)) wrong(j, "a function cannot call itself");
+        WRONG(j, NULL, "%s is of another module: make it with gcut_function", what);
+    if (f == self || reaches(f, self)) WRONG(j, NULL, "a function cannot call itself");
 }
 
 static void do_call(void *arg)
 {
-    call_job *c = arg;
-    region_job *j = c->j;
-    gcut_module *m = j->g->module;
-    check_function(j, c->callee, "the function called");
-    if (c->vjp) check_function(j, c->vjp, "the derivative");
-    if ((int)c->callee->results.n != c->nout)
-        wrong(j, gcut_printf(m->arena, "@%s has %u results, not %d", c->callee->name, c->callee->results.n,
-                             c->nout));
-    const gcut_ref *args = gcut_builder_refs(m->arena, j->g, j->in, j->nin);
-    j->region[0] = (gcut_region){gcut_op_region(j->op, 0), c->callee};
-    j->region[1] = (gcut_region){gcut_op_region(j->op, 1), c->vjp};
-    gcut_node_spec s = {.op = j->op,
-                        .args = args,
+    call_job *j = arg;
+    check_function(j, j->callee, "the function called");
+    if (j->vjp) check_function(j, j->vjp, "the derivative");
+    if ((int)j->callee->results.n != j->nout)
+        WRONG(j, NULL, "@%s has %u results, not %d", j->callee->name, j->callee->results.n, j->nout);
+    const gcut_region region[2] = {{gcut_op_region(GCUT_OP_call, 0), j->callee},
+                                   {gcut_op_region(GCUT_OP_call, 1), j->vjp}};
+    gcut_node_spec s = {.op = GCUT_OP_call,
+                        .args = gcut_builder_refs(j->g->module->arena, j->g, j->in, j->nin),
                         .nargs = (uint32_t)j->nin,
-                        .regions = j->region,
-                        .nregs = c->vjp ? 2 : 1,
-                        .loc = gcut_loc_file(m, j->at.file, j->at.line, 0, j->g->scope)};
+                        .regions = region,
+                        .nregs = j->vjp ? 2 : 1,
+                        .loc = gcut_builder_loc(j->at, j->g)};
     j->first = gcut_node_make(j->g, &s);
 }
 
-static void call_function(region_job *j, gcut_here at, gcut_graph *f, gcut_graph *vjp, int nout)
+/* Null results where a function is NULL or failed, without an error. */
+static void call_function(call_job *j, gcut_val *out)
 {
-    call_job c = {j, f, vjp, nout};
-    if (f->failed || (vjp && vjp->failed) || !visible(j->g, j->in, j->nin)) return;
-    if (!gcut_guard_at(at, j->g, do_call, &c)) return;
-    for (int k = 0; k < nout; k++) j->out[k] = (gcut_val){j->g, j->first + (uint32_t)k};
+    bool ok = j->callee && !j->callee->failed && !(j->vjp && j->vjp->failed);
+    for (int k = 0; k < j->nout; k++) out[k] = (gcut_val){0};
+    if (!ok || !visible(j->g, j->in, j->nin) || !gcut_guard_at(j->at, j->g, do_call, j)) return;
+    for (int k = 0; k < j->nout; k++) out[k] = (gcut_val){j->g, j->first + (uint32_t)k};
 }
 
 void gcut_call_at(gcut_here at, gcut_graph *g, gcut_graph *callee, const gcut_val *in, int n, gcut_val *out,
                   int nout)
 {
-    region_job j = {.at = at, .g = g, .op = GCUT_OP_call, .in = in, .nin = n, .n = 0, .out = out};
-    for (int k = 0; k < nout; k++) out[k] = (gcut_val){0};
-    if (callee) call_function(&j, at, callee, NULL, nout);
+    call_function(&(call_job){.at = at, .g = g, .in = in, .nin = n, .callee = callee, .nout = nout}, out);
 }
 
 void gcut_custom_at(gcut_here at, gcut_graph *g, gcut_graph *f, gcut_graph *vjp, const gcut_val *in, int n,
                     gcut_val *out, int nout)
 {
-    region_job j = {.at = at, .g = g, .op = GCUT_OP_call, .in = in, .nin = n, .n = 0, .out = out};
-    for (int k = 0; k < nout; k++) out[k] = (gcut_val){0};
-    if (f && vjp) call_function(&j, at, f, vjp, nout);
+    call_job j = {.at = at, .g = g, .in = in, .nin = n, .callee = vjp ? f : NULL, .vjp = vjp, .nout = nout};
+    call_function(&j, out);
 }

@@ -4,11 +4,6 @@
  */
 #include "driver/builder/builder_op.h"
 
-static gcut_val run_on(gcut_here at, const char *op, void (*body)(void *), call *c, int n)
-{
-    return run(at, gcut_builder_operands(at, op, c->in, n), body, c);
-}
-
 gcut_val gcut_const_at(gcut_here at, gcut_graph *g, gcut_dtype dtype, double value)
 {
     return gcut_full_at(at, g, dtype, GCUT_SCALAR, value);
@@ -23,7 +18,7 @@ static void do_scale(void *arg)
 
 gcut_val gcut_scale_at(gcut_here at, gcut_val x, double factor)
 {
-    return run_on(at, "scale", do_scale, &(call){.in = {x}, .number = factor}, 1);
+    return gcut_builder_run_on(at, "scale", do_scale, &(call){.in = {x}, .number = factor}, 1);
 }
 
 /* ---- products ---- */
@@ -33,7 +28,7 @@ static gcut_ref as_rows(call *c, gcut_ref x, const gcut_type *t)
 {
     gcut_dim all[] = {1, t->dim[t->rank - 1]};
     for (int d = 0; d < t->rank - 1; d++)
-        all[0] = gcut_dim_make(c->b.g->module->dims, GCUT_DIM_MUL, all[0], t->dim[d]);
+        all[0] = gcut_dim_make(c->g->module->dims, GCUT_DIM_MUL, all[0], t->dim[d]);
     return gcut_breshape(&c->b, x, all, 2);
 }
 
@@ -42,18 +37,18 @@ static void do_matmul(void *arg)
     call *c = arg;
     locate(c);
     gcut_ref a = c->in[0].id, b = c->in[1].id;
-    gcut_type t = *gcut_type_of(c->b.g, a);
-    bool rows = t.rank > 2 && gcut_type_of(c->b.g, b)->rank == 2 && !c->flag[0];
+    gcut_type t = *gcut_type_of(c->g, a);
+    bool rows = t.rank > 2 && gcut_type_of(c->g, b)->rank == 2 && !c->flag[0];
     if (rows) a = as_rows(c, a, &t);
     c->out = gcut_bmatmul(&c->b, a, b, c->flag[0], c->flag[1]);
     if (!rows) return;
-    t.dim[t.rank - 1] = gcut_type_of(c->b.g, c->out)->dim[1];
+    t.dim[t.rank - 1] = gcut_type_of(c->g, c->out)->dim[1];
     c->out = gcut_breshape(&c->b, c->out, t.dim, t.rank);
 }
 
 gcut_val gcut_matmul_at(gcut_here at, gcut_val a, gcut_val b, bool ta, bool tb)
 {
-    return run_on(at, "matmul", do_matmul, &(call){.in = {a, b}, .flag = {ta, tb}}, 2);
+    return gcut_builder_run_on(at, "matmul", do_matmul, &(call){.in = {a, b}, .flag = {ta, tb}}, 2);
 }
 
 typedef struct einsum_job {
@@ -66,16 +61,16 @@ static void do_einsum(void *arg)
 {
     einsum_job *j = arg;
     call *c = &j->c;
-    const gcut_ref *in = gcut_builder_refs(c->b.g->module->arena, c->b.g, j->in, j->n);
+    const gcut_ref *in = gcut_builder_refs(c->g->module->arena, c->g, j->in, j->n);
     locate(c);
-    if (!c->name) usage(c, "'einsum': the equation is NULL");
+    if (!c->name) WRONG(c, NULL, "'einsum': the equation is NULL");
     c->out = gcut_beinsum(&c->b, c->name, in, (uint32_t)j->n);
 }
 
 gcut_val gcut_einsum_at(gcut_here at, const char *equation, const gcut_val *in, int n)
 {
     einsum_job j = {.c = {.name = equation}, .in = in, .n = n};
-    return run(at, gcut_builder_operands(at, "einsum", in, n), do_einsum, &j.c);
+    return gcut_builder_run(at, gcut_builder_operands(at, "einsum", in, n), do_einsum, &j.c);
 }
 
 /* ---- slices ---- */
@@ -85,11 +80,11 @@ static void do_slice(void *arg)
 {
     call *c = arg;
     locate(c);
-    gcut_type t = *gcut_type_of(c->b.g, c->in[0].id);
+    gcut_type t = *gcut_type_of(c->g, c->in[0].id);
     gcut_dim start[GCUT_MAX_RANK] = {0}, limit[GCUT_MAX_RANK];
-    int axis = gcut_builder_axis(c->b.g, c->at, "slice", c->in[0].id, c->axis);
+    int axis = gcut_builder_axis(c->g, c->at, "slice", c->in[0].id, c->axis);
     memcpy(limit, t.dim, sizeof limit);
-    for (int k = 0; k < 2; k++) gcut_builder_check_size(c->b.g, c->at, "op", "slice", c->shape.dim[k]);
+    for (int k = 0; k < 2; k++) gcut_builder_check_size(c->g, c->at, "op", "slice", c->shape.dim[k]);
     start[axis] = c->shape.dim[0];
     limit[axis] = c->shape.dim[1];
     c->out = gcut_bslice(&c->b, c->in[0].id, start, limit, NULL);
@@ -97,7 +92,8 @@ static void do_slice(void *arg)
 
 gcut_val gcut_slice_at(gcut_here at, gcut_val x, int axis, gcut_dim from, gcut_dim to)
 {
-    return run_on(at, "slice", do_slice, &(call){.in = {x}, .axis = axis, .shape = GCUT_SHAPE(from, to)}, 1);
+    return gcut_builder_run_on(at, "slice", do_slice,
+                               &(call){.in = {x}, .axis = axis, .shape = GCUT_SHAPE(from, to)}, 1);
 }
 
 gcut_val gcut_concat_at(gcut_here at, const gcut_val *in, int n, int axis)

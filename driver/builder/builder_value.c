@@ -29,22 +29,20 @@ gcut_dtype gcut_dtype_of(gcut_val v)
 static void do_name(void *arg)
 {
     call *c = arg;
-    gcut_graph *g = c->b.g;
-    gcut_arena *a = g->module->arena;
+    gcut_graph *g = c->g;
     gcut_ref v = c->in[0].id;
     c->out = v;
     if (!is_name(c->name))
-        usage(c, gcut_printf(a, "'%s' is no name of a value: it is made of letters, digits, _ and .",
-                             c->name ? c->name : "(null)"));
+        WRONG(c, NULL, "'%s' is no name of a value: it is made of letters, digits, _ and .",
+              c->name ? c->name : "(null)");
     if (!gcut_def(g, v) && strcmp(g->values.at[v].name, c->name) != 0)
-        usage(c, gcut_printf(a, "%%%s is a parameter of @%s, which has its name", g->values.at[v].name,
-                             g->name));
+        WRONG(c, NULL, "%%%s is a parameter of @%s, which has its name", g->values.at[v].name, g->name);
     for (gcut_graph *around = g; around; around = around->outer) {
         gcut_ref other = gcut_graph_find(around, c->name);
         bool own = around == g && other == v;
         if (other && !own) gcut_name_claim(around, c->name);
         if (gcut_graph_find(around, c->name) && !own)
-            usage(c, gcut_printf(a, "there is already a value %%%s in @%s", c->name, around->name));
+            WRONG(c, NULL, "there is already a value %%%s in @%s", c->name, around->name);
     }
     if (strcmp(g->values.at[v].name, c->name) != 0) gcut_value_rename(g, v, c->name);
     g->values.at[v].made_up = false;
@@ -52,7 +50,7 @@ static void do_name(void *arg)
 
 gcut_val gcut_name_at(gcut_here at, gcut_val v, const char *name)
 {
-    return run(at, gcut_builder_operands(at, "name", &v, 1), do_name, &(call){.in = {v}, .name = name});
+    return gcut_builder_run_on(at, "name", do_name, &(call){.in = {v}, .name = name}, 1);
 }
 
 /* ---- initial contents and ranges ---- */
@@ -60,14 +58,13 @@ gcut_val gcut_name_at(gcut_here at, gcut_val v, const char *name)
 /* Throws with the value in the message: "init of %x f32[3]: what". */
 static _Noreturn void refuse(const call *c, const char *what, const char *why)
 {
-    usage(c, gcut_printf(c->b.g->module->arena, "%s of %s: %s", what, gcut_builder_show(c->b.g, c->in[0].id),
-                         why));
+    WRONG(c, NULL, "%s of %s: %s", what, gcut_builder_show(c->g, c->in[0].id), why);
 }
 
 /* The parameter that the value is; throws for any other value. */
 static gcut_param *param_of(const call *c, const char *what)
 {
-    gcut_graph *g = c->b.g;
+    gcut_graph *g = c->g;
     for (uint32_t i = 0; i < g->params.n; i++)
         if (g->params.at[i].value == c->in[0].id) return &g->params.at[i];
     refuse(c, what, "it is no param, input or state, but computed");
@@ -76,7 +73,7 @@ static gcut_param *param_of(const call *c, const char *what)
 static void do_init(void *arg)
 {
     call *c = arg;
-    gcut_graph *g = c->b.g;
+    gcut_graph *g = c->g;
     gcut_param *p = param_of(c, "init");
     const gcut_type *t = gcut_type_of(g, p->value);
     const char *name = g->values.at[p->value].name;
@@ -93,8 +90,8 @@ static void do_init(void *arg)
 
 gcut_val gcut_initial_at(gcut_here at, gcut_val param, const char *contents)
 {
-    return run(at, gcut_builder_operands(at, "initial", &param, 1), do_init,
-               &(call){.in = {param}, .name = contents ? contents : ""});
+    return gcut_builder_run_on(at, "initial", do_init,
+                               &(call){.in = {param}, .name = contents ? contents : ""}, 1);
 }
 
 typedef struct range_job {
@@ -106,9 +103,9 @@ static void do_range(void *arg)
 {
     range_job *j = arg;
     call *c = &j->c;
-    gcut_module *m = c->b.g->module;
+    gcut_module *m = c->g->module;
     gcut_param *p = param_of(c, "range");
-    if (!gcut_dtype_is_int(gcut_type_of(c->b.g, p->value)->dtype))
+    if (!gcut_dtype_is_int(gcut_type_of(c->g, p->value)->dtype))
         refuse(c, "range", "only an integer input has one");
     if (j->lo >= j->hi)
         refuse(c, "range",
@@ -121,21 +118,21 @@ static void do_range(void *arg)
 gcut_val gcut_range_at(gcut_here at, gcut_val input, int64_t lo, int64_t hi)
 {
     range_job j = {.c = {.in = {input}}, .lo = lo, .hi = hi};
-    return run(at, gcut_builder_operands(at, "range", &input, 1), do_range, &j.c);
+    return gcut_builder_run_on(at, "range", do_range, &j.c, 1);
 }
 
 /* ---- late, transient and similar marks ---- */
 
 static void add_mark(const call *c, gcut_marks *marks, gcut_mark_name mark)
 {
-    if (!gcut_mark_find(marks, mark)) gcut_mark_add(c->b.g->module->arena, marks, (gcut_mark){.name = mark});
+    if (!gcut_mark_find(marks, mark)) gcut_mark_add(c->g->module->arena, marks, (gcut_mark){.name = mark});
 }
 
 static void mark_param(const call *c, gcut_param *p, gcut_mark_name mark)
 {
     add_mark(c, &p->marks, mark);
-    const char *fault = gcut_param_fault(c->b.g->module->arena, c->b.g, p);
-    if (fault) usage(c, fault);
+    const char *fault = gcut_param_fault(c->g->module->arena, c->g, p);
+    if (fault) WRONG(c, NULL, "%s", fault);
 }
 
 static void do_late(void *arg)
@@ -147,13 +144,13 @@ static void do_late(void *arg)
 
 gcut_val gcut_late_at(gcut_here at, gcut_val input)
 {
-    return run(at, gcut_builder_operands(at, "late", &input, 1), do_late, &(call){.in = {input}});
+    return gcut_builder_run_on(at, "late", do_late, &(call){.in = {input}}, 1);
 }
 
 static void do_transient(void *arg)
 {
     call *c = arg;
-    gcut_graph *g = c->b.g;
+    gcut_graph *g = c->g;
     bool any = false;
     c->out = c->in[0].id;
     if (!gcut_def(g, c->out)) {
@@ -171,5 +168,5 @@ static void do_transient(void *arg)
 
 gcut_val gcut_transient_at(gcut_here at, gcut_val v)
 {
-    return run(at, gcut_builder_operands(at, "transient", &v, 1), do_transient, &(call){.in = {v}});
+    return gcut_builder_run_on(at, "transient", do_transient, &(call){.in = {v}}, 1);
 }
