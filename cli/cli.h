@@ -14,8 +14,8 @@
 #include "cli/messages.h"
 #include "cli/options.h"
 
-/* Loads the function that the command line names; NULL after a failure that gcut_cli_failed will print. */
-gcut_graph *gcut_cli_load(gcut_ctx *ctx, const gcut_cli *c);
+/* Prints the text of a report or, with --json, its JSON, and frees the report; returns `code`. */
+int gcut_cli_print(const gcut_cli *c, void *made, const char *text, const char *json, int code);
 
 /* help.c */
 void gcut_cli_help(FILE *out);
@@ -40,14 +40,16 @@ void gcut_cli_times_begin(gcut_ctx *ctx);
 void gcut_cli_times_end(void);
 extern gcut_hooks gcut_cli_hooks; /* of the command; one that sets another member keeps the others */
 
-/* compare.c.  bench --compare: an exit code. */
+/* cmd_compare.c.  bench --compare: an exit code. */
 int gcut_cli_compare(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g);
 
 /* Writes a new text file; an exit code, after an error message when it is not 0. */
 int gcut_cli_write(const char *path, const char *text);
 
-/* print.c.  A JSON string, quoted: bytes that are not UTF-8 become U+FFFD; NULL becomes null. */
-void gcut_cli_json_string(FILE *out, const char *s);
+/* print.c.  Prints JSON to standard output: `form` with the next argument for each of $s, a string (in quotes;
+ * bytes that are not UTF-8 become U+FFFD, NULL becomes null), $i, an int64_t, and $x, a double (null unless
+ * finite). */
+void gcut_cli_json(const char *form, ...);
 /* "34,048 bytes (33.2 KiB)" */
 void gcut_cli_bytes(FILE *out, int64_t n);
 /* A scalar in the fewest digits that read back equal; in JSON, infinities and NaN are null. */

@@ -135,82 +135,40 @@ static void print_text(const bench *b)
 
 /* ---- JSON ---- */
 
-static void key(const char *name, double x)
+static void json_class(const class *c)
 {
-    printf(", \"%s\": ", name);
-    if (isfinite(x))
-        printf("%.17g", x);
-    else
-        fputs("null", stdout);
+    gcut_cli_json("{\"class\": $s, \"kernels\": $i, \"runs\": $x, \"predicted_ns\": $x, \"measured_ns\": $x, "
+                  "\"rel_error\": $x, \"flops\": $x, \"bytes\": $x}",
+                  c->name, (int64_t)c->count, c->runs, c->predicted, c->measured,
+                  error_of(c->predicted, c->measured), c->flops, c->bytes);
 }
 
-static void json_classes(const bench *b)
+static void json_kernel(const gcut_kernel_time *k)
 {
-    fputs(", \"classes\": [", stdout);
-    for (size_t i = 0; i < b->n; i++) {
-        const class *c = &b->at[i];
-        printf("%s{\"class\": ", i ? ", " : "");
-        gcut_cli_json_string(stdout, c->name);
-        printf(", \"kernels\": %zu", c->count);
-        key("runs", c->runs);
-        key("predicted_ns", c->predicted);
-        key("measured_ns", c->measured);
-        key("rel_error", error_of(c->predicted, c->measured));
-        key("flops", c->flops);
-        key("bytes", c->bytes);
-        putchar('}');
-    }
-    putchar(']');
-}
-
-static void json_kernels(const bench *b)
-{
-    fputs(", \"kernels\": [", stdout);
-    for (size_t i = 0; i < b->p->n; i++) {
-        const gcut_kernel_time *k = b->p->at[i];
-        printf("%s{\"kernel\": \"k%d\", \"class\": ", i ? ", " : "", k->launch);
-        gcut_cli_json_string(stdout, k->family);
-        fputs(", \"value\": ", stdout);
-        gcut_cli_json_string(stdout, k->value);
-        fputs(", \"op\": ", stdout);
-        gcut_cli_json_string(stdout, k->op);
-        fputs(", \"loc\": ", stdout);
-        gcut_cli_json_string(stdout, k->where);
-        printf(", \"half\": \"%s\"", k->backward ? "backward" : "forward");
-        key("runs", k->runs);
-        key("predicted_ns", k->predicted_ns);
-        key("measured_ns", k->measured_ns);
-        key("flops", k->flops);
-        key("bytes", k->bytes);
-        putchar('}');
-    }
-    putchar(']');
+    printf("{\"kernel\": \"k%d\"", k->launch);
+    gcut_cli_json(", \"class\": $s, \"value\": $s, \"op\": $s, \"loc\": $s, \"half\": $s, \"runs\": $x, "
+                  "\"predicted_ns\": $x, \"measured_ns\": $x, \"flops\": $x, \"bytes\": $x}",
+                  k->family, k->value, k->op, k->where, k->backward ? "backward" : "forward", k->runs,
+                  k->predicted_ns, k->measured_ns, k->flops, k->bytes);
 }
 
 static void print_json(const bench *b)
 {
     const gcut_profile *p = b->p;
     const class *w = worst(b);
-    printf("{\"ok\": true, \"max_rel_error\": %.17g, \"worst\": ",
-           w ? fabs(error_of(w->predicted, w->measured)) : 0.0);
-    gcut_cli_json_string(stdout, w ? w->name : NULL);
-    key("compile_ns", b->compile_ns);
-    key("step_ns", p->median_ns);
-    key("step_ns_best", p->best_ns);
-    key("step_ns_p90", p->p90_ns);
-    key("predicted_ns", p->predicted_ns);
-    key("rel_error", error_of(p->predicted_ns, p->median_ns));
-    key("flops", p->flops);
-    key("bytes", p->bytes);
-    key("limit_flops_per_s", p->peak_flops_per_second);
-    key("limit_bytes_per_s", p->peak_bytes_per_second);
-    printf(", \"steps\": %d, \"threads\": %d, \"blis\": ", p->steps, p->threads);
-    gcut_cli_json_string(stdout, b->blis);
-    fputs(", \"gemm\": ", stdout);
-    gcut_cli_json_string(stdout, b->gemm);
-    json_classes(b);
-    json_kernels(b);
-    fputs("}\n", stdout);
+    gcut_cli_json("{\"ok\": true, \"max_rel_error\": $x, \"worst\": $s, \"compile_ns\": $x, \"step_ns\": $x, "
+                  "\"step_ns_best\": $x, \"step_ns_p90\": $x, \"predicted_ns\": $x, \"rel_error\": $x",
+                  w ? fabs(error_of(w->predicted, w->measured)) : 0.0, w ? w->name : NULL, b->compile_ns,
+                  p->median_ns, p->best_ns, p->p90_ns, p->predicted_ns,
+                  error_of(p->predicted_ns, p->median_ns));
+    gcut_cli_json(", \"flops\": $x, \"bytes\": $x, \"limit_flops_per_s\": $x, \"limit_bytes_per_s\": $x, "
+                  "\"steps\": $i, \"threads\": $i, \"blis\": $s, \"gemm\": $s, \"classes\": [",
+                  p->flops, p->bytes, p->peak_flops_per_second, p->peak_bytes_per_second, (int64_t)p->steps,
+                  (int64_t)p->threads, b->blis, b->gemm);
+    for (size_t i = 0; i < b->n; i++) fputs(i ? ", " : "", stdout), json_class(&b->at[i]);
+    fputs("], \"kernels\": [", stdout);
+    for (size_t i = 0; i < p->n; i++) fputs(i ? ", " : "", stdout), json_kernel(p->at[i]);
+    puts("]}");
 }
 
 /* ---- the command ---- */
@@ -235,15 +193,14 @@ static int report(const gcut_cli *c, bench *b, gcut_profile *p)
     return code;
 }
 
-int gcut_cmd_bench(gcut_ctx *ctx, const gcut_cli *c)
+int gcut_cmd_bench(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
     bench b = {0};
     gcut_options opt = c->opt;
     opt.profile = true;
-    gcut_graph *g = gcut_cli_load(ctx, c);
-    if (g && c->compare) return gcut_cli_compare(ctx, c, g);
+    if (c->compare) return gcut_cli_compare(ctx, c, g);
     double start = now();
-    gcut_step *step = g ? gcut_compile(g, &opt) : NULL;
+    gcut_step *step = gcut_compile(g, &opt);
     b.compile_ns = now() - start;
     if (!step || gcut_step_feed(step, c->feed, c->nfeed) != GCUT_OK) return gcut_cli_failed(ctx);
     gcut_profile *p = gcut_step_profile(step, c->steps ? (int)c->steps : 20);

@@ -17,13 +17,9 @@ static int clear(gcut_ctx *ctx, const gcut_cli *c)
 
 static void print_json(const gcut_cache_info *i)
 {
-    fputs("{\"folder\": ", stdout);
-    gcut_cli_json_string(stdout, i->folder);
-    fputs(", \"unused\": ", stdout);
-    gcut_cli_json_string(stdout, i->unused);
-    printf(", \"steps\": %" PRId64 ", \"objects\": %" PRId64 ", \"bytes\": %" PRId64 ", \"limit\": %" PRId64
-           ", \"hits\": %" PRId64 ", \"misses\": %" PRId64 "}\n",
-           i->steps, i->objects, i->bytes, i->limit, i->hits, i->misses);
+    gcut_cli_json("{\"folder\": $s, \"unused\": $s, \"steps\": $i, \"objects\": $i, \"bytes\": $i, "
+                  "\"limit\": $i, \"hits\": $i, \"misses\": $i}\n",
+                  i->folder, i->unused, i->steps, i->objects, i->bytes, i->limit, i->hits, i->misses);
 }
 
 static void print_text(const gcut_cache_info *i)
@@ -40,8 +36,9 @@ static void print_text(const gcut_cache_info *i)
     printf("\nlook-ups %" PRId64 " found, %" PRId64 " not\n", i->hits, i->misses);
 }
 
-int gcut_cmd_cache(gcut_ctx *ctx, const gcut_cli *c)
+int gcut_cmd_cache(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
+    (void)g;
     if (c->clear) return clear(ctx, c);
     gcut_cache_info *i = gcut_cache_look(ctx);
     if (!i) return gcut_cli_failed(ctx);

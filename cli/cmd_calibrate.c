@@ -14,15 +14,13 @@ static bool progress(void *user, const char *what, size_t done, size_t total)
     return false;
 }
 
-int gcut_cmd_calibrate(gcut_ctx *ctx, const gcut_cli *c)
+int gcut_cmd_calibrate(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
+    (void)g;
     gcut_calibrate_options opt = {.threads = c->opt.threads, .path = c->output, .seconds = c->seconds};
     bool terminal = isatty(STDERR_FILENO);
     if (terminal) gcut_ctx_set_hooks(ctx, &(gcut_hooks){.progress = progress});
     gcut_machine_report *r = gcut_calibrate(ctx, &opt);
     if (terminal) fputs("\r                    \r", stderr);
-    if (!r) return gcut_cli_failed(ctx);
-    fputs(c->json ? r->json : r->text, stdout);
-    gcut_free(r);
-    return EXIT_FINE;
+    return r ? gcut_cli_print(c, r, r->text, r->json, EXIT_FINE) : gcut_cli_failed(ctx);
 }

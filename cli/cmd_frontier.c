@@ -29,14 +29,8 @@ static int print(const gcut_cli *c, const gcut_frontier *f)
     return code;
 }
 
-int gcut_cmd_frontier(gcut_ctx *ctx, const gcut_cli *c)
+int gcut_cmd_frontier(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
-    if (c->json && c->csv) {
-        gcut_cli_complain("frontier prints either --json or --csv");
-        return EXIT_USAGE;
-    }
-    gcut_graph *g = gcut_cli_load(ctx, c);
-    if (!g) return gcut_cli_failed(ctx);
     gcut_frontier_options how = {.points = (int)c->points,
                                  .rounds = !c->measure ? 0
                                            : c->rounds ? (int)c->rounds

@@ -2,7 +2,6 @@
  *
  * Commands that run nothing: check, show, grad, plan, saved, why, diff, compile, ops.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,55 +18,42 @@ static int print_made(gcut_ctx *ctx, char *text)
 
 /* ---- check ---- */
 
-int gcut_cmd_check(gcut_ctx *ctx, const gcut_cli *c)
+int gcut_cmd_check(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
-    gcut_graph *g = gcut_cli_load(ctx, c), *each = c->fn ? g : NULL;
-    if (!g) return gcut_cli_failed(ctx);
-    if (c->json) {
-        fputs("{\"ok\": true, \"file\": ", stdout);
-        gcut_cli_json_string(stdout, c->file);
-        fputs(", \"functions\": [", stdout);
-    }
+    gcut_graph *each = c->fn ? g : NULL;
+    if (c->json) gcut_cli_json("{\"ok\": true, \"file\": $s, \"functions\": [", c->file);
     for (size_t i = 0; c->fn ? i == 0 : (each = gcut_graph_sibling(g, i)) != NULL; i++) {
         char *text = gcut_describe(each);
         if (!text) return gcut_cli_failed(ctx);
-        if (!c->json) {
-            printf("%s\n", text);
-            gcut_free(text);
-            continue;
-        }
-        fputs(i ? ", {\"name\": " : "{\"name\": ", stdout);
-        gcut_cli_json_string(stdout, gcut_graph_name(each));
-        fputs(", \"text\": ", stdout);
-        gcut_cli_json_string(stdout, text);
-        fputs("}", stdout);
+        if (c->json)
+            gcut_cli_json(i ? ", {\"name\": $s, \"text\": $s}" : "{\"name\": $s, \"text\": $s}",
+                          gcut_graph_name(each), text);
+        else
+            puts(text);
         gcut_free(text);
     }
-    if (c->json) fputs("]}\n", stdout);
+    if (c->json) puts("]}");
     return EXIT_FINE;
 }
 
 /* ---- show, grad ---- */
 
-static int show(gcut_ctx *ctx, const gcut_cli *c, gcut_stage_name stage)
+static int show(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g, gcut_stage_name stage)
 {
-    gcut_graph *g = gcut_cli_load(ctx, c);
-    char *text = g ? gcut_show(g, &c->opt, stage, !c->no_loc) : NULL;
+    char *text = gcut_show(g, &c->opt, stage, !c->no_loc);
     if (!text || !c->json) return print_made(ctx, text);
-    printf("{\"stage\": \"%s\", \"text\": ", gcut_stage_names[stage]);
-    gcut_cli_json_string(stdout, text);
-    fputs("}\n", stdout);
+    gcut_cli_json("{\"stage\": $s, \"text\": $s}\n", gcut_stage_names[stage], text);
     gcut_free(text);
     return EXIT_FINE;
 }
 
-int gcut_cmd_show(gcut_ctx *ctx, const gcut_cli *c)
+int gcut_cmd_show(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
-    return show(ctx, c, c->stage);
+    return show(ctx, c, g, c->stage);
 }
-int gcut_cmd_grad(gcut_ctx *ctx, const gcut_cli *c)
+int gcut_cmd_grad(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
-    return show(ctx, c, GCUT_STAGE_JOINT);
+    return show(ctx, c, g, GCUT_STAGE_JOINT);
 }
 
 /* ---- plan, saved ---- */
@@ -82,10 +68,9 @@ static int write_plan(gcut_ctx *ctx, const gcut_plan *plan, const char *path)
     return code;
 }
 
-static int print_plan(gcut_ctx *ctx, const gcut_cli *c, char *(*text)(const gcut_plan *, bool))
+static int print_plan(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g, char *(*text)(const gcut_plan *, bool))
 {
-    gcut_graph *g = gcut_cli_load(ctx, c);
-    gcut_plan *plan = g ? gcut_plan_new(g, &c->opt) : NULL;
+    gcut_plan *plan = gcut_plan_new(g, &c->opt);
     if (!plan) return gcut_cli_failed(ctx);
     int code = c->output ? write_plan(ctx, plan, c->output) : EXIT_FINE;
     if (!code) code = print_made(ctx, c->json ? gcut_plan_json(plan) : text(plan, c->symbolic));
@@ -93,37 +78,29 @@ static int print_plan(gcut_ctx *ctx, const gcut_cli *c, char *(*text)(const gcut
     return code;
 }
 
-int gcut_cmd_plan(gcut_ctx *ctx, const gcut_cli *c)
+int gcut_cmd_plan(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
-    return print_plan(ctx, c, gcut_plan_text);
+    return print_plan(ctx, c, g, gcut_plan_text);
 }
-int gcut_cmd_saved(gcut_ctx *ctx, const gcut_cli *c)
+int gcut_cmd_saved(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
-    return print_plan(ctx, c, gcut_plan_saved_text);
-}
-
-/* ---- why ---- */
-
-int gcut_cmd_why(gcut_ctx *ctx, const gcut_cli *c)
-{
-    gcut_graph *g = gcut_cli_load(ctx, c);
-    gcut_explanation *e = g ? gcut_explain(g, &c->opt, c->value) : NULL;
-    if (!e) return gcut_cli_failed(ctx);
-    fputs(c->json ? e->json : e->text, stdout);
-    gcut_free(e);
-    return EXIT_FINE;
+    return print_plan(ctx, c, g, gcut_plan_saved_text);
 }
 
-/* ---- diff ---- */
+/* ---- why, diff ---- */
 
-int gcut_cmd_diff(gcut_ctx *ctx, const gcut_cli *c)
+int gcut_cmd_why(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
+    gcut_explanation *e = gcut_explain(g, &c->opt, c->value);
+    return e ? gcut_cli_print(c, e, e->text, e->json, EXIT_FINE) : gcut_cli_failed(ctx);
+}
+
+int gcut_cmd_diff(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
+{
+    (void)g;
     gcut_plan_diff *d = gcut_diff_plans(ctx, c->file, c->value);
-    if (!d) return gcut_cli_failed(ctx);
-    fputs(c->json ? d->json : d->text, stdout);
-    int code = d->equal ? EXIT_FINE : EXIT_CHECK;
-    gcut_free(d);
-    return code;
+    return d ? gcut_cli_print(c, d, d->text, d->json, d->equal ? EXIT_FINE : EXIT_CHECK)
+             : gcut_cli_failed(ctx);
 }
 
 /* ---- compile ---- */
@@ -142,32 +119,27 @@ static int print_written(const gcut_cli *c)
         bool named = c->shared && has_suffix(c->output, ".so");
         char *path = gcut_cli_join(c->output, named ? "" : suffix[c->shared][i], "");
         if (!path) return EXIT_INPUT;
-        if (!c->json) {
+        if (c->json)
+            gcut_cli_json(i ? ", $s" : "$s", path);
+        else
             puts(path);
-        } else {
-            if (i) fputs(", ", stdout);
-            gcut_cli_json_string(stdout, path);
-        }
         free(path);
     }
     if (c->json) puts("]}");
     return EXIT_FINE;
 }
 
-int gcut_cmd_compile(gcut_ctx *ctx, const gcut_cli *c)
+int gcut_cmd_compile(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
-    if (!c->output) {
-        gcut_cli_complain("compile needs -o DIR/NAME: it writes NAME.c and NAME.h there, or NAME.so");
-        return EXIT_USAGE;
-    }
-    gcut_graph *g = gcut_cli_load(ctx, c);
-    if (g && !gcut_cli_make_folder_of(c->output)) return EXIT_INPUT;
-    if (!g || gcut_emit_files(g, &c->opt, c->output, c->shared) != GCUT_OK) return gcut_cli_failed(ctx);
+    if (!gcut_cli_make_folder_of(c->output)) return EXIT_INPUT;
+    if (gcut_emit_files(g, &c->opt, c->output, c->shared) != GCUT_OK) return gcut_cli_failed(ctx);
     return print_written(c);
 }
 
-int gcut_cmd_ops(gcut_ctx *ctx, const gcut_cli *c)
+/* ---- ops ---- */
+
+int gcut_cmd_ops(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
-    gcut_graph *g = c->model ? gcut_load(ctx, c->model, c->fn) : NULL;
+    if (c->model) g = gcut_load(ctx, c->model, c->fn);
     return print_made(ctx, c->model && !g ? NULL : gcut_ops(ctx, g, c->json));
 }

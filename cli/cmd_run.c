@@ -83,20 +83,14 @@ static void print_json(const gcut_cli *c, gcut_step *step, const gcut_stats *s, 
         gcut_value_info v = *gcut_step_value_at(step, i);
         if (!is_scalar_out(&v)) continue;
         fputs(comma, stdout), comma = ", ";
-        gcut_cli_json_string(stdout, v.name);
-        fputs(": ", stdout);
+        gcut_cli_json("$s: ", v.name);
         gcut_cli_scalar(stdout, &v, true);
     }
-    printf("}, \"peak_bytes\": %" PRId64 ", \"arena_bytes\": %" PRId64 ", \"saved_bytes\": %" PRId64
-           ", \"step_ns\": [",
-           s->peak_bytes, s->arena_bytes, s->saved_bytes);
-    for (int64_t k = 0; k < steps; k++) printf(k ? ", %" PRId64 : "%" PRId64, ns[k]);
-    printf("], \"backend\": \"%s\", \"threads\": %d, \"blis\": ", gcut_backend_names[c->opt.backend],
-           s->threads);
-    gcut_cli_json_string(stdout, s->blis);
-    fputs(", \"gemm\": ", stdout);
-    gcut_cli_json_string(stdout, s->gemm);
-    fputs("}\n", stdout);
+    gcut_cli_json("}, \"peak_bytes\": $i, \"arena_bytes\": $i, \"saved_bytes\": $i, \"step_ns\": [",
+                  s->peak_bytes, s->arena_bytes, s->saved_bytes);
+    for (int64_t k = 0; k < steps; k++) gcut_cli_json(k ? ", $i" : "$i", ns[k]);
+    gcut_cli_json("], \"backend\": $s, \"threads\": $i, \"blis\": $s, \"gemm\": $s}\n",
+                  gcut_backend_names[c->opt.backend], (int64_t)s->threads, s->blis, s->gemm);
 }
 
 /* ---- the command ---- */
@@ -128,10 +122,9 @@ static int run_steps(gcut_ctx *ctx, const gcut_cli *c, gcut_step *step, int64_t 
     return EXIT_FINE;
 }
 
-int gcut_cmd_run(gcut_ctx *ctx, const gcut_cli *c)
+int gcut_cmd_run(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
-    gcut_graph *g = gcut_cli_load(ctx, c);
-    gcut_step *step = g ? gcut_compile(g, &c->opt) : NULL;
+    gcut_step *step = gcut_compile(g, &c->opt);
     if (!step || gcut_step_feed(step, c->feed, c->nfeed) != GCUT_OK || gcut_prepare(step) != GCUT_OK)
         return gcut_cli_failed(ctx);
     if (c->out && !gcut_cli_make_folder(c->out)) return EXIT_INPUT;

@@ -306,17 +306,16 @@ static void print_fish(FILE *out)
 
 int gcut_cli_completion(FILE *out, const char *shell)
 {
-    if (shell && !strcmp(shell, "bash"))
-        print_bash(out);
-    else if (shell && !strcmp(shell, "zsh"))
-        print_zsh(out);
-    else if (shell && !strcmp(shell, "fish"))
-        print_fish(out);
-    else {
-        gcut_cli_complain("help --completion: %s%s%s; give bash, zsh or fish",
-                          shell ? "there is no '" : "the shell is missing", shell ? shell : "",
-                          shell ? "'" : "");
-        return EXIT_USAGE;
+    static const struct {
+        const char *name;
+        void (*print)(FILE *out);
+    } shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
+    for (int i = 0; shell && i < 3; i++) {
+        if (strcmp(shell, shells[i].name) != 0) continue;
+        shells[i].print(out);
+        return EXIT_FINE;
     }
-    return EXIT_FINE;
+    gcut_cli_complain("help --completion: %s%s%s; give bash, zsh or fish",
+                      shell ? "there is no '" : "the shell is missing", shell ? shell : "", shell ? "'" : "");
+    return EXIT_USAGE;
 }

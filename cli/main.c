@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The `gradcut` command: finds the subcommand, runs it in a context of its own,
- * and returns its exit code (EXIT_*, messages.h).
+ * and returns its exit code (EXIT_*, exit_codes.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -76,9 +76,20 @@ int gcut_cli_failed(gcut_ctx *ctx)
     return code_of(gcut_last_status(ctx));
 }
 
-gcut_graph *gcut_cli_load(gcut_ctx *ctx, const gcut_cli *c)
+int gcut_cli_print(const gcut_cli *c, void *made, const char *text, const char *json, int code)
 {
-    return gcut_load(ctx, c->file, c->fn);
+    fputs(c->json ? json : text, stdout);
+    gcut_free(made);
+    return code;
+}
+
+/* Loads the function that the command line names, if the command works on one. */
+static int run_in(gcut_ctx *ctx, const gcut_cli *c)
+{
+    const gcut_operands has = c->cmd->operands;
+    const bool loads = has == GCUT_OPERANDS_MODEL || has == GCUT_OPERANDS_VALUE;
+    gcut_graph *g = loads ? gcut_load(ctx, c->file, c->fn) : NULL;
+    return loads && !g ? gcut_cli_failed(ctx) : c->cmd->run(ctx, c, g);
 }
 
 static int run_command(const gcut_cli_command *cmd, int argc, char **argv)
@@ -91,7 +102,7 @@ static int run_command(const gcut_cli_command *cmd, int argc, char **argv)
         gcut_ctx *ctx = gcut_ctx_new(NULL);
         if (ctx && c.time_passes) gcut_cli_times_begin(ctx);
         if (ctx)
-            code = cmd->run(ctx, &c);
+            code = run_in(ctx, &c);
         else
             gcut_cli_complain("out of memory"), code = EXIT_INPUT;
         if (c.time_passes) gcut_cli_times_end();

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Exit codes, and what the command prints to standard error.
+ * What the command prints to standard error.
  */
 #ifndef GCUT_CLI_MESSAGES_H
 #define GCUT_CLI_MESSAGES_H
 
+#include "cli/exit_codes.h"
 #include "gradcut/gradcut.h"
-
-enum { EXIT_FINE, EXIT_CHECK, EXIT_USAGE, EXIT_UNSUPPORTED, EXIT_INPUT };
 
 /* Prints the messages of the last failed call to stderr; returns the exit code of its status. */
 int gcut_cli_failed(gcut_ctx *ctx);

@@ -42,20 +42,19 @@
 #define COUNT_SIZES(m) offsetof(gcut_cli, opt.n##m)
 #define COUNT_FEEDS(m) offsetof(gcut_cli, n##m)
 
-const gcut_option_row gcut_option_rows[GCUT_NOPTIONS] = {
-#define OPTION(member, kind, name, letter, argument, words, lo, hi, zero, unset, commands, help)             \
+#define ROW(path, member, kind, name, letter, argument, words, lo, hi, zero, unset, commands, help)          \
     {GCUT_KIND_##kind,    name,           letter, argument, words, (double)(lo),                             \
-     (double)(hi),        (double)(zero), unset,  commands, help,  offsetof(gcut_cli, opt.member),           \
+     (double)(hi),        (double)(zero), unset,  commands, help,  offsetof(gcut_cli, path),                 \
      COUNT_##kind(member)},
+const gcut_option_row gcut_option_rows[GCUT_NOPTIONS] = {
+#define OPTION(member, ...) ROW(opt.member, member, __VA_ARGS__)
 #include "gradcut/options.def"
 #undef OPTION
-#define OPTION(member, kind, name, letter, argument, words, lo, hi, zero, unset, commands, help)             \
-    {GCUT_KIND_##kind,    name,           letter, argument, words, (double)(lo),                             \
-     (double)(hi),        (double)(zero), unset,  commands, help,  offsetof(gcut_cli, member),               \
-     COUNT_##kind(member)},
+#define OPTION(member, ...) ROW(member, member, __VA_ARGS__)
 #include "cli/options.def"
 #undef OPTION
 };
+#undef ROW
 
 const gcut_cli_command gcut_commands[GCUT_NCOMMANDS] = {
 #define CMD(name, operands, does) {#name, GCUT_OPERANDS_##operands, does, gcut_cmd_##name},
@@ -392,6 +391,18 @@ static bool contradicts_plan(const gcut_cli *c)
     return false;
 }
 
+/* What one command asks of its options. */
+static bool fits_command(const gcut_cli *c)
+{
+    if (c->cmd->run == gcut_cmd_compile && !c->output)
+        gcut_cli_complain("compile needs -o DIR/NAME: it writes NAME.c and NAME.h there, or NAME.so");
+    else if (c->cmd->run == gcut_cmd_frontier && c->json && c->csv)
+        gcut_cli_complain("frontier prints either --json or --csv");
+    else
+        return true;
+    return false;
+}
+
 /* The options of one command, as getopt_long wants them. */
 static void list_options(const gcut_cli_command *cmd, struct option *longs, char *letters)
 {
@@ -421,8 +432,8 @@ int gcut_cli_parse(gcut_cli *c, const gcut_cli_command *cmd, int argc, char **ar
         }
         if (!take(c, row_of(val), optarg)) return EXIT_USAGE;
     }
-    if (contradicts_plan(c)) return EXIT_USAGE;
-    return take_operands(c, argc - optind, argv + optind) ? 0 : EXIT_USAGE;
+    if (contradicts_plan(c) || !take_operands(c, argc - optind, argv + optind)) return EXIT_USAGE;
+    return c->help || fits_command(c) ? 0 : EXIT_USAGE;
 }
 
 void gcut_cli_free(gcut_cli *c)

@@ -23,8 +23,9 @@ typedef enum gcut_operands {
 
 typedef struct gcut_cli gcut_cli;
 
-/* One function for each row of commands.def; returns an exit code, its diagnostics already printed. */
-#define CMD(name, operands, does) int gcut_cmd_##name(gcut_ctx *ctx, const gcut_cli *c);
+/* One function for each row of commands.def; g: the function that the operands name, NULL where they name none.
+ * Returns an exit code, its diagnostics already printed. */
+#define CMD(name, operands, does) int gcut_cmd_##name(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g);
 #include "cli/commands.def"
 #undef CMD
 
@@ -32,7 +33,7 @@ typedef struct gcut_cli_command {
     const char *name;
     gcut_operands operands;
     const char *does;
-    int (*run)(gcut_ctx *ctx, const gcut_cli *c);
+    int (*run)(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g);
 } gcut_cli_command;
 extern const gcut_cli_command gcut_commands[GCUT_NCOMMANDS];
 

@@ -4,6 +4,8 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +23,7 @@ static int utf8_length(const unsigned char *s)
     return n;
 }
 
-void gcut_cli_json_string(FILE *out, const char *string)
+static void print_string(FILE *out, const char *string)
 {
     if (!string) {
         fputs("null", out);
@@ -43,6 +45,23 @@ void gcut_cli_json_string(FILE *out, const char *string)
         s += n ? n : 1;
     }
     fputc('"', out);
+}
+
+void gcut_cli_json(const char *form, ...)
+{
+    va_list ap;
+    va_start(ap, form);
+    for (const char *s = form; *s; s++) {
+        const char kind = *s == '$' ? *++s : 0;
+        double x;
+        switch (kind) {
+        case 0: putchar(*s); break;
+        case 's': print_string(stdout, va_arg(ap, const char *)); break;
+        case 'i': printf("%" PRId64, va_arg(ap, int64_t)); break;
+        default: x = va_arg(ap, double); printf(isfinite(x) ? "%.17g" : "null", x);
+        }
+    }
+    va_end(ap);
 }
 
 void gcut_cli_bytes(FILE *out, int64_t n)

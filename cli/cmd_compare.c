@@ -26,10 +26,7 @@ static int run(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g, const char *cons
     gcut_cli_progress_begin(ctx);
     gcut_comparison *made = gcut_compare(g, &c->opt, &how);
     gcut_cli_progress_end();
-    int code = made ? EXIT_FINE : gcut_cli_failed(ctx);
-    if (made) fputs(c->json ? made->json : made->text, stdout);
-    gcut_free(made);
-    return code;
+    return made ? gcut_cli_print(c, made, made->text, made->json, EXIT_FINE) : gcut_cli_failed(ctx);
 }
 
 int gcut_cli_compare(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
