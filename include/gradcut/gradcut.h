@@ -299,15 +299,12 @@ GCUT_API void gcut_call_external_at(gcut_here at, gcut_graph *g, size_t size, co
 
 /* ---- options ---- */
 
+/* All but the first are interpreted; the variant `planned` of gcut_compare is compiled. */
 typedef enum gcut_backend {
     GCUT_BACKEND_COMPILED = 0, /* kernels */
-    /* The interpreter, on the joint graph as reverse mode makes it, before other passes run on it.  (The
-     * variant `eager` of gcut_compare is this backend.) */
-    GCUT_BACKEND_EAGER = 1,
-    GCUT_BACKEND_JOINT = 2, /* the interpreter, on the joint graph behind its passes */
-    /* The interpreter, on the forward and the backward graph of the plan.  (The variant `planned` of
-     * gcut_compare is compiled.) */
-    GCUT_BACKEND_PLANNED = 3
+    GCUT_BACKEND_EAGER = 1,    /* the joint graph as reverse mode makes it, before other passes */
+    GCUT_BACKEND_JOINT = 2,    /* the joint graph behind its passes */
+    GCUT_BACKEND_PLANNED = 3   /* the forward and the backward graph */
 } gcut_backend;
 
 /* How a run treats inputs that were not given. */
