@@ -133,9 +133,7 @@ static gcut_graph *guarded_step(gcut_graph *outer, const gcut_graph *g, const gc
     gcut_ref *args = gcut_calloc(a, cond->params.n + 1u, sizeof *args);
     args[0] = map[cond->results.at[0].value];
     for (uint32_t i = 0; i < cond->params.n; i++) args[i + 1] = map[cond->params.at[i].value];
-    gcut_region arms[2] = {{.kind = gcut_op_region(GCUT_OP_if, 0)}, {.kind = gcut_op_region(GCUT_OP_if, 1)}};
-    arms[0].body = arm(body, work, work, n->nres);
-    arms[1].body = arm(body, work, NULL, n->nres);
+    gcut_region arms[2] = {{arm(body, work, work, n->nres)}, {arm(body, work, NULL, n->nres)}};
     gcut_node_spec s = {.op = GCUT_OP_if,
                         .args = args,
                         .nargs = cond->params.n + 1,
@@ -156,7 +154,7 @@ static void copy_bounded(gcut_graph *dst, const gcut_graph *src, uint32_t n, con
     gcut_draft d = gcut_draft_of(dst->module->arena, src, n, NULL, node.nres);
     gcut_dim bound = gcut_attr_get(src, &node, GCUT_KEY_bound)->u.dim;
     check_ranks(src, &node);
-    d.regions[0] = (gcut_region){gcut_op_region(GCUT_OP_scan, 0), guarded_step(dst, src, &node)};
+    d.regions[0] = (gcut_region){guarded_step(dst, src, &node)};
     d.spec.op = GCUT_OP_scan;
     d.spec.args = args;
     d.spec.nregs = 1;

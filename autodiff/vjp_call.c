@@ -32,7 +32,7 @@ void gcut_vjp_call(gcut_vjp *c)
     gcut_arena *a = g->module->arena;
     gcut_node node = *gcut_node_at(g, c->node);
     const gcut_graph *f = gcut_region_at(g, &node, 0)->body, *vjp = gcut_node_vjp(g, &node);
-    gcut_region region = {gcut_op_region(GCUT_OP_call, 0), gcut_region_at(g, &node, 1)->body};
+    gcut_region region = {gcut_region_at(g, &node, 1)->body};
     gcut_ref *args = gcut_calloc(a, vjp->params.n + 1u, sizeof *args);
     for (uint32_t k = 0; k < vjp->params.n; k++) {
         gcut_vjp_source s;

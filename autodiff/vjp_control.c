@@ -265,7 +265,7 @@ static gcut_ref backward_scan(scan *s, uint32_t carries)
                          gcut_attr_dim(GCUT_KEY_axis, gcut_attr_get(g, &s->node, GCUT_KEY_axis)->u.dim),
                          gcut_attr_dim(GCUT_KEY_length, gcut_scan_length(g, &s->node)),
                          gcut_attr_bool(GCUT_KEY_reverse, !reverse)};
-    gcut_region region = {gcut_op_region(GCUT_OP_scan, 0), s->body};
+    gcut_region region = {s->body};
     gcut_node_spec spec = {.op = GCUT_OP_scan,
                            .args = s->args,
                            .nargs = s->nargs,

@@ -95,6 +95,20 @@ bool gcut_type_equal(const gcut_type *a, const gcut_type *b)
     return a->dtype == b->dtype && gcut_shape_equal(a, b);
 }
 
+bool gcut_types_may_agree(const gcut_graph *g, const gcut_type *a, const gcut_type *b)
+{
+    if (a->dtype != b->dtype || a->rank != b->rank) return false;
+    for (uint32_t d = 0; d < a->rank; d++)
+        if (gcut_dims_differ(g, a->dim[d], b->dim[d])) return false;
+    return true;
+}
+
+gcut_type gcut_type_substitute(gcut_module *m, gcut_type t, const gcut_dim_subst *s, uint32_t n)
+{
+    for (uint32_t d = 0; d < t.rank; d++) t.dim[d] = gcut_dim_substitute(m->dims, t.dim[d], s, n);
+    return t;
+}
+
 gcut_dim gcut_type_numel(gcut_module *m, const gcut_type *t)
 {
     gcut_dim n = 1;

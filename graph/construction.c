@@ -165,13 +165,9 @@ void gcut_dim_require(gcut_graph *g, gcut_dim a, gcut_dim b, gcut_locid loc, con
     gcut_module *m = g->module;
     switch (gcut_dim_compare(m->dims, a, b, g->decls.at, g->decls.n)) {
     case GCUT_DIM_EQUAL: return;
-    case GCUT_DIM_DIFFERS: {
-        gcut_text ta = {.arena = m->arena}, tb = {.arena = m->arena};
-        gcut_dim_print(m->dims, a, &ta);
-        gcut_dim_print(m->dims, b, &tb);
+    case GCUT_DIM_DIFFERS:
         gcut_fail(m->env, GCUT_ETYPE, gcut_loc_place(m, loc), NULL, "%s: sizes %s and %s can never be equal",
-                  what, ta.at, tb.at);
-    }
+                  what, gcut_dim_text(m->arena, m->dims, a), gcut_dim_text(m->arena, m->dims, b));
     case GCUT_DIM_UNDECIDED: break;
     }
     for (uint32_t i = 0; i < g->checks.n; i++)
@@ -181,19 +177,27 @@ void gcut_dim_require(gcut_graph *g, gcut_dim a, gcut_dim b, gcut_locid loc, con
 
 /* ---- nodes ---- */
 
-static const gcut_attr *default_of(const gcut_module *m, gcut_op op, gcut_attr_key key)
+const gcut_attr_spec *gcut_attr_spec_of(const gcut_module *m, gcut_op op, gcut_attr_key key)
 {
     const gcut_op_spec *spec = &m->specs[op];
     for (uint32_t i = 0; i < spec->n; i++)
-        if (spec->at[i].key == key) return spec->at[i].has_default ? &spec->at[i].value : NULL;
+        if (spec->at[i].key == key) return &spec->at[i];
     return NULL;
+}
+
+const gcut_attr *gcut_attr_among(const gcut_module *m, gcut_op op, const gcut_attr *at, uint32_t n,
+                                 gcut_attr_key key)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (at[i].key == key) return &at[i];
+    const gcut_attr_spec *spec = gcut_attr_spec_of(m, op, key);
+    return spec && spec->has_default ? &spec->value : NULL;
 }
 
 const gcut_attr *gcut_attr_get(const gcut_graph *g, const gcut_node *n, gcut_attr_key key)
 {
-    for (uint32_t i = 0; i < n->nattrs; i++)
-        if (g->attrs.at[n->attr0 + i].key == key) return &g->attrs.at[n->attr0 + i];
-    return default_of(g->module, (gcut_op)n->op, key);
+    return gcut_attr_among(g->module, (gcut_op)n->op, n->nattrs ? g->attrs.at + n->attr0 : NULL, n->nattrs,
+                           key);
 }
 
 /* Appends the attributes sorted by key, without those that equal their default. */
@@ -203,7 +207,7 @@ static uint32_t attrs_add(gcut_graph *g, gcut_op op, const gcut_attr *attrs, uin
     for (int key = 0; key < GCUT_NATTRS; key++)
         for (uint32_t i = 0; i < nattrs; i++) {
             if ((int)attrs[i].key != key) continue;
-            const gcut_attr *d = default_of(g->module, op, attrs[i].key);
+            const gcut_attr *d = gcut_attr_among(g->module, op, NULL, 0, attrs[i].key);
             if (d && gcut_attr_equal(d, &attrs[i])) continue;
             gcut_attr a = attrs[i]; /* the push may move the pool attrs[] lies in */
             *GCUT_PUSH(g->module->arena, &g->attrs) = a;

@@ -132,6 +132,12 @@ static _Noreturn void refuse_unknown(const comparison *c, uint32_t k)
         c->f->name);
 }
 
+/* A type of a function, its symbols replaced by the sizes of the call. */
+static gcut_type in_call(const comparison *c, const gcut_type *t, const gcut_call_sizes *sizes)
+{
+    return gcut_type_substitute(c->g->module, *t, sizes->at, sizes->n);
+}
+
 /* The argument of parameter k of the derivative: its type as @f declares it, and at the call. */
 typedef struct given {
     gcut_vjp_source source;
@@ -144,9 +150,8 @@ static given given_to(const comparison *c, uint32_t k)
     if (!gcut_vjp_source_of(c->f, c->vjp, k, &x.source)) refuse_unknown(c, k);
     bool operand = x.source.kind == GCUT_VJP_OPERAND;
     gcut_ref v = operand ? c->f->params.at[x.source.index].value : c->f->results.at[x.source.index].value;
-    x.declared = x.actual = *gcut_type_of(c->f, v);
-    for (uint32_t d = 0; d < x.actual.rank; d++)
-        x.actual.dim[d] = gcut_dim_substitute(c->g->module->dims, x.actual.dim[d], c->sizes->at, c->sizes->n);
+    x.declared = *gcut_type_of(c->f, v);
+    x.actual = in_call(c, &x.declared, c->sizes);
     if (operand) x.actual = *gcut_type_of(c->g, c->s->args[x.source.index]);
     return x;
 }
@@ -179,25 +184,6 @@ static given check_param(const comparison *c, uint32_t k)
     return x;
 }
 
-/* Type t of the derivative, its symbols replaced by the sizes of the call. */
-static gcut_type in_call(const comparison *c, const gcut_type *t, const gcut_call_sizes *own)
-{
-    gcut_type out = *t;
-    for (uint32_t d = 0; d < t->rank; d++)
-        out.dim[d] = gcut_dim_substitute(c->g->module->dims, t->dim[d], own->at, own->n);
-    return out;
-}
-
-static bool may_be_equal(const comparison *c, const gcut_type *x, const gcut_type *y)
-{
-    if (x->dtype != y->dtype || x->rank != y->rank) return false;
-    for (uint32_t d = 0; d < x->rank; d++)
-        if (gcut_dim_compare(c->g->module->dims, x->dim[d], y->dim[d], c->g->decls.at, c->g->decls.n) ==
-            GCUT_DIM_DIFFERS)
-            return false;
-    return true;
-}
-
 static void check_params(const comparison *c, gcut_call_sizes *own)
 {
     const gcut_graph *vjp = c->vjp;
@@ -216,7 +202,7 @@ static void check_params(const comparison *c, gcut_call_sizes *own)
         const gcut_type *t = gcut_type_of(vjp, vjp->params.at[k].value);
         gcut_type want = in_call(c, t, own);
         given x = given_to(c, k);
-        if (!may_be_equal(c, &want, &types[k]))
+        if (!gcut_types_may_agree(c->g, &want, &types[k]))
             BAD(c,
                 gcut_printf(c->a, "the other parameters of @%s determine its sizes so; %s of @%s is %s",
                             vjp->name, described(c, &x), c->f->name, show(c, &x.declared)),
@@ -247,7 +233,7 @@ static void check_result(const comparison *c, uint32_t r, const gcut_call_sizes 
         BAD(c, gcut_printf(c->a, "only float parameters have gradients: remove 'grad %s'", result->name),
             "'call': 'grad %s' of @%s is of the parameter %%%s of @%s, which is %s", result->name,
             c->vjp->name, result->name, c->f->name, show(c, of));
-    if (!may_be_equal(c, &here, x))
+    if (!gcut_types_may_agree(c->g, &here, x))
         BAD(c, gcut_printf(c->a, "return it as %s", declaration(c, "grad", "", result->name, of)),
             "'call': 'grad %s' of @%s is %s, but the parameter %%%s of @%s is %s", result->name, c->vjp->name,
             show(c, have), result->name, c->f->name, show(c, of));

@@ -109,17 +109,17 @@ void gcut_shape_external(infer *s)
 {
     gcut_module *m = s->g->module;
     const char *kernel = attr(s, GCUT_KEY_kernel)->u.str;
-    gcut_place at = gcut_loc_place(m, s->loc);
+    gcut_place at = gcut_loc_place(m, s->spec->loc);
     if (!is_function_name(kernel))
         gcut_fail(m->env, GCUT_ETYPE, at, "letters, digits and _ alone, such as kernel=\"my_kernel\"",
                   "'external': \"%s\" is not the name of a C function", kernel);
-    if (!s->types || !s->ntypes)
+    if (!s->spec->types || !s->spec->ntypes)
         gcut_fail(m->env, GCUT_ETYPE, at,
                   gcut_printf(m->arena, "write them: %%y: f32[N] = external(…, kernel=\"%s\")", kernel),
                   "'external': the types of its results cannot be inferred");
-    if (s->ntypes > 8) BAD(s, "'external' has at most 8 results, not %u", s->ntypes);
-    for (uint32_t k = 0; k < s->ntypes; k++) s->out[k] = s->types[k];
-    s->n = s->ntypes;
+    if (s->spec->ntypes > 8) BAD(s, "'external' has at most 8 results, not %u", s->spec->ntypes);
+    for (uint32_t k = 0; k < s->spec->ntypes; k++) s->out[k] = s->spec->types[k];
+    s->n = s->spec->ntypes;
 }
 
 /* ---- cost ---- */

@@ -67,9 +67,9 @@ bool gcut_dtype_is_16bit_float(gcut_dtype t); /* f16 or bf16 */
 bool gcut_dtype_is_int(gcut_dtype t);         /* signed or unsigned, not bool */
 /* x rounded to dtype t (f32, bf16, …), as a double. */
 double gcut_round_to(double x, gcut_dtype t);
+/* The smallest and the largest value of an integer dtype or bool. */
+void gcut_dtype_bounds(gcut_dtype t, int64_t *lo, int64_t *hi);
 bool gcut_dtype_parse(const char *s, gcut_dtype *out);
-
-#define GCUT_MAX_RANK 8
 
 typedef struct gcut_type {
     gcut_dtype dtype;
@@ -146,7 +146,6 @@ typedef struct gcut_node {
 struct gcut_graph;
 
 typedef struct gcut_region {
-    const char *kind; /* "then" "else" "cond" "body", or "call" */
     struct gcut_graph *body;
 } gcut_region;
 
@@ -256,6 +255,9 @@ typedef struct gcut_op_spec {
     gcut_attr_spec *at;
 } gcut_op_spec;
 
+/* NULL: the op has no such attribute. */
+const gcut_attr_spec *gcut_attr_spec_of(const gcut_module *m, gcut_op op, gcut_attr_key key);
+
 struct gcut_module {
     gcut_env *env;
     gcut_arena *arena;
@@ -359,8 +361,8 @@ typedef struct gcut_op_info {
 
 const gcut_op_info *gcut_op_get(gcut_op op);
 /* Where the axes in a bit mask are among those of t; axes of size 1 do not count. */
-typedef enum gcut_lie { GCUT_TRAILING, GCUT_LEADING, GCUT_EVERY, GCUT_MIDDLE } gcut_lie;
-gcut_lie gcut_axes_lie(const gcut_type *t, uint32_t mask);
+typedef enum gcut_axes_position { GCUT_TRAILING, GCUT_LEADING, GCUT_EVERY, GCUT_MIDDLE } gcut_axes_position;
+gcut_axes_position gcut_axes_position_of(const gcut_type *t, uint32_t mask);
 /* Can the kernel of n compute an elementwise producer inside its loop instead of reading it from memory?
  * No other kernel can, GEMM included; nor can a reader behind a view that changes the order. */
 bool gcut_node_takes_in(const gcut_graph *g, const gcut_node *n);
@@ -389,7 +391,6 @@ typedef enum gcut_attr_form {
     GCUT_ATTR_FORM_DTYPE
 } gcut_attr_form;
 gcut_attr_form gcut_attr_form_of(gcut_attr_key key);
-bool gcut_attr_always_asked(gcut_attr_key key);
 const char *gcut_attr_name(gcut_attr_key key);
 bool gcut_attr_parse(const char *name, size_t n, gcut_attr_key *out);
 
@@ -565,6 +566,8 @@ static inline uint32_t gcut_region_operand(const gcut_node *n, const gcut_graph 
     return i < given ? i : n->nargs - n->ncaptured + (i - given);
 }
 /* The attribute, or its default from the op table; NULL when optional and absent. */
+const gcut_attr *gcut_attr_among(const gcut_module *m, gcut_op op, const gcut_attr *at, uint32_t n,
+                                 gcut_attr_key key);
 const gcut_attr *gcut_attr_get(const gcut_graph *g, const gcut_node *n, gcut_attr_key key);
 /* Is v zeros: a constant 0, or a view of one? */
 bool gcut_is_zero(const gcut_graph *g, gcut_ref v);
@@ -581,6 +584,15 @@ gcut_attr gcut_attr_int(gcut_attr_key k, int64_t i);
 gcut_attr gcut_attr_str(gcut_module *m, gcut_attr_key k, const char *s);
 bool gcut_attr_equal(const gcut_attr *a, const gcut_attr *b);
 
+/* Can sizes a and b never be equal? */
+static inline bool gcut_dims_differ(const gcut_graph *g, gcut_dim a, gcut_dim b)
+{
+    return gcut_dim_compare(g->module->dims, a, b, g->decls.at, g->decls.n) == GCUT_DIM_DIFFERS;
+}
+/* Equal dtypes and ranks, and sizes that are equal or may be. */
+bool gcut_types_may_agree(const gcut_graph *g, const gcut_type *a, const gcut_type *b);
+/* t with its symbols replaced. */
+gcut_type gcut_type_substitute(gcut_module *m, gcut_type t, const gcut_dim_subst *s, uint32_t n);
 bool gcut_type_equal(const gcut_type *a, const gcut_type *b); /* dtype and normal forms; order ignored */
 bool gcut_shape_equal(const gcut_type *a, const gcut_type *b);
 gcut_dim gcut_type_numel(gcut_module *m, const gcut_type *t);

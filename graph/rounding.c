@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Rounding to the nearest number of a float dtype.
+ * The values of a dtype: rounding to the nearest float, bounds of integers.
  */
 #include <math.h>
 
@@ -17,6 +17,14 @@ static double nearest(double x, int prec, int emin, double largest)
     int unit = exponent - prec > emin - prec + 1 ? exponent - prec : emin - prec + 1;
     double r = ldexp(nearbyint(ldexp(x, -unit)), unit);
     return fabs(r) > largest ? copysign(INFINITY, x) : r;
+}
+
+void gcut_dtype_bounds(gcut_dtype t, int64_t *lo, int64_t *hi)
+{
+    int bits = (int)gcut_dtype_bytes(t) * 8;
+    bool is_signed = gcut_dtype_is_int(t) && t != GCUT_U8;
+    *hi = t == GCUT_BOOL ? 1 : INT64_MAX >> (64 - bits - (is_signed ? 0 : 1));
+    *lo = is_signed ? -*hi - 1 : 0;
 }
 
 double gcut_round_to(double x, gcut_dtype t)

@@ -9,14 +9,6 @@
 
 /* ---- integers ---- */
 
-void gcut_eval_bounds(gcut_dtype t, int64_t *lo, int64_t *hi)
-{
-    int bits = (int)gcut_dtype_bytes(t) * 8;
-    bool is_signed = gcut_dtype_is_int(t) && t != GCUT_U8;
-    *hi = t == GCUT_BOOL ? 1 : INT64_MAX >> (64 - bits - (is_signed ? 0 : 1));
-    *lo = is_signed ? -*hi - 1 : 0;
-}
-
 int64_t gcut_eval_wrap(int64_t x, gcut_dtype t)
 {
     switch (t) {
@@ -32,7 +24,7 @@ int64_t gcut_eval_wrap(int64_t x, gcut_dtype t)
 int64_t gcut_eval_truncate(double x, gcut_dtype t)
 {
     int64_t lo, hi;
-    gcut_eval_bounds(t, &lo, &hi);
+    gcut_dtype_bounds(t, &lo, &hi);
     if (isnan(x)) return 0;
     /* (double)INT64_MAX is 2^63, one more than any i64, hence >= and <=. */
     return x >= (double)hi ? hi : x <= (double)lo ? lo : (int64_t)x;
@@ -52,18 +44,17 @@ int64_t gcut_eval_size(const gcut_graph *g, gcut_dim d, const gcut_dim_binding *
     int64_t out;
     if (gcut_dim_known(d)) return d;
     if (gcut_dim_eval(m->dims, d, bind, nbind, &out)) return out;
-    gcut_text text = {.arena = m->arena};
-    gcut_dim_print(m->dims, d, &text);
+    const char *text = gcut_dim_text(m->arena, m->dims, d);
     gcut_dim syms[16], *unbound = NULL;
     uint32_t n = gcut_dim_symbols(m->dims, d, syms, 16);
     for (uint32_t i = 0; i < n && i < 16 && !unbound; i++)
         if (!gcut_dim_eval(m->dims, syms[i], bind, nbind, &out)) unbound = &syms[i];
     if (unbound)
         gcut_fail(m->env, GCUT_EDIM, gcut_loc_place(m, loc), NULL,
-                  "the size %s depends on %s, which no parameter's shape determines", text.at,
+                  "the size %s depends on %s, which no parameter's shape determines", text,
                   gcut_dim_symbol_name(m->dims, *unbound));
     gcut_fail(m->env, GCUT_EDIM, gcut_loc_place(m, loc), NULL,
-              "the size %s has no value here: it divides by zero, or is below 0 or beyond 2^63", text.at);
+              "the size %s has no value here: it divides by zero, or is below 0 or beyond 2^63", text);
 }
 
 bool gcut_eval_dims(const gcut_eval *e, gcut_attr_key key, int64_t *out)

@@ -53,8 +53,6 @@ void gcut_interp_body(const gcut_eval *e, const gcut_graph *body, const gcut_arr
 int64_t gcut_eval_wrap(int64_t x, gcut_dtype t);
 /* x truncated toward zero and saturated at the bounds of t; NaN gives 0. */
 int64_t gcut_eval_truncate(double x, gcut_dtype t);
-/* Smallest and largest value of an integer dtype or bool. */
-void gcut_eval_bounds(gcut_dtype t, int64_t *lo, int64_t *hi);
 /* The concrete value of a dim; throws GCUT_EDIM at loc when a symbol is unbound or the result is no size. */
 int64_t gcut_eval_size(const gcut_graph *g, gcut_dim d, const gcut_dim_binding *bind, uint32_t nbind,
                        gcut_locid loc);

@@ -19,9 +19,7 @@ static const gcut_dims *table(const binder *s)
 
 static const char *show(const binder *s, gcut_dim d)
 {
-    gcut_text t = {.arena = s->g->module->arena};
-    gcut_dim_print(table(s), d, &t);
-    return t.at;
+    return gcut_dim_text(s->g->module->arena, table(s), d);
 }
 
 static bool bound(const binder *s, gcut_dim sym)

@@ -60,7 +60,7 @@ void gcut_eval_select(gcut_eval *e)
 static int64_t inward(const gcut_attr *bound, bool up, gcut_dtype t)
 {
     int64_t lo, hi, i = bound->u.num.i;
-    gcut_eval_bounds(t, &lo, &hi);
+    gcut_dtype_bounds(t, &lo, &hi);
     if (bound->u.num.is_int) return i < lo ? lo : i > hi ? hi : i;
     return gcut_eval_truncate(up ? ceil(bound->u.num.f) : floor(bound->u.num.f), t);
 }

@@ -18,7 +18,7 @@ static void start(gcut_eval *e, gcut_op op)
                 e->out.u.i[k] = 1;
         return;
     }
-    if (!gcut_dtype_is_float(e->out.dtype)) gcut_eval_bounds(e->out.dtype, &lo, &hi);
+    if (!gcut_dtype_is_float(e->out.dtype)) gcut_dtype_bounds(e->out.dtype, &lo, &hi);
     for (int64_t k = 0; k < e->out.n; k++) {
         if (gcut_dtype_is_float(e->out.dtype))
             e->out.u.f[k] = op == GCUT_OP_max_reduce ? -INFINITY : INFINITY;

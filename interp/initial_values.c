@@ -163,7 +163,7 @@ gcut_array gcut_random_array(gcut_arena *arena, gcut_dtype t, uint32_t rank, con
         return out;
     }
     int64_t least, most;
-    gcut_eval_bounds(t, &least, &most);
+    gcut_dtype_bounds(t, &least, &most);
     if (t == GCUT_BOOL) lo = 0, hi = 2;
     if (lo < least) lo = least;
     if (lo >= hi || lo > most)

@@ -49,11 +49,6 @@ gcut_machine gcut_machine_at(const gcut_machine_model *model, int threads)
     return m;
 }
 
-gcut_machine gcut_machine_shipped(void)
-{
-    return gcut_machine_at(gcut_machine_model_shipped(), 0);
-}
-
 /* ---- contractions ---- */
 
 static double f64_factor(const gcut_machine *m, gcut_dtype t)

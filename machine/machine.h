@@ -65,8 +65,6 @@ typedef struct gcut_machine_model {
 /* machine/machine_shipped.c: measured on one machine with two cores.  It is used everywhere, so that plans
  * do not depend on the machine. */
 const gcut_machine_model *gcut_machine_model_shipped(void);
-/* Its default section. */
-gcut_machine gcut_machine_shipped(void);
 
 /* The section for that many threads; 0 = the model's default.  Between two sections every field is
  * interpolated log-linearly; outside of them the nearest one is used. */

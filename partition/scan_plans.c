@@ -275,7 +275,7 @@ static void make_forward(loop_planner *l, gcut_rewrite *rw, uint32_t i)
     s.nargs = n.nargs;
     s.ncaptured = n.ncaptured;
     s.ntypes += more;
-    s.regions = &(gcut_region){gcut_region_at(l->g, &n, 0)->kind, body};
+    s.regions = &(gcut_region){body};
     s.nregs = 1;
     gcut_ref r = gcut_node_make(rw->dst, &s);
     rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = gcut_marks_carry(rw->dst, l->g, &n.marks, rw->map);
@@ -370,7 +370,7 @@ static void make_backward(loop_planner *l, gcut_rewrite *rw, const decided *d)
     fill_body(l, d, &b);
     s.args = b.args;
     s.nargs = b.nargs;
-    s.regions = &(gcut_region){gcut_region_at(l->g, &n, 0)->kind, b.g};
+    s.regions = &(gcut_region){b.g};
     s.nregs = 1;
     gcut_ref r = gcut_node_make(rw->dst, &s);
     rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = gcut_marks_carry(rw->dst, l->g, &n.marks, rw->map);
@@ -387,8 +387,7 @@ static void make_other(const loop_planner *l, gcut_rewrite *rw, uint32_t i)
     gcut_ref *args = gcut_calloc(l->arena, n->nargs + 1u, sizeof *args);
     gcut_region *regions = gcut_calloc(l->arena, n->nregs, sizeof *regions);
     for (uint32_t k = 0; k < n->nargs; k++) args[k] = gcut_rewrite_arg(rw, i, k);
-    for (uint32_t k = 0; k < n->nregs; k++)
-        regions[k] = (gcut_region){gcut_region_at(l->g, n, k)->kind, l->body[n->reg0 + k]};
+    for (uint32_t k = 0; k < n->nregs; k++) regions[k] = (gcut_region){l->body[n->reg0 + k]};
     gcut_ref r = gcut_node_copy(rw->dst, l->g, i, args, rw->map, n->loc, NULL);
     gcut_rewrite_regions_of_last(rw->dst, regions);
     for (uint32_t k = 0; k < n->nres; k++) rw->map[n->res0 + k] = r + k;

@@ -33,8 +33,7 @@ static gcut_dim size_in(const inliner *s, gcut_dim d)
 
 static gcut_type type_in(const inliner *s, gcut_type t)
 {
-    for (uint32_t d = 0; d < t.rank; d++) t.dim[d] = size_in(s, t.dim[d]);
-    return t;
+    return gcut_type_substitute(s->dst->module, t, s->sizes.at, s->sizes.n);
 }
 
 static gcut_attr attr_in(const inliner *s, gcut_attr a)

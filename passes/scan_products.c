@@ -299,7 +299,7 @@ static void copy_scan(gcut_rewrite *rw, uint32_t id)
         return;
     }
     gcut_rewrite_copy(rw, id);
-    gcut_rewrite_regions_of_last(rw->dst, &(gcut_region){old->kind, s.body});
+    gcut_rewrite_regions_of_last(rw->dst, &(gcut_region){s.body});
 }
 
 gcut_graph *gcut_pass_products(gcut_graph *g, const char *name)

@@ -187,12 +187,8 @@ static const char *keys_hint(gcut_parser *p, const statement *s, const char *key
 static gcut_attr_key read_key(gcut_parser *p, const statement *s, const gcut_token *t)
 {
     gcut_attr_key key = GCUT_NATTRS;
-    const gcut_op_spec *spec = &p->m->specs[s->op];
     const char *name = gcut_parse_name(p, t);
-    bool known = false;
-    if (gcut_attr_parse(t->at, t->n, &key))
-        for (uint32_t i = 0; i < spec->n; i++) known = known || spec->at[i].key == key;
-    if (!known)
+    if (!gcut_attr_parse(t->at, t->n, &key) || !gcut_attr_spec_of(p->m, s->op, key))
         GCUT_PARSE_FAIL(p, t, keys_hint(p, s, name), "'%s' has no attribute '%s'", gcut_op_get(s->op)->name,
                         name);
     for (uint32_t i = 0; i < s->attrs.n; i++)
@@ -371,7 +367,7 @@ static void build(gcut_parser *p, statement *s)
     if (typed && typed < s->binds.n)
         GCUT_PARSE_FAIL(p, &s->binds.at[0].tok, NULL, "give the types of all results or of none");
     if (s->callee)
-        regions = (gcut_parse_regions){.n = s->vjp ? 2 : 1, .at = {{"call", s->callee}, {"vjp", s->vjp}}};
+        regions = (gcut_parse_regions){.n = s->vjp ? 2 : 1, .at = {{s->callee}, {s->vjp}}};
     else
         gcut_parse_op_regions(p, s->op, refs.at, refs.n, s->attrs.at, s->attrs.n, &regions);
     for (uint32_t i = 0; i < regions.ncaptured; i++) *GCUT_PUSH(p->scratch, &refs) = regions.captured[i];

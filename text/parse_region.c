@@ -123,7 +123,7 @@ void gcut_parse_op_regions(gcut_parser *p, gcut_op op, const gcut_ref *args, uin
         gcut_type *types = gcut_calloc(p->scratch, n + 1, sizeof *types);
         for (uint32_t k = 0; k < n; k++) types[k] = default_type(p, op, args, k, attrs, nattrs);
         bodies[out->n] = read_region(p, kind, types, n);
-        out->at[out->n] = (gcut_region){kind, bodies[out->n]};
+        out->at[out->n].body = bodies[out->n];
     }
     if (out->n) out->captured = gcut_bodies_close(bodies, given, out->n, &out->ncaptured);
 }

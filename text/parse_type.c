@@ -203,9 +203,8 @@ void gcut_parse_check_number(gcut_parser *p, const gcut_token *where, const gcut
     if (gcut_dtype_is_float(t)) return;
     if (!x->is_int)
         GCUT_PARSE_FAIL(p, where, NULL, "expected an integer for %s, found a float", gcut_dtype_name(t));
-    int bits = t == GCUT_BOOL ? 1 : (int)gcut_dtype_bytes(t) * 8;
-    bool sign = t != GCUT_BOOL && t != GCUT_U8;
-    int64_t hi = (int64_t)(UINT64_MAX >> (64 - bits + sign)), lo = sign ? -hi - 1 : 0;
+    int64_t lo, hi;
+    gcut_dtype_bounds(t, &lo, &hi);
     if (x->i < lo || x->i > hi)
         GCUT_PARSE_FAIL(p, where, NULL,
                         "%" PRId64 " is outside of %s, which goes from %" PRId64 " to %" PRId64, x->i,

@@ -9,25 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* x rounded to `bits` of mantissa, subnormal below 2^(low-1), infinite beyond what the dtype holds. */
-static double round_bits(double x, int bits, int low, double largest)
-{
-    int e;
-    if (x == 0 || !isfinite(x)) return x;
-    frexp(x, &e);
-    if (e < low) e = low;
-    double r = ldexp(nearbyint(ldexp(x, bits - e)), e - bits);
-    return fabs(r) > largest ? copysign((double)INFINITY, x) : r;
-}
-
-static double round_to(double x, gcut_dtype t)
-{
-    if (t == GCUT_F32) return (double)(float)x;
-    if (t == GCUT_F16) return round_bits(x, 11, -13, 65504);
-    if (t == GCUT_BF16) return round_bits(x, 8, -125, 0x1.fep127);
-    return x;
-}
-
 /* Digits d (no point) times 10^(e - n + 1), laid out plainly or with an exponent; always a float to a reader.
  */
 static void put_digits(gcut_text *out, const char *d, int n, int e)
@@ -50,7 +31,7 @@ void gcut_print_double(double x, gcut_dtype t, gcut_text *out)
         gcut_text_add(out, "%" PRId64, (int64_t)x);
         return;
     }
-    x = round_to(x, t);
+    x = gcut_round_to(x, t);
     if (isnan(x)) {
         gcut_text_add(out, "nan");
         return;
@@ -63,7 +44,7 @@ void gcut_print_double(double x, gcut_dtype t, gcut_text *out)
     }
     for (int p = 0; p < 17; p++) {
         snprintf(buf, sizeof buf, "%.*e", p, x);
-        if (round_to(strtod(buf, NULL), t) == x) break;
+        if (gcut_round_to(strtod(buf, NULL), t) == x) break;
     }
     int n = 0, e = 0;
     for (const char *s = buf; *s; s++) {

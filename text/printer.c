@@ -237,7 +237,7 @@ void gcut_print_node(const gcut_graph *g, uint32_t id, gcut_text *out)
     put_op(g, NULL, id, out);
     for (uint32_t k = 0; k < n->nregs; k++)
         if (gcut_region_at(g, n, k)->body->is_body)
-            gcut_text_add(out, " %s{…}", gcut_region_at(g, n, k)->kind);
+            gcut_text_add(out, " %s{…}", gcut_op_region((gcut_op)n->op, k));
     put_marks(g->module, g, NULL, &n->marks, out);
 }
 
@@ -279,7 +279,7 @@ static void put_region(printer *p, const gcut_graph *g, names called, const gcut
     const gcut_region *r = gcut_region_at(g, n, k);
     names inside = name_body(p, g, called, n, r->body);
     uint32_t given = r->body->params.n - n->ncaptured;
-    gcut_text_add(p->out, " %s%s", r->kind, given ? "(" : "");
+    gcut_text_add(p->out, " %s%s", gcut_op_region((gcut_op)n->op, k), given ? "(" : "");
     for (uint32_t i = 0; i < given; i++) {
         gcut_ref v = r->body->params.at[i].value;
         gcut_text_add(p->out, "%s%%%s: ", i ? ", " : "", inside[v]);

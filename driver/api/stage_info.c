@@ -133,9 +133,10 @@ static const gcut_graph_info *body_of(looking *j, const gcut_graph *g, uint32_t 
 static const gcut_region_info *region_of(looking *j, const gcut_graph *g, uint32_t lowered, uint32_t id,
                                          uint32_t k)
 {
-    const gcut_region *r = gcut_region_at(g, gcut_node_at(g, id), k);
+    const gcut_node *n = gcut_node_at(g, id);
     const uint32_t body = lowered == GCUT_NONE ? lowered : gcut_program_body(j->p->program, lowered, id, k);
-    return GCUT_NEW(j->a, gcut_region_info, r->kind, body_of(j, r->body, body));
+    return GCUT_NEW(j->a, gcut_region_info, gcut_op_region((gcut_op)n->op, k),
+                    body_of(j, gcut_region_at(g, n, k)->body, body));
 }
 
 /* #kernel(k3) */

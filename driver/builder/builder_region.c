@@ -51,13 +51,13 @@ static void open_bodies(void *arg)
             WRONG(j, NULL, "there is no function that builds the region '%s'", gcut_op_region(j->op, j->n));
         gcut_graph *body = gcut_body_new(j->g);
         uint32_t n = gcut_region_nargs(j->op, j->n, (uint32_t)j->nin);
-        j->region[j->n] = (gcut_region){gcut_op_region(j->op, j->n), body};
+        j->region[j->n] = (gcut_region){body};
         j->args[j->n] = gcut_calloc(a, n + 1, sizeof(gcut_val));
         j->yields[j->n] = gcut_calloc(a, (size_t)j->nyields[j->n] + 1, sizeof(gcut_val));
         for (uint32_t k = 0; k < n; k++) {
             gcut_type t = *gcut_type_of(j->g, gcut_builder_ref(j->g, j->in[k]));
             if (j->op == GCUT_OP_scan && (int)k >= j->ncarry) t = slice_of(j, &t);
-            const char *name = gcut_name_fresh(body, gcut_printf(a, "%s.%u", j->region[j->n].kind, k));
+            const char *name = gcut_name_fresh(body, gcut_printf(a, "%s.%u", gcut_op_region(j->op, j->n), k));
             j->args[j->n][k] = (gcut_val){body, gcut_param_new(body, GCUT_ROLE_input, name, &t)};
         }
     }
@@ -86,7 +86,8 @@ static void close_bodies(void *arg)
         bodies[r] = j->region[r].body;
         given[r] = gcut_region_nargs(j->op, r, (uint32_t)j->nin);
         for (int k = 0; k < j->nyields[r]; k++) {
-            if (!j->yields[r][k].id) WRONG(j, NULL, "the body '%s' gives no value %d", j->region[r].kind, k);
+            if (!j->yields[r][k].id)
+                WRONG(j, NULL, "the body '%s' gives no value %d", gcut_op_region(j->op, r), k);
             gcut_result_new(bodies[r], GCUT_ROLE_out, gcut_printf(m->arena, "y%d", k),
                             gcut_builder_ref(bodies[r], j->yields[r][k]));
         }
@@ -288,8 +289,7 @@ static void do_call(void *arg)
     if (j->vjp) check_function(j, j->vjp, "the derivative");
     if ((int)j->callee->results.n != j->nout)
         WRONG(j, NULL, "@%s has %u results, not %d", j->callee->name, j->callee->results.n, j->nout);
-    const gcut_region region[2] = {{gcut_op_region(GCUT_OP_call, 0), j->callee},
-                                   {gcut_op_region(GCUT_OP_call, 1), j->vjp}};
+    const gcut_region region[2] = {{j->callee}, {j->vjp}};
     gcut_node_spec s = {.op = GCUT_OP_call,
                         .args = gcut_builder_refs(j->g->module->arena, j->g, j->in, j->nin),
                         .nargs = (uint32_t)j->nin,

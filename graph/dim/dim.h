@@ -74,6 +74,7 @@ void gcut_dim_range(const gcut_dims *t, gcut_dim d, const gcut_dim_decl *decl, u
                     int64_t *hi);
 /* Canonical text, parses back to the same dim: 128, N, 2*N+1, ceildiv(H,2). */
 void gcut_dim_print(const gcut_dims *t, gcut_dim d, gcut_text *out);
+const char *gcut_dim_text(gcut_arena *a, const gcut_dims *t, gcut_dim d);
 /* C expression of type int64_t over variables named prefix+symbol; uses
  * gcut_rt_floordiv, gcut_rt_ceildiv, gcut_rt_mod, gcut_rt_min, gcut_rt_max. */
 void gcut_dim_print_c(const gcut_dims *t, gcut_dim d, const char *prefix, gcut_text *out);

@@ -98,6 +98,13 @@ void gcut_dim_print(const gcut_dims *t, gcut_dim d, gcut_text *out)
     print_operand(&(printer){t, NULL, out, ""}, d);
 }
 
+const char *gcut_dim_text(gcut_arena *a, const gcut_dims *t, gcut_dim d)
+{
+    gcut_text out = {.arena = a};
+    gcut_dim_print(t, d, &out);
+    return out.at;
+}
+
 static void print_c(const printer *p, gcut_dim d)
 {
     if (d >= 0) {

@@ -354,11 +354,8 @@ gcut_dim gcut_dim_make(gcut_dims *t, gcut_dim_op op, gcut_dim a, gcut_dim b)
         err = gcut_dim_opaque(t, op, a, b, &out);
     }
     if (!err) return out;
-    gcut_text ta = {.arena = t->arena}, tb = {.arena = t->arena};
-    gcut_dim_print(t, a, &ta);
-    gcut_dim_print(t, b, &tb);
     gcut_fail(gcut_arena_env(t->arena), GCUT_ETYPE, (gcut_place){0}, NULL, "%s: (%.200s) %s (%.200s)", err,
-              ta.at, verb[op], tb.at);
+              gcut_dim_text(t->arena, t, a), verb[op], gcut_dim_text(t->arena, t, b));
 }
 
 const gcut_dim_atom *gcut_dim_sole(const gcut_dims *t, gcut_dim d, gcut_dim_op op)

@@ -14,9 +14,6 @@
  * that can be decided only at run time go to g->checks. */
 uint32_t gcut_infer(gcut_graph *g, const gcut_node_spec *s, gcut_type out[GCUT_MAX_RESULTS]);
 
-/* The same for ops with regions, whose operands and attributes have passed the op table (shape_region.c). */
-uint32_t gcut_infer_region(gcut_graph *g, const gcut_node_spec *s, gcut_type out[GCUT_MAX_RESULTS]);
-
 /* The callee's symbols in terms of the caller's sizes. */
 typedef GCUT_VEC(gcut_dim_subst) gcut_call_sizes;
 /* Fills sizes; undecided equalities become run-time checks of g.  Throws GCUT_ETYPE. */

@@ -76,11 +76,8 @@ static const struct {
     const char *name;
     gcut_attr_kind kind;
     gcut_attr_form form;
-    bool always_asked;
 } keys[GCUT_NATTRS] = {
-#define ALWAYS true
-#define IF_REQUIRED false
-#define ATTR(id, k, form, asked) {#id, GCUT_ATTR_KIND_##k, GCUT_ATTR_FORM_##form, asked},
+#define ATTR(id, k, form, asked) {#id, GCUT_ATTR_KIND_##k, GCUT_ATTR_FORM_##form},
 #include "graph/ops/attrs.def"
 #undef ATTR
 };
@@ -88,11 +85,6 @@ static const struct {
 gcut_attr_form gcut_attr_form_of(gcut_attr_key key)
 {
     return keys[key].form;
-}
-
-bool gcut_attr_always_asked(gcut_attr_key key)
-{
-    return keys[key].always_asked;
 }
 
 gcut_attr_kind gcut_attr_kind_of(gcut_attr_key key)
@@ -232,7 +224,7 @@ gcut_op_spec *gcut_op_specs(gcut_module *m)
 
 /* ---- what a kernel fuses ---- */
 
-gcut_lie gcut_axes_lie(const gcut_type *t, uint32_t mask)
+gcut_axes_position gcut_axes_position_of(const gcut_type *t, uint32_t mask)
 {
     bool some = false, kept_before = false, kept_after = false, broken = false, last = false;
     for (uint32_t d = 0; d < t->rank; d++) {
@@ -257,7 +249,7 @@ bool gcut_node_takes_in(const gcut_graph *g, const gcut_node *n)
     case GCUT_EMIT_CAST:
     case GCUT_EMIT_BOUNDED: return true;
     case GCUT_EMIT_REDUCE:
-        return gcut_axes_lie(gcut_type_of(g, gcut_arg(g, n, 0)), gcut_attr_axes(g, n)) != GCUT_MIDDLE;
+        return gcut_axes_position_of(gcut_type_of(g, gcut_arg(g, n, 0)), gcut_attr_axes(g, n)) != GCUT_MIDDLE;
     case GCUT_EMIT_EXPAND: /* its decomposition consists of such ops */
         return info->class == GCUT_CLASS_POINTWISE || info->class == GCUT_CLASS_REDUCTION;
     default: return false;

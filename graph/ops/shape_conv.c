@@ -108,7 +108,7 @@ static gcut_dim per_group(infer *s, gcut_dim channels, gcut_dim groups, const ch
 /* Sizes a and b of an axis must agree; `which` says what they are. */
 static void agree(infer *s, gcut_dim a, gcut_dim b, const char *which)
 {
-    if (gcut_dim_compare(s->g->module->dims, a, b, s->g->decls.at, s->g->decls.n) == GCUT_DIM_DIFFERS)
+    if (gcut_dims_differ(s->g, a, b))
         BAD(s, "'%s': %s: %s and %s differ", opname(s), which, show_dim(s, a), show_dim(s, b));
     require(s, a, b);
 }

@@ -47,7 +47,7 @@ void gcut_shape_batch_norm(infer *s)
 
 void gcut_shape_channel_norm(infer *s)
 {
-    bool groups = s->op == GCUT_OP_group_norm;
+    bool groups = s->spec->op == GCUT_OP_group_norm;
     channels(s, groups ? 2 : 3);
     same_dtype(s, 0, 1);
     same_dtype(s, 0, 2);

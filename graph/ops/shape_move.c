@@ -9,7 +9,7 @@ void gcut_shape_reshape(infer *s)
     s->out->dtype = in(s, 0)->dtype;
     shape_from(s, GCUT_KEY_shape);
     gcut_dim a = gcut_type_numel(s->g->module, in(s, 0)), b = gcut_type_numel(s->g->module, s->out);
-    if (gcut_dim_compare(s->g->module->dims, a, b, s->g->decls.at, s->g->decls.n) == GCUT_DIM_DIFFERS)
+    if (gcut_dims_differ(s->g, a, b))
         BAD(s, "'reshape': %s has %s elements, the new shape %s", show(s, in(s, 0)), show_dim(s, a),
             show_dim(s, b));
     require(s, b, a);
@@ -136,8 +136,8 @@ void gcut_shape_full(infer *s)
 {
     *s->out = (gcut_type){.dtype = dtype_of(s, GCUT_KEY_dtype)};
     shape_from(s, GCUT_KEY_shape);
-    if (s->op == GCUT_OP_full) bool_value(s, s->out->dtype);
-    if (s->op == GCUT_OP_iota) {
+    if (s->spec->op == GCUT_OP_full) bool_value(s, s->out->dtype);
+    if (s->spec->op == GCUT_OP_iota) {
         axis_of(s, GCUT_KEY_axis, s->out->rank);
         if (s->out->dtype == GCUT_BOOL) BAD(s, "'iota': dtype must be a number, not bool");
     }

@@ -42,12 +42,6 @@ void gcut_shape_select(infer *s)
     *s->out = *in(s, 1);
 }
 
-/* Ops with regions: graph/ops/shape_region.c, because their results depend on those. */
-void gcut_shape_region(infer *s)
-{
-    (void)s;
-}
-
 /* ---- dispatch ---- */
 
 static void (*const rules[GCUT_NOPS])(infer *) = {
@@ -70,7 +64,7 @@ static bool dtype_fits(char want, gcut_dtype t)
 
 static void check_operands(infer *s)
 {
-    const gcut_op_info *info = gcut_op_get(s->op);
+    const gcut_op_info *info = gcut_op_get(s->spec->op);
     static const struct {
         char letter;
         const char *text;
@@ -89,7 +83,8 @@ static void check_operands(infer *s)
             snprintf(range, sizeof range, "%d", info->lo);
         BAD(s, "'%s' takes %s operand%s, not %u", info->name, range, info->hi == 1 ? "" : "s", s->nargs);
     }
-    for (uint32_t k = 0; k < s->nargs; k++) GCUT_ASSERT(s->args[k] > 0 && s->args[k] < s->g->values.n);
+    for (uint32_t k = 0; k < s->nargs; k++)
+        GCUT_ASSERT(s->spec->args[k] > 0 && s->spec->args[k] < s->g->values.n);
     if (s->nargs && !dtype_fits(info->dtypes, in(s, 0)->dtype))
         for (size_t i = 0; i < sizeof want / sizeof *want; i++)
             if (want[i].letter == info->dtypes)
@@ -99,17 +94,16 @@ static void check_operands(infer *s)
 
 static void check_attrs(infer *s)
 {
-    const gcut_op_spec *spec = &s->g->module->specs[s->op];
-    for (uint32_t i = 0; i < s->nattrs; i++) {
-        bool known = false;
-        for (uint32_t k = 0; k < spec->n; k++) known = known || spec->at[k].key == s->attrs[i].key;
-        if (!known) BAD(s, "'%s' has no attribute '%s'", opname(s), gcut_attr_name(s->attrs[i].key));
-        if (s->attrs[i].kind != gcut_attr_kind_of(s->attrs[i].key))
-            BAD(s, "'%s': attribute '%s' has the wrong kind of value", opname(s),
-                gcut_attr_name(s->attrs[i].key));
+    const gcut_op_spec *spec = &s->g->module->specs[s->spec->op];
+    const gcut_attr *a = s->spec->attrs;
+    for (uint32_t i = 0; i < s->spec->nattrs; i++) {
+        const char *name = gcut_attr_name(a[i].key);
+        if (!gcut_attr_spec_of(s->g->module, s->spec->op, a[i].key))
+            BAD(s, "'%s' has no attribute '%s'", opname(s), name);
+        if (a[i].kind != gcut_attr_kind_of(a[i].key))
+            BAD(s, "'%s': attribute '%s' has the wrong kind of value", opname(s), name);
         for (uint32_t j = 0; j < i; j++)
-            if (s->attrs[j].key == s->attrs[i].key)
-                BAD(s, "'%s': attribute '%s' is given twice", opname(s), gcut_attr_name(s->attrs[i].key));
+            if (a[j].key == a[i].key) BAD(s, "'%s': attribute '%s' is given twice", opname(s), name);
     }
     for (uint32_t k = 0; k < spec->n; k++)
         if (spec->at[k].required && !attr(s, spec->at[k].key))
@@ -119,10 +113,11 @@ static void check_attrs(infer *s)
 /* The most results of a rule of this table; nodes with regions may have GCUT_MAX_RESULTS. */
 #define FEW 8
 
-static void check_regions(infer *s, const gcut_node_spec *n)
+static void check_regions(infer *s)
 {
-    uint32_t least = gcut_op_regions(s->op), most = least;
-    while (gcut_op_region(s->op, most)) most++;
+    const gcut_node_spec *n = s->spec;
+    uint32_t least = gcut_op_regions(s->spec->op), most = least;
+    while (gcut_op_region(s->spec->op, most)) most++;
     if (n->nregs < least || n->nregs > most || n->ncaptured > n->nargs)
         BAD(s, "'%s' has %u region%s, not %u", opname(s), least, least == 1 ? "" : "s", n->nregs);
 }
@@ -130,13 +125,11 @@ static void check_regions(infer *s, const gcut_node_spec *n)
 uint32_t gcut_infer(gcut_graph *g, const gcut_node_spec *n, gcut_type out[GCUT_MAX_RESULTS])
 {
     memset(out, 0, FEW * sizeof *out);
-    infer s = {g, n->op,    n->args,  n->nargs - n->ncaptured, n->attrs, n->nattrs, n->loc, out,
-               1, n->types, n->ntypes};
+    infer s = {g, n, n->nargs - n->ncaptured, out, 1};
     check_operands(&s);
     check_attrs(&s);
-    check_regions(&s, n);
-    if (gcut_op_get(n->op)->emit == GCUT_EMIT_REGION) return gcut_infer_region(g, n, out);
+    check_regions(&s);
     rules[n->op](&s);
-    GCUT_ASSERT(s.n <= FEW);
+    GCUT_ASSERT(s.n <= FEW || n->nregs);
     return s.n;
 }

@@ -40,9 +40,9 @@ void gcut_shape_draw(infer *s)
     if (!gcut_dtype_is_float(s->out->dtype))
         BAD(s, "'%s': dtype must be a float, not %s (cast is explicit)", opname(s),
             gcut_dtype_name(s->out->dtype));
-    if (s->op == GCUT_OP_uniform && number(s, GCUT_KEY_lo) >= number(s, GCUT_KEY_hi))
+    if (s->spec->op == GCUT_OP_uniform && number(s, GCUT_KEY_lo) >= number(s, GCUT_KEY_hi))
         BAD(s, "'uniform': lo=%g must be below hi=%g", number(s, GCUT_KEY_lo), number(s, GCUT_KEY_hi));
-    if (s->op == GCUT_OP_normal && (number(s, GCUT_KEY_std) < 0 || !isfinite(number(s, GCUT_KEY_mean))))
+    if (s->spec->op == GCUT_OP_normal && (number(s, GCUT_KEY_std) < 0 || !isfinite(number(s, GCUT_KEY_mean))))
         BAD(s, "'normal': std=%g must not be negative", number(s, GCUT_KEY_std));
 }
 

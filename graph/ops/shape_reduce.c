@@ -40,7 +40,7 @@ void gcut_shape_matmul(infer *s)
         s->out->dim[d] = x->dim[d];
     }
     gcut_dim k1 = x->dim[r - 1 - ta], k2 = y->dim[r - 2 + tb];
-    if (gcut_dim_compare(s->g->module->dims, k1, k2, s->g->decls.at, s->g->decls.n) == GCUT_DIM_DIFFERS)
+    if (gcut_dims_differ(s->g, k1, k2))
         BAD(s, "'matmul': contracted sizes %s (of %s%s) and %s (of %s%s) differ", show_dim(s, k1), show(s, x),
             ta ? ", transposed" : "", show_dim(s, k2), show(s, y), tb ? ", transposed" : "");
     require(s, k1, k2);

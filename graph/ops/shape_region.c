@@ -3,35 +3,20 @@
  * Shape rules of the ops with regions: checks that bodies fit the operands, and infers the results from
  * the yields.
  */
-#include <string.h>
 
 #include "graph/custom.h"
 #include "graph/external.h"
+#include "graph/scan_stack.h"
+#include "graph/ops/shape_rule.h"
 
-typedef struct rule {
-    gcut_graph *g;
-    const gcut_node_spec *s;
-    const char *op;
-    uint32_t nargs; /* not captured */
-    gcut_type *out;
-    uint32_t n;
-} rule;
-
-#define BAD(r, ...)                                                                                          \
-    gcut_fail((r)->g->module->env, GCUT_ETYPE, gcut_loc_place((r)->g->module, (r)->s->loc), NULL, __VA_ARGS__)
-
-static const char *show(const rule *r, const gcut_type *t)
+static const char *text_of(const infer *r, const gcut_type *t)
 {
     return gcut_type_text(r->g->module->arena, r->g->module, t);
 }
 
-static const gcut_type *operand(const rule *r, uint32_t k)
+static const gcut_graph *body(const infer *r, uint32_t k)
 {
-    return gcut_type_of(r->g, r->s->args[k]);
-}
-static const gcut_graph *body(const rule *r, uint32_t k)
-{
-    return r->s->regions[k].body;
+    return r->spec->regions[k].body;
 }
 static const gcut_type *taken(const gcut_graph *b, uint32_t k)
 {
@@ -42,52 +27,42 @@ static const gcut_type *yielded(const gcut_graph *b, uint32_t k)
     return gcut_type_of(b, b->results.at[k].value);
 }
 
-static const gcut_attr *attr(const rule *r, gcut_attr_key key)
-{
-    for (uint32_t i = 0; i < r->s->nattrs; i++)
-        if (r->s->attrs[i].key == key) return &r->s->attrs[i];
-    return NULL;
-}
-
 /* Equal dtype and rank, and sizes that are or will be checked to be equal. */
-static void agree(rule *r, const gcut_type *have, const gcut_type *want, const char *what, uint32_t k)
+static void agree(infer *r, const gcut_type *have, const gcut_type *want, const char *what, uint32_t k)
 {
-    bool fits = have->dtype == want->dtype && have->rank == want->rank;
-    for (uint32_t d = 0; fits && d < want->rank; d++)
-        fits = gcut_dim_compare(r->g->module->dims, have->dim[d], want->dim[d], r->g->decls.at,
-                                r->g->decls.n) != GCUT_DIM_DIFFERS;
-    if (!fits) BAD(r, "'%s': %s %u is %s, expected %s", r->op, what, k + 1, show(r, have), show(r, want));
+    if (!gcut_types_may_agree(r->g, have, want))
+        BAD(r, "'%s': %s %u is %s, expected %s", opname(r), what, k + 1, text_of(r, have), text_of(r, want));
     for (uint32_t d = 0; d < want->rank; d++)
-        gcut_dim_require(r->g, want->dim[d], have->dim[d], r->s->loc, r->op);
+        gcut_dim_require(r->g, want->dim[d], have->dim[d], r->spec->loc, opname(r));
 }
 
 /* Region k takes nargs arguments and what its node captures, and yields `nyields` values. */
-static void interface(rule *r, uint32_t k, uint32_t nargs, uint32_t nyields)
+static void interface(infer *r, uint32_t k, uint32_t nargs, uint32_t nyields)
 {
     const gcut_graph *b = body(r, k);
-    const char *kind = r->s->regions[k].kind;
-    if (b->params.n != nargs + r->s->ncaptured)
-        BAD(r, "'%s': the region '%s' takes %u argument%s, expected %u", r->op, kind,
-            b->params.n - r->s->ncaptured, b->params.n - r->s->ncaptured == 1 ? "" : "s", nargs);
+    const char *kind = gcut_op_region(r->spec->op, k);
+    if (b->params.n != nargs + r->spec->ncaptured)
+        BAD(r, "'%s': the region '%s' takes %u argument%s, expected %u", opname(r), kind,
+            b->params.n - r->spec->ncaptured, b->params.n - r->spec->ncaptured == 1 ? "" : "s", nargs);
     if (b->results.n != nyields)
-        BAD(r, "'%s': the region '%s' yields %u value%s, expected %u", r->op, kind, b->results.n,
+        BAD(r, "'%s': the region '%s' yields %u value%s, expected %u", opname(r), kind, b->results.n,
             b->results.n == 1 ? "" : "s", nyields);
-    for (uint32_t i = 0; i < r->s->ncaptured; i++)
-        GCUT_ASSERT(gcut_type_equal(taken(b, nargs + i), operand(r, r->nargs + i)));
+    for (uint32_t i = 0; i < r->spec->ncaptured; i++)
+        GCUT_ASSERT(gcut_type_equal(taken(b, nargs + i), in(r, r->nargs + i)));
 }
 
-static void give(rule *r, const gcut_type *t)
+static void give(infer *r, const gcut_type *t)
 {
-    if (r->n == GCUT_MAX_RESULTS) BAD(r, "'%s' has more than %d results", r->op, GCUT_MAX_RESULTS);
+    if (r->n == GCUT_MAX_RESULTS) BAD(r, "'%s' has more than %d results", opname(r), GCUT_MAX_RESULTS);
     r->out[r->n++] = *t;
 }
 
-static void infer_if(rule *r)
+static void infer_if(infer *r)
 {
-    const gcut_type *p = operand(r, 0);
+    const gcut_type *p = in(r, 0);
     uint32_t n = body(r, 0)->results.n;
     if (p->dtype != GCUT_BOOL || p->rank != 0)
-        BAD(r, "'if': the condition is %s, expected bool[]", show(r, p));
+        BAD(r, "'if': the condition is %s, expected bool[]", text_of(r, p));
     interface(r, 0, 0, n);
     interface(r, 1, 0, n);
     for (uint32_t k = 0; k < n; k++) {
@@ -97,47 +72,46 @@ static void infer_if(rule *r)
 }
 
 /* Carried value k: operand, argument of the body, yield and result have one type. */
-static void carry(rule *r, uint32_t region, uint32_t k)
+static void carry(infer *r, uint32_t region, uint32_t k)
 {
-    agree(r, taken(body(r, region), k), operand(r, k), "carried argument", k);
-    agree(r, yielded(body(r, region), k), operand(r, k), "the body's yield", k);
-    give(r, operand(r, k));
+    agree(r, taken(body(r, region), k), in(r, k), "carried argument", k);
+    agree(r, yielded(body(r, region), k), in(r, k), "the body's yield", k);
+    give(r, in(r, k));
 }
 
-static void infer_while(rule *r)
+static void infer_while(infer *r)
 {
     interface(r, 0, r->nargs, 1);
     interface(r, 1, r->nargs, r->nargs);
     const gcut_type *more = yielded(body(r, 0), 0);
     if (more->dtype != GCUT_BOOL || more->rank != 0)
-        BAD(r, "'while': the region 'cond' yields %s, expected bool[]", show(r, more));
+        BAD(r, "'while': the region 'cond' yields %s, expected bool[]", text_of(r, more));
     for (uint32_t k = 0; k < r->nargs; k++) {
-        agree(r, taken(body(r, 0), k), operand(r, k), "the argument of 'cond'", k);
+        agree(r, taken(body(r, 0), k), in(r, k), "the argument of 'cond'", k);
         carry(r, 1, k);
     }
 }
 
 /* An axis of a value of rank `rank`. */
-static uint32_t scan_axis(const rule *r, uint32_t rank)
+static uint32_t scan_axis(const infer *r, uint32_t rank)
 {
-    const gcut_attr *a = attr(r, GCUT_KEY_axis);
-    gcut_dim axis = a ? a->u.dim : 0;
+    gcut_dim axis = attr(r, GCUT_KEY_axis)->u.dim;
     if (!gcut_dim_known(axis) || axis >= rank)
         BAD(r, "'scan': axis=%lld is not an axis of a value of rank %u", (long long)axis, rank);
     return (uint32_t)axis;
 }
 
 /* The number of iterations: the attribute, else the length of the first sliced operand. */
-static gcut_dim scan_length(rule *r, uint32_t carries)
+static gcut_dim scan_length(infer *r, uint32_t carries)
 {
     const gcut_attr *a = attr(r, GCUT_KEY_length);
     if (a) return a->u.dim;
     if (carries == r->nargs) BAD(r, "'scan' slices no operand, so it needs the attribute 'length'");
-    const gcut_type *t = operand(r, carries);
+    const gcut_type *t = in(r, carries);
     return t->dim[scan_axis(r, t->rank)];
 }
 
-static void infer_scan(rule *r)
+static void infer_scan(infer *r)
 {
     gcut_dim n = attr(r, GCUT_KEY_carries)->u.dim;
     if (!gcut_dim_known(n) || n > r->nargs)
@@ -150,19 +124,18 @@ static void infer_scan(rule *r)
     interface(r, 0, r->nargs, b->results.n);
     for (uint32_t k = 0; k < carries; k++) carry(r, 0, k);
     for (uint32_t k = carries; k < r->nargs; k++) {
-        gcut_type x = *operand(r, k), slice = {.dtype = x.dtype};
+        gcut_type x = *in(r, k), slice = {.dtype = x.dtype};
         uint32_t axis = scan_axis(r, x.rank);
-        gcut_dim_require(r->g, length, x.dim[axis], r->s->loc, "scan");
+        gcut_dim_require(r->g, length, x.dim[axis], r->spec->loc, "scan");
         for (uint32_t d = 0; d < x.rank; d++)
             if (d != axis) slice.dim[slice.rank++] = x.dim[d];
         agree(r, taken(b, k), &slice, "argument", k);
     }
     for (uint32_t k = carries; k < b->results.n; k++) {
-        gcut_type y = *yielded(b, k), stack = {.dtype = y.dtype, .rank = (uint8_t)(y.rank + 1)};
+        gcut_type y = *yielded(b, k);
         if (y.rank == GCUT_MAX_RANK) BAD(r, "'scan': a stacked yield has rank %d, too many", y.rank + 1);
-        uint32_t axis = scan_axis(r, stack.rank);
-        for (uint32_t d = 0, e = 0; d < stack.rank; d++) stack.dim[d] = d == axis ? length : y.dim[e++];
-        give(r, &stack);
+        y = gcut_stack_type(y, scan_axis(r, y.rank + 1u), length);
+        give(r, &y);
     }
 }
 
@@ -227,7 +200,7 @@ void gcut_call_checks(gcut_graph *g, gcut_locid loc, const gcut_graph *f, const 
 
 void gcut_call_bind(gcut_graph *g, const gcut_node_spec *s, gcut_call_sizes *sizes)
 {
-    rule r = {g, s, "call", s->nargs, NULL, 0};
+    infer r = {g, s, s->nargs, NULL, 0};
     const gcut_graph *f = s->regions[0].body;
     if (f->params.n != s->nargs)
         BAD(&r, "'call': @%s takes %u operand%s, not %u", f->name, f->params.n, f->params.n == 1 ? "" : "s",
@@ -235,17 +208,17 @@ void gcut_call_bind(gcut_graph *g, const gcut_node_spec *s, gcut_call_sizes *siz
     gcut_type *x = gcut_calloc(g->module->arena, s->nargs + 1u, sizeof *x);
     for (uint32_t k = 0; k < s->nargs; k++) {
         const gcut_type *t = taken(f, k);
-        x[k] = *operand(&r, k);
+        x[k] = *in(&r, k);
         if (t->dtype != x[k].dtype || t->rank != x[k].rank)
-            BAD(&r, "'call': operand %u is %s, but @%s takes %s", k + 1, show(&r, &x[k]), f->name,
-                show(&r, t));
+            BAD(&r, "'call': operand %u is %s, but @%s takes %s", k + 1, text_of(&r, &x[k]), f->name,
+                text_of(&r, t));
     }
     gcut_call_symbols(g, s->loc, f, x, sizes);
     gcut_call_checks(g, s->loc, f, x, sizes);
 }
 
 /* A callee has only `out` results; a derivative has only `grad` results. */
-static void check_results(const rule *r, const gcut_graph *f)
+static void check_results(const infer *r, const gcut_graph *f)
 {
     bool derivative = gcut_is_derivative(f);
     for (uint32_t k = 0; k < f->results.n; k++)
@@ -254,45 +227,42 @@ static void check_results(const rule *r, const gcut_graph *f)
                 f->name, gcut_role_name(f->results.at[k].role), f->results.at[k].name);
 }
 
-static void infer_call(rule *r)
+static void infer_call(infer *r)
 {
     gcut_call_sizes sizes = {0};
     const gcut_graph *f = body(r, 0);
-    gcut_call_bind(r->g, r->s, &sizes);
+    gcut_call_bind(r->g, r->spec, &sizes);
     check_results(r, f);
-    if (r->s->nregs > 1) gcut_check_vjp(r->g, r->s, &sizes);
+    if (r->spec->nregs > 1) gcut_check_vjp(r->g, r->spec, &sizes);
     for (uint32_t k = 0; k < f->results.n; k++) {
-        gcut_type t = *yielded(f, k);
-        for (uint32_t d = 0; d < t.rank; d++)
-            t.dim[d] = gcut_dim_substitute(r->g->module->dims, t.dim[d], sizes.at, sizes.n);
+        gcut_type t = gcut_type_substitute(r->g->module, *yielded(f, k), sizes.at, sizes.n);
         give(r, &t);
     }
 }
 
 /* The number of runs of a body, recomputation included, is up to the planner, so effects are refused in
  * it. */
-static void refuse_effects(const rule *r)
+static void refuse_effects(const infer *r)
 {
-    for (uint32_t k = 0; k < r->s->nregs; k++)
+    for (uint32_t k = 0; k < r->spec->nregs; k++)
         if (gcut_graph_has_effects(body(r, k)))
             gcut_fail(
-                r->g->module->env, GCUT_ETYPE, gcut_loc_place(r->g->module, r->s->loc),
+                r->g->module->env, GCUT_ETYPE, gcut_loc_place(r->g->module, r->spec->loc),
                 "say pure=true where its results depend on its operands alone",
                 "'%s': an external kernel that is not pure cannot stand in the body of a loop or branch",
-                r->op);
+                opname(r));
 }
 
-uint32_t gcut_infer_region(gcut_graph *g, const gcut_node_spec *s, gcut_type out[GCUT_MAX_RESULTS])
+void gcut_shape_region(infer *r)
 {
-    rule r = {g, s, gcut_op_get(s->op)->name, s->nargs - s->ncaptured, out, 0};
-    if (s->op != GCUT_OP_call) refuse_effects(&r);
-    switch (s->op) {
-    case GCUT_OP_if: infer_if(&r); break;
-    case GCUT_OP_while: infer_while(&r); break;
-    case GCUT_OP_scan: infer_scan(&r); break;
-    case GCUT_OP_call: infer_call(&r); break;
+    r->n = 0;
+    if (r->spec->op != GCUT_OP_call) refuse_effects(r);
+    switch (r->spec->op) {
+    case GCUT_OP_if: infer_if(r); break;
+    case GCUT_OP_while: infer_while(r); break;
+    case GCUT_OP_scan: infer_scan(r); break;
+    case GCUT_OP_call: infer_call(r); break;
     default: GCUT_NEVER("an op with regions has a rule here");
     }
-    if (r.n == 0) BAD(&r, "'%s' has no result", r.op);
-    return r.n;
+    if (r->n == 0) BAD(r, "'%s' has no result", opname(r));
 }

@@ -13,28 +13,23 @@
 /* The input and output of a rule, which fills out[0] and, for several results, n. */
 typedef struct infer {
     gcut_graph *g;
-    gcut_op op;
-    const gcut_ref *args;
-    uint32_t nargs;
-    const gcut_attr *attrs;
-    uint32_t nattrs;
-    gcut_locid loc;
+    const gcut_node_spec *spec;
+    uint32_t nargs; /* without captured values */
     gcut_type *out;
     uint32_t n;
-    const gcut_type *types; /* as stated, or NULL */
-    uint32_t ntypes;
 } infer;
 
 #define BAD(s, ...)                                                                                          \
-    gcut_fail((s)->g->module->env, GCUT_ETYPE, gcut_loc_place((s)->g->module, (s)->loc), NULL, __VA_ARGS__)
+    gcut_fail((s)->g->module->env, GCUT_ETYPE, gcut_loc_place((s)->g->module, (s)->spec->loc), NULL,         \
+              __VA_ARGS__)
 
 static inline const char *opname(const infer *s)
 {
-    return gcut_op_get(s->op)->name;
+    return gcut_op_get(s->spec->op)->name;
 }
 static inline const gcut_type *in(const infer *s, uint32_t k)
 {
-    return gcut_type_of(s->g, s->args[k]);
+    return gcut_type_of(s->g, s->spec->args[k]);
 }
 /* A type as text, with the operand's name where t is an operand's type. */
 static inline const char *show(const infer *s, const gcut_type *t)
@@ -42,25 +37,18 @@ static inline const char *show(const infer *s, const gcut_type *t)
     gcut_arena *a = s->g->module->arena;
     const char *type = gcut_type_text(a, s->g->module, t);
     for (uint32_t k = 0; k < s->nargs; k++)
-        if (t == in(s, k)) return gcut_printf(a, "%%%s %s", s->g->values.at[s->args[k]].name, type);
+        if (t == in(s, k)) return gcut_printf(a, "%%%s %s", s->g->values.at[s->spec->args[k]].name, type);
     return type;
 }
 
 static inline const char *show_dim(const infer *s, gcut_dim d)
 {
-    gcut_text t = {.arena = s->g->module->arena};
-    gcut_dim_print(s->g->module->dims, d, &t);
-    return t.at;
+    return gcut_dim_text(s->g->module->arena, s->g->module->dims, d);
 }
 
 static inline const gcut_attr *attr(const infer *s, gcut_attr_key key)
 {
-    for (uint32_t i = 0; i < s->nattrs; i++)
-        if (s->attrs[i].key == key) return &s->attrs[i];
-    const gcut_op_spec *spec = &s->g->module->specs[s->op];
-    for (uint32_t i = 0; i < spec->n; i++)
-        if (spec->at[i].key == key && spec->at[i].has_default) return &spec->at[i].value;
-    return NULL;
+    return gcut_attr_among(s->g->module, s->spec->op, s->spec->attrs, s->spec->nattrs, key);
 }
 
 static inline gcut_dim dim2(infer *s, gcut_dim_op op, gcut_dim a, gcut_dim b)
@@ -77,18 +65,13 @@ static inline const char *operands(const infer *s)
     return s->nargs ? t.at : "";
 }
 
-static inline bool differ(const infer *s, gcut_dim a, gcut_dim b)
-{
-    return gcut_dim_compare(s->g->module->dims, a, b, s->g->decls.at, s->g->decls.n) == GCUT_DIM_DIFFERS;
-}
-
 static inline void require(infer *s, gcut_dim a, gcut_dim b)
 {
     if (a == b) return;
-    if (differ(s, a, b))
+    if (gcut_dims_differ(s->g, a, b))
         BAD(s, "'%s'%s: sizes %s and %s can never be equal", opname(s), operands(s), show_dim(s, a),
             show_dim(s, b));
-    gcut_dim_require(s->g, a, b, s->loc, opname(s));
+    gcut_dim_require(s->g, a, b, s->spec->loc, opname(s));
 }
 
 /* a <= b, as a run-time check max(a, b) == b where it cannot be decided. */
@@ -122,8 +105,7 @@ static inline void same_shape(infer *s, uint32_t a, uint32_t b)
         BAD(s, "'%s': operand %u is %s but operand %u is %s; shapes must be equal (broadcast is explicit)",
             opname(s), b + 1, show(s, y), a + 1, show(s, x));
     for (uint32_t d = 0; d < x->rank; d++)
-        if (gcut_dim_compare(s->g->module->dims, x->dim[d], y->dim[d], s->g->decls.at, s->g->decls.n) ==
-            GCUT_DIM_DIFFERS)
+        if (gcut_dims_differ(s->g, x->dim[d], y->dim[d]))
             BAD(s, "'%s': operand %u is %s but operand %u is %s; sizes %s and %s of axis %u differ",
                 opname(s), b + 1, show(s, y), a + 1, show(s, x), show_dim(s, y->dim[d]),
                 show_dim(s, x->dim[d]), d);

@@ -21,6 +21,9 @@ typedef enum gcut_dtype {
 } gcut_dtype;
 #define GCUT_NDTYPES 10
 
+/* Axes of a type, at most. */
+#define GCUT_MAX_RANK 8
+
 /* GCUT_DTYPE_AT_(p): the dtype of the elements that the pointer p is declared to point to.  GCUT_NO_DTYPE
  * where the declaration does not tell: void *, plain bytes (char, unsigned char), other unsigned integers,
  * which may be the bits of an f16 or bf16, and whatever else has no dtype. */

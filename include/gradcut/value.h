@@ -34,7 +34,6 @@ typedef struct gcut_val {
  * below -2^62).  -1 is the size that gcut_reshape infers; other numbers below 0 are refused. */
 typedef int64_t gcut_dim;
 #define GCUT_DIM_MAX INT64_MAX
-#define GCUT_MAX_RANK 8
 
 /* Sizes, or numbers of axes. */
 typedef struct gcut_shape {

@@ -9,6 +9,9 @@
 #include "kernels/lower/fusion/reads.h"
 #include "kernels/lower/lower.h"
 
+_Static_assert(GCUT_MAX_RANK == GCUT_RT_MAX_RANK,
+               "the compiler and the run-time library agree on the largest rank");
+
 typedef struct check {
     const gcut_program *p;
     const gcut_lowered *h;

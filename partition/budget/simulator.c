@@ -126,7 +126,7 @@ static bool ends_kernel(const sim *s, const gcut_node *n)
     if (gcut_node_class(n) == GCUT_CLASS_POINTWISE) return false;
     const gcut_type *t = gcut_type_of(s->g, gcut_arg(s->g, n, 0));
     if (gcut_type_of(s->g, n->res0)->rank >= t->rank) return false; /* a norm or a softmax */
-    return gcut_axes_lie(t, gcut_attr_axes(s->g, n)) != GCUT_TRAILING;
+    return gcut_axes_position_of(t, gcut_attr_axes(s->g, n)) != GCUT_TRAILING;
 }
 
 static int64_t elements(const sim *s, gcut_ref v)

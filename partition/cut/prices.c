@@ -265,7 +265,7 @@ static double reduction_price(const pricing *p, const gcut_node *n, double store
     gcut_ref x = gcut_arg(g, n, 0);
     const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
     bool rows = info->emit == GCUT_EMIT_REDUCE &&
-                gcut_axes_lie(gcut_type_of(g, x), gcut_attr_axes(g, n)) == GCUT_TRAILING;
+                gcut_axes_position_of(gcut_type_of(g, x), gcut_attr_axes(g, n)) == GCUT_TRAILING;
     double ns = gcut_machine_op_ns(p->m, (gcut_op)n->op, gcut_node_widest(g, n), (double)p->numel[x]);
     if (!rows) ns += gcut_machine_move_ns(p->m, (double)storage(p, x), 0, INFINITY) + p->m->kernel_ns;
     return ns + through(p, stored_bytes);

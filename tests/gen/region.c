@@ -16,7 +16,7 @@ static gcut_ref with_bodies(gcut_graph *g, gcut_op op, const gcut_ref *args, uin
     gcut_ref all[16], *captured = gcut_bodies_close(body, given, nbodies, &ncaptured);
     GCUT_ASSERT(n + ncaptured <= 16 && nbodies <= 2);
     for (uint32_t k = 0; k < n + ncaptured; k++) all[k] = k < n ? args[k] : captured[k - n];
-    for (uint32_t k = 0; k < nbodies; k++) regions[k] = (gcut_region){gcut_op_region(op, k), body[k]};
+    for (uint32_t k = 0; k < nbodies; k++) regions[k] = (gcut_region){body[k]};
     return gcut_node_make(g, &(gcut_node_spec){.op = op,
                                                .args = all,
                                                .nargs = n + ncaptured,
@@ -200,7 +200,7 @@ static void make_call(graph_gen *r)
     uint32_t x = gen_value(r, gen_any_real(r), 0, false), y = gen_matching(r, x, false);
     gcut_type t = gen_type_of(r, r->item[x].v);
     gcut_ref in[2] = {gen_use(r, x), gen_use(r, y)};
-    gcut_region f = {gcut_op_region(GCUT_OP_call, 0), function(r, t)};
+    gcut_region f = {function(r, t)};
     gcut_ref out = gcut_node_make(
         r->b.g, &(gcut_node_spec){.op = GCUT_OP_call, .args = in, .nargs = 2, .regions = &f, .nregs = 1});
     gcut_type sum = gen_type_of(r, out + 1);

@@ -57,10 +57,22 @@ static bool is_list(gcut_attr_key key)
     return member(key) == 'l';
 }
 
+/* The column `asked` of graph/ops/attrs.def. */
+static bool is_always_asked(gcut_attr_key key)
+{
+    enum { IF_REQUIRED, ALWAYS };
+    static const int asked[GCUT_NATTRS] = {
+#define ATTR(id, kind, form, asked) asked,
+#include "graph/ops/attrs.def"
+#undef ATTR
+    };
+    return asked[key] == ALWAYS;
+}
+
 /* dtype, then shape, then all others; lists that may be missing last, for {0} begins with a number. */
 static int rank_of(const gcut_attr_spec *a)
 {
-    bool must = a->required || gcut_attr_always_asked(a->key);
+    bool must = a->required || is_always_asked(a->key);
     if (gcut_attr_form_of(a->key) == GCUT_ATTR_FORM_DTYPE) return 0;
     return a->key == GCUT_KEY_shape ? 1 : is_list(a->key) && !must ? 3 : 2;
 }
@@ -90,7 +102,7 @@ static entry entry_of(const gcut_module *m, gcut_op op)
         for (uint32_t i = 0; i < spec->n; i++) {
             const gcut_attr_spec *a = &spec->at[i];
             if (rank_of(a) != rank) continue;
-            if (a->required || gcut_attr_always_asked(a->key))
+            if (a->required || is_always_asked(a->key))
                 e.must[e.nmust++] = a;
             else
                 e.may[e.nmay_attrs++] = a;
@@ -210,7 +222,8 @@ static void print_entry(const entry *e, gcut_arena *a, gcut_text *out)
 static const char head[] =
     "/* SPDX-License-Identifier: GPL-3.0-or-later\n"
     " *\n"
-    " * One function for each op, written by tests/graph/test_ops_header.c from graph/ops/ops.def: do not edit.\n"
+    " * One function for each op, written by tests/graph/test_ops_header.c from graph/ops/ops.def: do not "
+    "edit.\n"
     " *\n"
     " * gcut_exp(x) is gcut_exp_at with the caller's file and line.  Attributes are parameters; those with "
     "a\n"

@@ -248,7 +248,7 @@ static void circular_loc(job *j)
 /* A region where the op has none, with a body of its own. */
 static void stray_region(job *j)
 {
-    *GCUT_PUSH(j->m->arena, &j->fwd->regions) = (gcut_region){"then", gcut_body_new(j->fwd)};
+    *GCUT_PUSH(j->m->arena, &j->fwd->regions) = (gcut_region){gcut_body_new(j->fwd)};
     node(j, 1)->nregs = 1;
 }
 static void wild_regions(job *j)
@@ -257,37 +257,37 @@ static void wild_regions(job *j)
     node(j, 1)->reg0 = 4000000000;
 }
 /* The last node of @fwd becomes one that only a damaged module has. */
-static gcut_node *with_region(job *j, gcut_op op, const char *kind, gcut_graph *body)
+static gcut_node *with_region(job *j, gcut_op op, gcut_graph *body)
 {
     gcut_node *n = node(j, 4);
     n->op = (uint16_t)op;
     n->reg0 = j->fwd->regions.n;
     n->nregs = 1;
-    *GCUT_PUSH(j->m->arena, &j->fwd->regions) = (gcut_region){kind, body};
+    *GCUT_PUSH(j->m->arena, &j->fwd->regions) = (gcut_region){body};
     return n;
 }
 static void call_of_a_body(job *j)
 {
-    with_region(j, GCUT_OP_call, "call", gcut_body_new(j->fwd));
+    with_region(j, GCUT_OP_call, gcut_body_new(j->fwd));
 }
 static void function_as_body(job *j)
 {
-    with_region(j, GCUT_OP_while, "cond", j->bwd);
+    with_region(j, GCUT_OP_while, j->bwd);
 }
 static void missing_region(job *j)
 {
-    with_region(j, GCUT_OP_while, "cond", gcut_body_new(j->fwd))->nregs = 0;
+    with_region(j, GCUT_OP_while, gcut_body_new(j->fwd))->nregs = 0;
 }
 /* A loop in a body in a loop whose condition is the first body again. */
 static void circular_body(job *j)
 {
     gcut_graph *body[2] = {gcut_body_new(j->fwd), gcut_body_new(j->fwd)};
     gcut_type t = {.dtype = GCUT_BOOL};
-    with_region(j, GCUT_OP_while, "cond", body[0])->nargs = 1;
+    with_region(j, GCUT_OP_while, body[0])->nargs = 1;
     for (int k = 0; k < 2; k++) {
         gcut_ref v = gcut_param_new(body[k], GCUT_ROLE_input, "p", &t);
         *GCUT_PUSH(j->m->arena, &body[k]->args) = v;
-        *GCUT_PUSH(j->m->arena, &body[k]->regions) = (gcut_region){"cond", body[1 - k]};
+        *GCUT_PUSH(j->m->arena, &body[k]->regions) = (gcut_region){body[1 - k]};
         *GCUT_PUSH(j->m->arena, &body[k]->nodes) =
             (gcut_node){.op = GCUT_OP_while, .nargs = 1, .nregs = 1, .loc = node(j, 4)->loc};
     }

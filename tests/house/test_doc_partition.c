@@ -201,7 +201,7 @@ static void machine(void *arg)
 {
     world *w = arg;
     gcut_arena *a = w->env->arena;
-    gcut_machine m = gcut_machine_shipped();
+    gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 0);
     double flops = 2.0 * 256 * 1024 * 1024;
     w->page = gcut_file_read(a, page_path, 1 << 20, NULL);
     must_have_row(w, "read from memory",

@@ -18,7 +18,7 @@ FIXTURE(world)
 /* A section in which everything differs, as bumpy as a file may have it. */
 static gcut_machine bumpy(double threads)
 {
-    gcut_machine m = gcut_machine_shipped();
+    gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 0);
     m.threads = threads;
     m.kernel_ns = 137 * threads;
     for (int i = 0; i < GCUT_NLEVELS; i++) {
@@ -69,7 +69,7 @@ static void products_at_the_grid(void **state)
 static void products_grow_smoothly(void **state)
 {
     (void)state;
-    gcut_machine shipped = gcut_machine_shipped(), wild = bumpy(1);
+    gcut_machine shipped = gcut_machine_at(gcut_machine_model_shipped(), 0), wild = bumpy(1);
     static const double others[][4] = {{1, 1, 1, 1}, {7, 300, 40, 2}, {16, 16, 64, 1}, {900, 64, 3000, 8}};
     for (size_t o = 0; o < sizeof others / sizeof *others; o++)
         for (int axis = 0; axis < 4; axis++)
@@ -91,7 +91,7 @@ static void products_grow_smoothly(void **state)
 static void moves_grow_smoothly(void **state)
 {
     (void)state;
-    gcut_machine shipped = gcut_machine_shipped(), wild = bumpy(2);
+    gcut_machine shipped = gcut_machine_at(gcut_machine_model_shipped(), 0), wild = bumpy(2);
     for (int i = 0; i < 2; i++) {
         const gcut_machine *m = i ? &wild : &shipped;
         double last = 0, brought = 0;
@@ -142,7 +142,7 @@ static void every_op_has_a_price(void **state)
 static void what_is_not_measured_comes_from_the_table(void **state)
 {
     (void)state;
-    gcut_machine m = gcut_machine_shipped();
+    gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 0);
     m.op_scale = 0.25;
     m.op_ns[GCUT_OP_exp][0] = 7;
     m.op_ns[GCUT_OP_exp][1] = 0;
@@ -177,7 +177,7 @@ static void sections_by_threads(void **state)
                      1) < 1e-12);
     m = gcut_machine_at(&(gcut_machine_model){"m", 1, 1, at + 1}, 1);
     assert_memory_equal(&m, &at[1], sizeof m);
-    assert_true(gcut_machine_shipped().threads == 2);
+    assert_true(gcut_machine_at(gcut_machine_model_shipped(), 0).threads == 2);
 }
 
 /* ---- windows ---- */

@@ -85,7 +85,9 @@ static void count(const gcut_problem *p, gcut_arena *a, const gcut_choice *c, ui
 /* Revolve's memory is free: only its size is limited. */
 static gcut_plan_options options(void)
 {
-    gcut_plan_options opt = {.policy = GCUT_POLICY_MINCUT, .lambda = 0.05, .machine = gcut_machine_shipped()};
+    gcut_plan_options opt = {.policy = GCUT_POLICY_MINCUT,
+                             .lambda = 0.05,
+                             .machine = gcut_machine_at(gcut_machine_model_shipped(), 0)};
     opt.machine.read_ns_per_byte[GCUT_DRAM] = opt.machine.write_ns_per_byte[GCUT_DRAM] = 0;
     return opt;
 }
@@ -492,7 +494,8 @@ static void body_random(void *arg)
         gcut_module *m = gcut_module_new(env, a);
         gcut_graph *g = joint_random(m, seed, (uint32_t)(seed % 40), 0, 4, "j");
         gcut_dim_binding at = {gcut_dim_symbol(m->dims, "N"), seed % 10 ? 100 : 0};
-        gcut_plan_options opt = {.lambda = 0.05, .at = &at, .nat = 1, .machine = gcut_machine_shipped()};
+        gcut_plan_options opt = {
+            .lambda = 0.05, .at = &at, .nat = 1, .machine = gcut_machine_at(gcut_machine_model_shipped(), 0)};
         gcut_problem *p = gcut_problem_new(a, g, &opt);
         for (gcut_ref v = 1; v < g->values.n; v++)
             if (seed % 3 == 0 && v % 7 == 0 && gcut_def(g, v) && p->facts->where[v] == GCUT_SIDE_FORWARD &&

@@ -309,7 +309,7 @@ static gcut_problem *random_problem(world *w, gcut_arena *a, uint64_t seed, uint
     uint32_t n = 5 + (uint32_t)(seed % 13);
     gcut_graph *g = joint_random(m, seed, n, sizes[seed % 4][0], sizes[seed % 4][1], "j");
     gcut_plan_options *opt = gcut_calloc(a, 1, sizeof *opt);
-    opt->machine = gcut_machine_shipped();
+    opt->machine = gcut_machine_at(gcut_machine_model_shipped(), 0);
     if (seed % 5 == 0) opt->save_dtype = GCUT_BF16;
     gcut_problem *p = gcut_problem_new(a, g, opt);
     for (gcut_ref v = 1; v < g->values.n; v++) {
@@ -390,7 +390,8 @@ static void head_body(void *state)
     for (int64_t n = 1; n <= 100000; n *= 10) {
         gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
         gcut_dim_binding at = {g->decls.at[0].sym, n};
-        gcut_plan_options opt = {.machine = gcut_machine_shipped(), .at = &at, .nat = 1};
+        gcut_plan_options opt = {
+            .machine = gcut_machine_at(gcut_machine_model_shipped(), 0), .at = &at, .nat = 1};
         gcut_problem *p = gcut_problem_new(a, g, &opt);
         truth t = truth_of(p);
         assert_that(t.n, >, 1);
@@ -502,7 +503,8 @@ static void refused_body(void *what)
     gcut_arena *a = r->w->env->arena;
     gcut_module *m = gcut_parse_module(r->w->env, a, "t.gcut", chain, strlen(chain));
     static const char *const save[] = {"%a"};
-    gcut_plan_options opt = {.machine = gcut_machine_shipped(), .save = save, .nsave = 1};
+    gcut_plan_options opt = {
+        .machine = gcut_machine_at(gcut_machine_model_shipped(), 0), .save = save, .nsave = 1};
     r->c = gcut_choose_at_most(gcut_problem_new(a, m->graphs.at[0], &opt), a, r->bytes);
 }
 
@@ -556,7 +558,7 @@ static void bounds_body(void *state)
         gcut_graph *g =
             joint_random(m, seed, 20 + (uint32_t)seed / 2, rows[seed % 3], seed % 5 ? 64 : 0, "j");
         joint_gen r = {.seed = seed * UINT64_C(0x9E3779B97F4A7C15)};
-        gcut_plan_options opt = {.lambda = 0.05, .machine = gcut_machine_shipped()};
+        gcut_plan_options opt = {.lambda = 0.05, .machine = gcut_machine_at(gcut_machine_model_shipped(), 0)};
         if (seed % 2) opt.save_dtype = GCUT_BF16;
         gcut_problem *p = gcut_problem_new(a, g, &opt);
         for (gcut_ref v = 1; v < g->values.n; v++)
@@ -598,7 +600,8 @@ static void digits_body(void *state)
     static const char *const save[] = {"%a", "%b"};
     gcut_module *m = gcut_parse_module(w->env, w->env->arena, "t.gcut", text, strlen(text));
     gcut_graph *g = m->graphs.at[0];
-    gcut_plan_options opt = {.machine = gcut_machine_shipped(), .save = save, .nsave = 2};
+    gcut_plan_options opt = {
+        .machine = gcut_machine_at(gcut_machine_model_shipped(), 0), .save = save, .nsave = 2};
     gcut_problem *p = gcut_problem_new(w->env->arena, g, &opt);
     gcut_cut_frontier *f = gcut_frontier_of(p, w->env->arena);
     assert_int_equal(f->points.n, 2); /* with the sum and without */
@@ -636,7 +639,7 @@ static void layers_body(void *state)
     gcut_arena *a = w->env->arena;
     const char *text = layers_text(a, 12);
     gcut_module *m = gcut_parse_module(w->env, a, "t.gcut", text, strlen(text));
-    gcut_plan_options opt = {.machine = gcut_machine_shipped()};
+    gcut_plan_options opt = {.machine = gcut_machine_at(gcut_machine_model_shipped(), 0)};
     gcut_problem *p = gcut_problem_new(a, m->graphs.at[0], &opt);
     gcut_cut_frontier *f = gcut_frontier_of(p, a);
     assert_int_equal(f->points.n, 13);

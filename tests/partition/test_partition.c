@@ -19,13 +19,13 @@ FIXTURE(world)
 
 static gcut_plan_options options(double lambda)
 {
-    return (gcut_plan_options){.lambda = lambda, .machine = gcut_machine_shipped()};
+    return (gcut_plan_options){.lambda = lambda, .machine = gcut_machine_at(gcut_machine_model_shipped(), 0)};
 }
 
 /* Integer prices: every sum is exact, and ties are frequent. */
 static gcut_machine integer_machine(void)
 {
-    gcut_machine m = gcut_machine_shipped();
+    gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 0);
     for (int i = 0; i < GCUT_NLEVELS; i++) m.read_ns_per_byte[i] = m.write_ns_per_byte[i] = 1;
     for (size_t i = 0; i < sizeof m.gemm_ns_per_flop / sizeof(double); i++)
         (&m.gemm_ns_per_flop[0][0][0])[i] = 1;

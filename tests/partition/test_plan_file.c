@@ -144,7 +144,8 @@ static void copies_body(void *arg)
         gcut_arena *a = gcut_arena_new(env, NULL);
         gcut_module *m = gcut_module_new(env, a);
         gcut_graph *g = joint_random(m, seed, 8, 500, 128, "j");
-        gcut_plan_options o = {.policy = GCUT_POLICY_RECOMPUTE_ALL, .machine = gcut_machine_shipped()};
+        gcut_plan_options o = {.policy = GCUT_POLICY_RECOMPUTE_ALL,
+                               .machine = gcut_machine_at(gcut_machine_model_shipped(), 0)};
         gcut_problem *p = gcut_problem_new(a, g, &o);
         uint32_t n;
         uint64_t s = seed * 77 + 5;

@@ -37,7 +37,7 @@ static void plan_body(void *arg)
     gcut_arena *a = p->w->env->arena;
     const char *source = gcut_printf(a, "%s%s}\n", head, p->body);
     gcut_module *m = gcut_parse_module(p->w->env, a, "t.gcut", source, strlen(source));
-    gcut_plan_options o = {.lambda = 0.05, .machine = gcut_machine_shipped()};
+    gcut_plan_options o = {.lambda = 0.05, .machine = gcut_machine_at(gcut_machine_model_shipped(), 0)};
     if (p->policy) {
         assert_true(gcut_policy_read(p->policy, &o));
         p->plan = gcut_plan_make(m->graphs.at[0], &o);

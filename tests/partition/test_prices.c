@@ -81,7 +81,7 @@ static void make(void *arg)
     gcut_plan_options *opt = gcut_calloc(a, 1, sizeof *opt);
     gcut_verify_module(m);
     /* L2 and L3 told apart, so that reading from L3 has a price */
-    gcut_machine machine = gcut_machine_shipped();
+    gcut_machine machine = gcut_machine_at(gcut_machine_model_shipped(), 0);
     machine.read_ns_per_byte[GCUT_L3] *= 1.5;
     *opt = (gcut_plan_options){.lambda = 0.05, .machine = machine, .packings = gcut_rt_gemm_packings};
     w->p = gcut_problem_new(a, m->graphs.at[0], opt);

@@ -136,7 +136,8 @@ static void interpreted_case(world *w, uint64_t seed)
     gcut_module *m = gcut_module_new(w->env, w->arena);
     gcut_graph *g = joint_random(m, seed, 4 + (uint32_t)(seed % 17), 0, 4, "j");
     gcut_dim_binding at = {gcut_dim_symbol(m->dims, "N"), 100};
-    gcut_plan_options opt = {.lambda = 0.05, .at = &at, .nat = 1, .machine = gcut_machine_shipped()};
+    gcut_plan_options opt = {
+        .lambda = 0.05, .at = &at, .nat = 1, .machine = gcut_machine_at(gcut_machine_model_shipped(), 0)};
     gcut_problem *p = gcut_problem_new(w->arena, g, &opt);
     gcut_array *in = gcut_calloc(w->arena, (size_t)g->params.n + 1, sizeof *in);
     for (uint32_t k = 0; k < g->params.n; k++) {

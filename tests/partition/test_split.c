@@ -165,8 +165,11 @@ static void one_case(world *w, uint64_t seed, gcut_policy policy, double lambda)
     gcut_module *m = gcut_module_new(w->env, w->arena);
     gcut_graph *g = joint_random(m, seed, 4 + (uint32_t)(seed % 14), 0, 4, "j");
     gcut_dim_binding at = {gcut_dim_symbol(m->dims, "N"), 10 + (int64_t)(seed % 3) * 1000};
-    gcut_plan_options opt = {
-        .policy = policy, .lambda = lambda, .at = &at, .nat = 1, .machine = gcut_machine_shipped()};
+    gcut_plan_options opt = {.policy = policy,
+                             .lambda = lambda,
+                             .at = &at,
+                             .nat = 1,
+                             .machine = gcut_machine_at(gcut_machine_model_shipped(), 0)};
     opt.torch_budget = (double)(seed % 10) / 10;
     opt.machine.kernel_ns = seed % 2 ? 1000 : 0;
     gcut_plan *p = gcut_plan_make(g, &opt);
@@ -214,7 +217,8 @@ static void golden_body(void *arg)
     w->arena = w->env->arena;
     gcut_module *m = gcut_parse_module(w->env, w->arena, "f.gcut", text, sizeof text - 1);
     gcut_dim_binding at = {gcut_dim_symbol(m->dims, "N"), 8};
-    gcut_plan_options opt = {.lambda = 0.05, .at = &at, .nat = 1, .machine = gcut_machine_shipped()};
+    gcut_plan_options opt = {
+        .lambda = 0.05, .at = &at, .nat = 1, .machine = gcut_machine_at(gcut_machine_model_shipped(), 0)};
     gcut_plan *p = gcut_plan_make(m->graphs.at[0], &opt);
     gcut_split(p, "g");
     gcut_verify_module(m);
@@ -254,7 +258,8 @@ static void shape_only_body(void *arg)
     w->arena = w->env->arena;
     gcut_module *m = gcut_parse_module(w->env, w->arena, "f.gcut", text, sizeof text - 1);
     gcut_dim_binding at = {gcut_dim_symbol(m->dims, "N"), 3};
-    gcut_plan_options opt = {.lambda = 0.05, .at = &at, .nat = 1, .machine = gcut_machine_shipped()};
+    gcut_plan_options opt = {
+        .lambda = 0.05, .at = &at, .nat = 1, .machine = gcut_machine_at(gcut_machine_model_shipped(), 0)};
     gcut_plan *p = gcut_plan_make(m->graphs.at[0], &opt);
     gcut_split(p, "g");
     assert_int_equal(p->bwd->params.n, 2);
@@ -303,7 +308,7 @@ static void several_body(void *arg)
                                  .lambda = 0.05,
                                  .at = &at,
                                  .nat = 1,
-                                 .machine = gcut_machine_shipped(),
+                                 .machine = gcut_machine_at(gcut_machine_model_shipped(), 0),
                                  .save = &ways[i].save,
                                  .nsave = ways[i].save != NULL,
                                  .recompute = &ways[i].recompute,

@@ -13,7 +13,8 @@
 static gcut_plan *plan_at(gcut_graph *g, int64_t n, double lambda)
 {
     gcut_dim_binding at = {g->decls.at[0].sym, n};
-    gcut_plan_options o = {.lambda = lambda, .at = &at, .nat = 1, .machine = gcut_machine_shipped()};
+    gcut_plan_options o = {
+        .lambda = lambda, .at = &at, .nat = 1, .machine = gcut_machine_at(gcut_machine_model_shipped(), 0)};
     return gcut_plan_make(g, &o);
 }
 

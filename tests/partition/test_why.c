@@ -12,7 +12,7 @@
 
 static gcut_plan_options options(double lambda)
 {
-    return (gcut_plan_options){.lambda = lambda, .machine = gcut_machine_shipped()};
+    return (gcut_plan_options){.lambda = lambda, .machine = gcut_machine_at(gcut_machine_model_shipped(), 0)};
 }
 
 static bool saveable(const gcut_problem *p, gcut_ref v)

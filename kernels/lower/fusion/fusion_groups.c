@@ -201,7 +201,7 @@ static gcut_dim product(gcut_lowered *h, const gcut_type *t, uint32_t mask)
 }
 
 /* The kernel of x can take a reduction of x with these columns (EVERY: over all of it, in flat order). */
-static gcut_reason decide_reduce(const gcut_lowered *h, gcut_ref x, gcut_lie how, gcut_dim inner)
+static gcut_reason decide_reduce(const gcut_lowered *h, gcut_ref x, gcut_axes_position how, gcut_dim inner)
 {
     const uint32_t u = gcut_kernel_source(h, x);
     if (u == GCUT_NONE || kernel_at(h, u)->kind != GCUT_KERNEL_LOOP) return GCUT_REASON_producer_stores;
@@ -258,7 +258,7 @@ static void place_reduce(gcut_lowered *h, uint32_t node)
     const gcut_type *t = gcut_type_of(g, x);
     uint32_t mask = gcut_attr_axes(g, n), all = (1u << t->rank) - 1;
     gcut_dim numel = gcut_type_numel(g->module, t), inner = GCUT_DIM_BAD;
-    gcut_lie how = gcut_axes_lie(t, mask);
+    gcut_axes_position how = gcut_axes_position_of(t, mask);
     if (how == GCUT_MIDDLE) {
         place_other(h, GCUT_KERNEL_REDUCE, node);
         gcut_set_reason(h, node, 0, GCUT_REASON_middle_axes);

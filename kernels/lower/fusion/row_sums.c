@@ -44,7 +44,7 @@ static bool columns_of(const gcut_lowered *h, const gcut_node *n, columns *out)
     const uint32_t mask = gcut_attr_axes(h->g, n);
     uint32_t rows = 0;
     gcut_dim step;
-    if (!is_sum(n) || gcut_axes_lie(t, mask) != GCUT_LEADING || v->widens || v->bits) return false;
+    if (!is_sum(n) || gcut_axes_position_of(t, mask) != GCUT_LEADING || v->widens || v->bits) return false;
     if (t->dtype != GCUT_F32 && t->dtype != GCUT_F64) return false;
     while (mask >> rows & 1) rows++;
     *out = (columns){.root = v->root, .offset = v->offset};
