@@ -19,11 +19,10 @@
  */
 #include "gradcut/gradcut_rt.h"
 
-#include "kernels/rt/isa.h"
 #include "kernels/rt/gemm/pack.h"
 #include "kernels/rt/gemm/small_product.h"
 
-enum { ROWS = GCUT_RT_ATTENTION_ROWS, PAD = GCUT_RT_ATTENTION_PAD, LANES = PAD };
+enum { ROWS = GCUT_RT_ATTENTION_ROWS, PAD = GCUT_RT_ATTENTION_PAD, ACCUMULATORS = PAD };
 
 /* The arguments of a launch; results that are not wanted are NULL. */
 typedef struct job {
@@ -34,7 +33,8 @@ typedef struct job {
 } job;
 
 /* Queries t0..t1 of one head.  keys: how many of them any query of the block sees; width: the same rounded
- * up to whole lanes; a block with a query that sees none has them all, for its row is NaN throughout. */
+ * up to whole sets of accumulators; a block with a query that sees none has them all, for its row is NaN
+ * throughout. */
 typedef struct span {
     int64_t batch, group, head, t0, t1, keys, width;
 } span;
@@ -69,14 +69,14 @@ static int64_t at(const int64_t *stride, int64_t batch, int64_t head, int64_t ro
     return batch * stride[0] + head * stride[1] + row * stride[2];
 }
 
-/* Joins LANES accumulators pairwise, lane l with lane l + w: written out, as a loop over w would not unroll.
+/* Joins the accumulators pairwise, lane l with lane l + w: written out, as a loop over w would not unroll.
  */
 #define JOIN_STEP(width, statement)                                                                          \
     for (int l = 0, w = width; l < width; l++) statement;
-#define JOIN_LANES(statement)                                                                                \
+#define JOIN(statement)                                                                                      \
     JOIN_STEP(16, statement)                                                                                 \
     JOIN_STEP(8, statement) JOIN_STEP(4, statement) JOIN_STEP(2, statement) JOIN_STEP(1, statement)
-_Static_assert(LANES == 32, "JOIN_LANES begins with half of the lanes");
+_Static_assert(ACCUMULATORS == 32, "JOIN begins with half of them");
 
 /* e^x for x <= 0; 0 where the result would be subnormal. */
 static inline float decay_f32(float x)
@@ -89,58 +89,24 @@ static inline double decay_f64(double x)
     return gcut_exp_f64(x);
 }
 
-#define T float
+/* Of f64 there is the base instance alone, because its exp is libm's and there is little to vectorise. */
+#define KERNEL "kernels/rt/attention/attention_rows.h"
 #define TYPE f32
-#define ISA base
-#define TARGET
-#include "kernels/rt/attention/attention_rows.h"
-
-#define T double
+#include "kernels/rt/each_isa_kernel.h"
+#undef TYPE
 #define TYPE f64
 #define ISA base
-#define TARGET
-#include "kernels/rt/attention/attention_rows.h"
+#include "kernels/rt/each_isa_kernel.h"
+#undef ISA
+#undef TYPE
+#undef KERNEL
 
-#ifdef __x86_64__
+OVERRIDES(softmax_f32);
+OVERRIDES(divide_f32);
+OVERRIDES(backward_f32);
+#define RUN_f32(f) f##_f32[gcut_rt_isa()]
+#define RUN_f64(f) f##_f64_base
+#define RUN PASTE(RUN, TYPE)
 
-#define T float
-#define TYPE f32
-#define ISA avx2
-#define TARGET AVX2
-#include "kernels/rt/attention/attention_rows.h"
-
-#define T float
-#define TYPE f32
-#define ISA avx512
-#define TARGET AVX512
-#include "kernels/rt/attention/attention_rows.h"
-
-#endif
-
-/* An instance for the processor: of f32 alone, because exp of f64 is libm's and there is little to vectorise.
- */
-#define ROWS_OF(T, TYPE, PICK)                                                                               \
-    static void softmax_##TYPE(int64_t rows, const int64_t *n, int64_t width, T *x, int64_t ld, T scale,     \
-                               const T *bias, const int64_t *step, T *sum)                                   \
-    {                                                                                                        \
-        PICK(softmax_##TYPE)(rows, n, width, x, ld, scale, bias, step, sum);                                 \
-    }                                                                                                        \
-    static void divide_##TYPE(int64_t rows, int64_t width, T *x, int64_t ld, const T *by)                    \
-    {                                                                                                        \
-        PICK(divide_##TYPE)(rows, width, x, ld, by);                                                         \
-    }                                                                                                        \
-    static void backward_##TYPE(int64_t rows, const int64_t *n, int64_t width, const T *p, T *d, int64_t ld) \
-    {                                                                                                        \
-        PICK(backward_##TYPE)(rows, n, width, p, d, ld);                                                     \
-    }
-#define BASE(f) f##_base
-ROWS_OF(float, f32, WIDEST)
-ROWS_OF(double, f64, BASE)
-
-#define T float
-#define TYPE f32
-#include "kernels/rt/attention/attention_type.h"
-
-#define T double
-#define TYPE f64
-#include "kernels/rt/attention/attention_type.h"
+#define TEMPLATE "kernels/rt/attention/attention_type.h"
+#include "kernels/rt/each_type.h"

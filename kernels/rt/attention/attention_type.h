@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * attention.c for one element type: T the type, TYPE its suffix.
+ * attention.c for one element type (each_type.h).
  */
-#include "kernels/rt/paste.h"
-
-#define NAME(x) PASTE(x, TYPE)
 
 /* C = A B or C += A B; k = 0 gives 0. */
 static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const T *a, int64_t rsa, int64_t csa, const T *b,
@@ -21,7 +18,7 @@ static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const T *a, int64_t 
 /* Panels of PAD elements side by side: of the keys, or of the elements of a row (kernels/rt/gemm/pack.h). */
 static void NAME(pack)(int64_t n, int64_t k, const T *x, int64_t is, int64_t ks, T *out)
 {
-    NAME(gcut_rt_pack)(n, k, x, is, ks, PAD, PAD, out);
+    NAME(gcut_rt_pack)(n, k, x, is, ks, PAD, PAD, PAD * k, out);
 }
 
 /* multiply with a right operand of n columns in panels of k steps, and a C with columns side by side. */
@@ -47,7 +44,7 @@ static void NAME(probabilities)(const job *w, const span *x, const int64_t *n, c
     const T *q = (const T *)w->q + at(a->q, x->batch, x->head, x->t0);
     const T *bias = w->bias ? (const T *)w->bias + at(a->bias, x->batch, x->head, x->t0) : NULL;
     NAME(by_panels)(x->t1 - x->t0, x->width, a->d, q, a->q[2], a->q[3], kt, a->d, 0, p, ld, 1);
-    NAME(softmax)(x->t1 - x->t0, n, x->width, p, ld, (T)a->scale, bias, &a->bias[2], sum);
+    RUN(softmax)(x->t1 - x->t0, n, x->width, p, ld, (T)a->scale, bias, &a->bias[2], sum);
 }
 
 /* ---- forward ---- */
@@ -102,7 +99,7 @@ void NAME(gcut_rt_attention)(const gcut_rt_attention *a, const T *q, const T *k,
 static void NAME(scores)(const job *w, const span *x, const int64_t *n, const T *p, T *d, int64_t ld)
 {
     const gcut_rt_attention *a = w->a;
-    NAME(backward)(x->t1 - x->t0, n, x->width, p, d, ld);
+    RUN(backward)(x->t1 - x->t0, n, x->width, p, d, ld);
     for (int64_t t = x->t0; t < x->t1; t++, d += ld) {
         T *out = w->dbias ? (T *)w->dbias + at(a->dbias, x->batch, x->head, t) : NULL;
         for (int64_t c = 0; out && c < a->s; c++) out[c * a->dbias[3]] = c < x->keys ? d[c] : 0;
@@ -140,7 +137,7 @@ static void NAME(block)(const job *w, const span *x, const NAME(tiles) * s)
     T sum[ROWS];
     NAME(count)(a, x, n);
     NAME(probabilities)(w, x, n, s->kt, s->p, ld, sum);
-    NAME(divide)(m, x->width, s->p, ld, sum);
+    RUN(divide)(m, x->width, s->p, ld, sum);
     if (w->dv) {
         NAME(pack)(a->e, m, dy, a->y[3], a->y[2], s->dy);
         NAME(by_panels)
@@ -198,7 +195,3 @@ void NAME(gcut_rt_attention_grad)(const gcut_rt_attention *a, const T *q, const 
     w.dq = dq, w.dk = dk, w.dv = dv, w.dbias = dbias, w.work = work;
     if (a->batch * a->groups > 0) gcut_rt_parallel(NAME(groups), &w, threads);
 }
-
-#undef NAME
-#undef T
-#undef TYPE

@@ -103,12 +103,5 @@ static int64_t parts_of(int64_t tasks, int64_t n, int64_t grain, int threads)
     return gcut_rt_max(1, gcut_rt_min(gcut_rt_ceildiv(n, grain), 4 * threads / gcut_rt_max(tasks, 1)));
 }
 
-#define T float
-#define MASK int32_t
-#define TYPE f32
-#include "kernels/rt/conv/conv_type.h"
-
-#define T double
-#define MASK int64_t
-#define TYPE f64
-#include "kernels/rt/conv/conv_type.h"
+#define TEMPLATE "kernels/rt/conv/conv_type.h"
+#include "kernels/rt/each_type.h"

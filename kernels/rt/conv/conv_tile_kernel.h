@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * One instance of the register blocks of conv_tile.h, included by conv_tile.c once per element type and
- * instruction set, with
- *   NAME(x)  the instance's name of x        T, TYPE     the element type and its suffix
- *   TARGET   attributes of the functions     LANES       elements of a vector
- *   ROWS     rows of a block, at most 14     TAPS        taps of a block, at most 6
- *   MASK     the integer as wide as T        FEW, FOLD   vectors of 16 bytes and what adds up four of them
+ * The reference kernel of the register blocks of conv_tile.h (each_kernel.h): of MR rows, at most 14, and two
+ * vectors of places; of TAPS taps, at most 6, and four results of y.
  */
+#define MR PASTE(CONV_MR, ISA)
+#define TAPS PASTE(CONV_TAPS, ISA)
 
 /* Unaligned, and free to alias the scalars. */
 typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
-typedef MASK NAME(bits) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+typedef BITS NAME(bits) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+
+/* The vectors of the base instance, and how many of them a vector is: pieces that sums and merges are taken
+ * in, whatever the instance. */
+typedef T NAME(piece) __attribute__((vector_size(16)));
+enum { NAME(PIECES) = LANES * sizeof(T) / 16 };
+#define PIECE_LANES PASTE(PASTE(WIDTH, TYPE), base)
 
 /* rows and two are constants in each call, and the accumulators are registers. */
 __attribute__((always_inline)) TARGET static inline void NAME(strip)(int rows, int two, int64_t k, const T *a,
                                                                      const int32_t *off, const T *const *b,
                                                                      T *const *c, int64_t rsc, int add)
 {
-    NAME(vec) s0[ROWS], s1[ROWS];
+    NAME(vec) s0[MR], s1[MR];
     const T *b0 = b[0], *b1 = b[two];
 #pragma GCC unroll 14
     for (int i = 0; i < rows; i++) s0[i] = s1[i] = (NAME(vec)){0};
@@ -45,18 +49,19 @@ TARGET static void NAME(product)(int rows, int vectors, int64_t k, const T *a, c
                                  const T *const *b, T *const *c, int64_t rsc, int add)
 {
 #define CASE(r)                                                                                              \
-    case 2 * r: NAME(strip)(r <= ROWS ? r : ROWS, 0, k, a, off, b, c, rsc, add); break;                      \
-    case 2 * r + 1: NAME(strip)(r <= ROWS ? r : ROWS, 1, k, a, off, b, c, rsc, add); break;
+    case 2 * r:                                                                                              \
+        if (r <= MR) NAME(strip)(r <= MR ? r : MR, 0, k, a, off, b, c, rsc, add);                            \
+        break;                                                                                               \
+    case 2 * r + 1:                                                                                          \
+        if (r <= MR) NAME(strip)(r <= MR ? r : MR, 1, k, a, off, b, c, rsc, add);                            \
+        break;
     switch (2 * rows + vectors - 1) {
         CASE(1)
         CASE(2)
         CASE(3)
         CASE(4)
-#if ROWS > 4
         CASE(5)
         CASE(6)
-#endif
-#if ROWS > 6
         CASE(7)
         CASE(8)
         CASE(9)
@@ -65,15 +70,26 @@ TARGET static void NAME(product)(int rows, int vectors, int64_t k, const T *a, c
         CASE(12)
         CASE(13)
         CASE(14)
-#endif
     }
 #undef CASE
+}
+
+/* out[r] = the sum of the elements of v[r], for four of them: neighbours are added. */
+TARGET static inline void NAME(fold)(const NAME(piece) * v, T *out)
+{
+    NAME(piece) a = EVEN(PIECE_LANES)(v[0], v[1]) + ODD(PIECE_LANES)(v[0], v[1]);
+    const NAME(piece) b = EVEN(PIECE_LANES)(v[2], v[3]) + ODD(PIECE_LANES)(v[2], v[3]);
+    if (PIECE_LANES == 4)
+        a = EVEN(PIECE_LANES)(a, b) + ODD(PIECE_LANES)(a, b);
+    else
+        memcpy(out + 2, &b, sizeof b);
+    memcpy(out, &a, sizeof a);
 }
 
 /* taps and masked are constants in each call. */
 __attribute__((always_inline)) TARGET static inline void NAME(dots_block)(int taps, int masked, int64_t n,
                                                                           const T *const *x,
-                                                                          const int32_t *at, const MASK *keep,
+                                                                          const int32_t *at, const BITS *keep,
                                                                           const T *y, int64_t pitch, T *out)
 {
     NAME(vec) s[TAPS][4];
@@ -97,33 +113,33 @@ __attribute__((always_inline)) TARGET static inline void NAME(dots_block)(int ta
     }
 #pragma GCC unroll 6
     for (int t = 0; t < taps; t++) {
-        FEW part[4][LANES * sizeof(T) / 16], sum[4];
+        NAME(piece) part[4][NAME(PIECES)], sum[4];
         memcpy(part, s[t], sizeof part);
         for (int r = 0; r < 4; r++) {
             sum[r] = part[r][0];
-            for (size_t q = 1; q < LANES * sizeof(T) / 16; q++) sum[r] += part[r][q];
+            for (int q = 1; q < NAME(PIECES); q++) sum[r] += part[r][q];
         }
-        FOLD(sum, out + 4 * t);
+        NAME(fold)(sum, out + 4 * t);
     }
 }
 
-TARGET static void NAME(dots)(int taps, int64_t n, const T *const *x, const int32_t *at, const MASK *keep,
+TARGET static void NAME(dots)(int taps, int64_t n, const T *const *x, const int32_t *at, const BITS *keep,
                               const T *y, int64_t pitch, T *out)
 {
 #define CASE(t)                                                                                              \
-    case 2 * t: NAME(dots_block)(t <= TAPS ? t : TAPS, 0, n, x, at, keep, y, pitch, out); break;             \
-    case 2 * t + 1: NAME(dots_block)(t <= TAPS ? t : TAPS, 1, n, x, at, keep, y, pitch, out); break;
+    case 2 * t:                                                                                              \
+        if (t <= TAPS) NAME(dots_block)(t <= TAPS ? t : TAPS, 0, n, x, at, keep, y, pitch, out);             \
+        break;                                                                                               \
+    case 2 * t + 1:                                                                                          \
+        if (t <= TAPS) NAME(dots_block)(t <= TAPS ? t : TAPS, 1, n, x, at, keep, y, pitch, out);             \
+        break;
     switch (2 * taps + (keep != NULL)) {
         CASE(1)
         CASE(2)
-#if TAPS > 2
         CASE(3)
-#endif
-#if TAPS > 3
         CASE(4)
         CASE(5)
         CASE(6)
-#endif
     }
 #undef CASE
 }
@@ -185,16 +201,6 @@ TARGET static void NAME(shift)(int64_t taps, const T *from, int64_t shift, int64
 
 #include "kernels/rt/conv/winograd_kernel.h"
 
-#define OF__(a, b) a##b
-#define OF_(a, b) OF__(a, b)
-static const OF_(gcut_rt_tile_, TYPE)
-    NAME(tiles)[1] = {{LANES, ROWS, TAPS, NAME(product), NAME(dots), NAME(shift), NAME(winograd_input),
+static const PASTE(gcut_rt_tile, TYPE)
+    NAME(tiles)[1] = {{LANES, MR, TAPS, NAME(product), NAME(dots), NAME(shift), NAME(winograd_input),
                        NAME(winograd_filter), NAME(winograd_gradient), NAME(winograd_output)}};
-#undef OF_
-#undef OF__
-
-#undef NAME
-#undef TARGET
-#undef LANES
-#undef ROWS
-#undef TAPS

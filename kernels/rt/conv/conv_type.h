@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * conv.c for one element type: T the type, MASK the integer as wide, TYPE its suffix.
+ * conv.c for one element type (each_type.h).
  */
-
-#include "kernels/rt/paste.h"
-
-#define NAME(x) PASTE(x, TYPE)
 
 #include "kernels/rt/conv/im2col_type.h"
 
@@ -355,8 +351,3 @@ void NAME(gcut_rt_conv_x)(const gcut_rt_conv *g, const T *y, const T *w, T *x, T
 }
 
 #include "kernels/rt/conv/conv_w_type.h"
-
-#undef NAME
-#undef T
-#undef MASK
-#undef TYPE

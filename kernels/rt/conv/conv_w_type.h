@@ -36,7 +36,7 @@ static void NAME(align_results)(const NAME(weight_gradient) * p, const place_blo
 
 /* What a panel of k taps adds to C[o, k0 + k], for four o or fewer. */
 static void NAME(accumulate_taps)(const NAME(weight_gradient) * p, int64_t vectors, const int32_t *at,
-                                  const MASK *keep, int64_t k, const int32_t *off, const T *panel, const T *y,
+                                  const BITS *keep, int64_t k, const int32_t *off, const T *panel, const T *y,
                                   int64_t rows, int add, T *out)
 {
     T sum[GCUT_RT_TAPS * GCUT_RT_DOTS];
@@ -59,7 +59,7 @@ static void NAME(accumulate_taps)(const NAME(weight_gradient) * p, int64_t vecto
 static void NAME(weight_gradient_block)(const NAME(weight_gradient) * p, int64_t group, int64_t u0,
                                         int64_t u1, int64_t o0, int64_t o1, NAME(scratch) * scratch)
 {
-    _Alignas(64) MASK keep[NAME(TALL_PLACES_W) + 16];
+    _Alignas(64) BITS keep[NAME(TALL_PLACES_W) + 16];
     int32_t off[MAX_STEPS];
     place_block c;
     NAME(images) f = p->f;
@@ -68,7 +68,7 @@ static void NAME(weight_gradient_block)(const NAME(weight_gradient) * p, int64_t
     for (int64_t q = 0; q < p->l.place_blocks; q++) {
         make_place_block(&p->w, &p->l, q, &c);
         for (int64_t v = 0; v < c.vectors && !c.whole; v++)
-            for (int64_t i = 0; i < p->l.lanes; i++) keep[v * p->l.lanes + i] = -(MASK)(i < c.valid[v]);
+            for (int64_t i = 0; i < p->l.lanes; i++) keep[v * p->l.lanes + i] = -(BITS)(i < c.valid[v]);
         for (int64_t b = 0; b < blocks; b++) {
             int64_t v0, v1;
             gcut_rt_share(u1 - u0, 1, (int)b, (int)blocks, &v0, &v1);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One instance of the row loops of depthwise.c: included once per element type and instruction set, with
- * NAME, T, TARGET and LANES as in each_kernel.h.  No row is split among threads.
+ * The reference kernel of the row loops of depthwise.c (each_kernel.h).  No row is split among threads.
  */
 
 typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
@@ -69,8 +68,3 @@ TARGET static T NAME(dot)(int64_t n, const T *x, const T *y)
         for (int l = 0; l < s; l++) lane[l] += lane[l + s];
     return lane[0];
 }
-
-#undef NAME
-#undef T
-#undef TARGET
-#undef LANES

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * depthwise.c for one element type: T the type, TYPE its suffix.
+ * depthwise.c for one element type (each_type.h).
  */
-
-#include "kernels/rt/paste.h"
-
-#define NAME(x) PASTE(x, TYPE)
 
 typedef void NAME(row_fn)(int64_t, int, const T *const *, const T *, T *, int);
 
@@ -17,21 +13,19 @@ typedef struct NAME(depthwise) {
     T (*dot)(int64_t, const T *, const T *);
 } NAME(depthwise);
 
+OVERRIDES(NAME(row));
+OVERRIDES(NAME(dot));
+
 /* The widest instance one of whose vectors a row of n fills. */
 static NAME(row_fn) * NAME(row_of)(int64_t n)
 {
-#ifdef __x86_64__
-    if (n * (int64_t)sizeof(T) >= 64) return WIDEST(NAME(row));
-    if (n * (int64_t)sizeof(T) >= 32 && gcut_rt_has_avx2()) return PASTE(NAME(row), avx2);
-#endif
-    (void)n;
-    return PASTE(NAME(row), base);
+    return NAME(row)[gcut_rt_isa_filled(n * (int64_t)sizeof(T))];
 }
 
 /* Results of rows of n. */
 static NAME(depthwise) NAME(job)(const gcut_rt_conv *g, const T *x, const T *w, const T *y, T *out, int64_t n)
 {
-    return (NAME(depthwise)){g, x, w, y, out, NAME(row_of)(n), WIDEST(NAME(dot))};
+    return (NAME(depthwise)){g, x, w, y, out, NAME(row_of)(n), NAME(dot)[gcut_rt_isa()]};
 }
 
 /* ---- unit stride: a row of the result is a sum of rows ---- */
@@ -215,7 +209,3 @@ void NAME(gcut_rt_depthwise_w)(const gcut_rt_conv *g, const T *x, const T *y, T 
     NAME(depthwise) p = NAME(job)(g, x, NULL, y, w, 0);
     gcut_rt_parallel(NAME(part_w), &p, gcut_rt_worth(threads, madds(g), TAP_PS));
 }
-
-#undef NAME
-#undef T
-#undef TYPE

@@ -31,7 +31,7 @@ typedef struct NAME(slots) {
     int64_t q0, n, size; /* elements of a slot of the panel */
     int64_t rows[MAX_VECTORS];
     int32_t at[MAX_VECTORS];
-    _Alignas(64) MASK keep[NAME(TALL_PLACES_W)];
+    _Alignas(64) BITS keep[NAME(TALL_PLACES_W)];
 } NAME(slots);
 
 static int64_t NAME(rows_of)(const NAME(weight_gradient) * p, int64_t q)
@@ -51,9 +51,9 @@ static void NAME(begin_slots)(const NAME(weight_gradient) * p, NAME(slots) * s)
         s->rows[k] = rows;
         for (int64_t v = 0; v < l->vectors; v++)
             s->at[k * l->vectors + v] = (int32_t)(k * s->size + v * lanes);
-        memset(s->keep + k * numbers, 0, (size_t)numbers * sizeof(MASK));
+        memset(s->keep + k * numbers, 0, (size_t)numbers * sizeof(BITS));
         for (int64_t i = 0; i < rows; i++)
-            memset(s->keep + k * numbers + i * l->pitch, 255, (size_t)p->w.places[1] * sizeof(MASK));
+            memset(s->keep + k * numbers + i * l->pitch, 255, (size_t)p->w.places[1] * sizeof(BITS));
     }
 }
 

@@ -87,12 +87,16 @@ TARGET static void NAME(winograd_output)(const T *m, int64_t pitch, T *to)
     }
 #pragma GCC unroll 2
     for (int i = 0; i < 2; i++) {
-        FEW even[LANES * sizeof(T) / 16], odd[LANES * sizeof(T) / 16];
+        NAME(piece) even[NAME(PIECES)], odd[NAME(PIECES)];
         NAME(vec) u = (s[i][0] + s[i][1]) + s[i][2], v = (s[i][1] - s[i][2]) - s[i][3];
         memcpy(even, &u, sizeof u);
         memcpy(odd, &v, sizeof v);
 #pragma GCC unroll 4
-        for (size_t q = 0; q < LANES * sizeof(T) / 16; q++)
-            ZIP(even[q], odd[q], to + i * 2 * LANES + q * (32 / sizeof(T)));
+        for (int q = 0; q < NAME(PIECES); q++) {
+            const NAME(piece) low = LOW(PIECE_LANES)(even[q], odd[q]),
+                              high = HIGH(PIECE_LANES)(even[q], odd[q]);
+            memcpy(to + i * 2 * LANES + q * 2 * PIECE_LANES, &low, sizeof low);
+            memcpy(to + i * 2 * LANES + (q * 2 + 1) * PIECE_LANES, &high, sizeof high);
+        }
     }
 }

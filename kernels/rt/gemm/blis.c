@@ -35,10 +35,10 @@ static int asked;
 static arch_t best(arch_t own)
 {
 #if defined(__x86_64__) && defined(BLIS_CONFIG_SKX)
-    if (gcut_rt_has_avx512()) return BLIS_ARCH_SKX;
+    if (gcut_rt_isa() == ISA_AVX512) return BLIS_ARCH_SKX;
 #endif
 #if defined(__x86_64__) && (defined(BLIS_CONFIG_ZEN3) || defined(BLIS_CONFIG_HASWELL))
-    if (own == BLIS_ARCH_GENERIC && gcut_rt_has_avx2()) {
+    if (own == BLIS_ARCH_GENERIC && gcut_rt_isa() >= ISA_AVX2) {
 #if defined(BLIS_CONFIG_ZEN3) && defined(BLIS_CONFIG_HASWELL)
         return __builtin_cpu_is("amd") ? BLIS_ARCH_ZEN3 : BLIS_ARCH_HASWELL;
 #elif defined(BLIS_CONFIG_ZEN3)

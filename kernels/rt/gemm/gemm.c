@@ -178,10 +178,5 @@ int64_t gcut_rt_gemm_packings(int64_t m, int64_t n, int64_t k, int64_t csa, int6
     return of_b ? s.rows : s.columns;
 }
 
-#define T float
-#define TYPE f32
-#include "kernels/rt/gemm/gemm_type.h"
-
-#define T double
-#define TYPE f64
-#include "kernels/rt/gemm/gemm_type.h"
+#define TEMPLATE "kernels/rt/gemm/gemm_type.h"
+#include "kernels/rt/each_type.h"

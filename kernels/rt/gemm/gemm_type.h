@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * gemm.c for one element type: T the type, TYPE its suffix.
+ * gemm.c for one element type (each_type.h).
  */
-
-#include "kernels/rt/paste.h"
-
-#define NAME(x) PASTE(x, TYPE)
 
 /* What all threads work on. */
 typedef struct NAME(job) {
@@ -167,7 +163,3 @@ void NAME(gcut_rt_gemm_tiled)(const gcut_rt_gemm *g, const T *a, const T *b, T *
     w.s = split(&q, w.grain, gcut_rt_threads(threads), whole_rows);
     gcut_rt_parallel(NAME(work), &w, w.s.threads);
 }
-
-#undef NAME
-#undef T
-#undef TYPE

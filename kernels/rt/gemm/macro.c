@@ -150,10 +150,5 @@ static void smallest_blocks(blocks *b)
     b->steps = 1;
 }
 
-#define T float
-#define TYPE f32
-#include "kernels/rt/gemm/macro_type.h"
-
-#define T double
-#define TYPE f64
-#include "kernels/rt/gemm/macro_type.h"
+#define TEMPLATE "kernels/rt/gemm/macro_type.h"
+#include "kernels/rt/each_type.h"

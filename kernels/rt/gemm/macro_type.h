@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * macro.c for one element type: T the type, TYPE its suffix.
+ * macro.c for one element type (each_type.h).
  */
-
-#include "kernels/rt/paste.h"
-
-#define NAME(x) PASTE(x, TYPE)
 
 /* One operand: element i of step p is at[i * is + p * ps], and there are n.  Or it is computed: its element 0
  * is number `first` of what fills it. */
@@ -48,7 +44,8 @@ static void NAME(pack)(const NAME(problem) * of, const NAME(operand) * x, int64_
         NAME(gcut_rt_pack_filled)(x->from, of->g->thread, x->first + i0, i1 - i0, p, k, x->width, x->ld, out);
         return;
     }
-    NAME(gcut_rt_pack)(i1 - i0, k, x->at + i0 * x->is + p * x->ps, x->is, x->ps, x->width, x->ld, out);
+    NAME(gcut_rt_pack)
+    (i1 - i0, k, x->at + i0 * x->is + p * x->ps, x->is, x->ps, x->width, x->ld, x->ld * k, out);
 }
 
 /* The sums of elements i0..i1 go on by steps q0..q1, which are packed at `packed`. */
@@ -252,7 +249,3 @@ gcut_rt_grain NAME(gcut_rt_macro_grain)(int row_major_c)
     const gcut_rt_micro u = NAME(gcut_rt_micro)();
     return row_major_c ? (gcut_rt_grain){u.mr, u.nr} : (gcut_rt_grain){u.nr, u.mr};
 }
-
-#undef NAME
-#undef T
-#undef TYPE

@@ -8,47 +8,24 @@
  */
 #include "kernels/rt/gemm/micro.h"
 
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
-
 #include "gradcut/gradcut_rt.h"
-#include "kernels/rt/isa.h"
+#include "kernels/rt/gemm/partial_vector.h"
 
 #ifdef __x86_64__
 
-/* Of the block; steps of k between two pieces of what comes prefetch: as many at once would wait for each
- * other.
- */
-enum { ROWS = 14, PREFETCH_STEPS = 8 };
+/* Steps of k between two pieces of what comes prefetch: as many at once would wait for each other. */
+enum { PREFETCH_STEPS = 8 };
 
-#define T float
-#define NAME(x) x##_f32_avx512
-#define TARGET AVX512
-#define LANES 16
-#define ALL(e) (NAME(vec)) _mm512_set1_ps(e)
-#define ADD_PRODUCT(a, b, c) (NAME(vec)) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
-#define MASK __mmask16
-#define LOAD_PART(mask, p) (NAME(vec)) _mm512_maskz_loadu_ps(mask, p)
-#define STORE_PART(mask, p, v) _mm512_mask_storeu_ps(p, mask, (__m512)(v))
-#include "kernels/rt/gemm/micro_kernel.h"
+#define ISA avx512
+#define KERNEL "kernels/rt/gemm/micro_kernel.h"
+#include "kernels/rt/each_kernel.h"
+#undef ISA
 
-#define T double
-#define NAME(x) x##_f64_avx512
-#define TARGET AVX512
-#define LANES 8
-#define ALL(e) (NAME(vec)) _mm512_set1_pd(e)
-#define ADD_PRODUCT(a, b, c) (NAME(vec)) _mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c))
-#define MASK __mmask8
-#define LOAD_PART(mask, p) (NAME(vec)) _mm512_maskz_loadu_pd(mask, p)
-#define STORE_PART(mask, p, v) _mm512_mask_storeu_pd(p, mask, (__m512d)(v))
-#include "kernels/rt/gemm/micro_kernel.h"
-
-#define OWN(lanes) ((gcut_rt_micro){ROWS, 2 * (lanes), ROWS, 2 * (lanes), 1, 0})
+#define OWN(lanes) ((gcut_rt_micro){MICRO_MR_avx512, 2 * (lanes), MICRO_MR_avx512, 2 * (lanes), 1, 0})
 #define RUN_OWN(type) block_##type##_avx512(m, n, k, s, v, add, c, ldc, prefetch)
 static int own_kernel(void)
 {
-    return gcut_rt_has_avx512() && !gcut_rt_blis_asked();
+    return gcut_rt_isa() == ISA_AVX512 && !gcut_rt_blis_asked();
 }
 
 #else

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * One instance of the micro-kernel: included by micro.c once per element type, with
- *   NAME(x)  the instance's name of x        T      the element type
- *   TARGET   attributes of the functions     LANES  elements of a vector
- *   ALL(e)   e in all elements               ADD_PRODUCT(a, b, c)  a * b + c, rounded once
- *   MASK, LOAD_PART(mask, p), STORE_PART(mask, p, v): the elements of a vector whose bits are set
+ * The micro-kernel of avx512, for one element type (each_isa_kernel.h): MR rows and two vectors of columns.
  */
+
+#define MR PASTE(MICRO_MR, ISA)
 
 typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
 
@@ -15,7 +13,7 @@ __attribute__((always_inline)) TARGET static inline void
 NAME(accumulate)(int rows, int whole, MASK m0, MASK m1, int64_t k, const T *s, const T *v, int add, T *c,
                  int64_t ldc, gcut_rt_prefetch prefetch)
 {
-    NAME(vec) x[ROWS], y[ROWS];
+    NAME(vec) x[MR], y[MR];
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) {
         x[i] = y[i] = (NAME(vec)){0};
@@ -26,13 +24,13 @@ NAME(accumulate)(int rows, int whole, MASK m0, MASK m1, int64_t k, const T *s, c
     for (int64_t p = 0; p < k;) {
         const int64_t end = k - p < PREFETCH_STEPS ? k : p + PREFETCH_STEPS;
         gcut_rt_prefetch_next(&prefetch);
-        for (; p < end; p++, s += ROWS, v += 2 * LANES) {
+        for (; p < end; p++, s += MR, v += 2 * LANES) {
             const NAME(vec) v0 = *(const NAME(vec) *)v, v1 = *(const NAME(vec) *)(v + LANES);
 #pragma GCC unroll 16
             for (int i = 0; i < rows; i++) {
-                const NAME(vec) e = ALL(s[i]);
-                x[i] = ADD_PRODUCT(e, v0, x[i]);
-                y[i] = ADD_PRODUCT(e, v1, y[i]);
+                const T e = s[i];
+                x[i] += e * v0;
+                y[i] += e * v1;
             }
         }
     }
@@ -58,8 +56,8 @@ TARGET static void NAME(block)(int64_t m, int64_t n, int64_t k, const T *s, cons
     const int whole = n == 2 * LANES;
     const uint32_t columns = (uint32_t)((UINT64_C(1) << n) - 1);
     const MASK m0 = (MASK)columns, m1 = (MASK)(columns >> LANES);
-    if (m == ROWS && whole) {
-        NAME(accumulate)(ROWS, 1, m0, m1, k, s, v, add, c, ldc, prefetch);
+    if (m == MR && whole) {
+        NAME(accumulate)(MR, 1, m0, m1, k, s, v, add, c, ldc, prefetch);
         return;
     }
     switch (m) {
@@ -82,13 +80,3 @@ TARGET static void NAME(block)(int64_t m, int64_t n, int64_t k, const T *s, cons
 #undef CASE
     }
 }
-
-#undef NAME
-#undef T
-#undef TARGET
-#undef LANES
-#undef ALL
-#undef ADD_PRODUCT
-#undef MASK
-#undef LOAD_PART
-#undef STORE_PART

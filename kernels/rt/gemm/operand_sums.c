@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
-#include "kernels/rt/isa.h"
 
 /* Vectors that are added up side by side: additions take as long as several of them need to be loaded. */
 enum { STRIP = 8 };
@@ -35,14 +34,16 @@ static inline int64_t block_of(int64_t k, int64_t p)
 #include "kernels/rt/each_kernel.h"
 
 #define SUMS(type, T)                                                                                        \
+    OVERRIDES(sums_##type);                                                                                  \
+    OVERRIDES(side_by_side_##type);                                                                          \
     void gcut_rt_sums_##type(int64_t n, int64_t k, const T *x, int64_t is, int64_t ps, T *sum)               \
     {                                                                                                        \
-        WIDEST(sums_##type)(n, k, x, is, ps, sum);                                                           \
+        sums_##type[gcut_rt_isa()](n, k, x, is, ps, sum);                                                    \
     }                                                                                                        \
     void gcut_rt_sums_panel_##type(int64_t n, int64_t p0, int64_t p1, int64_t k, const T *panel, int64_t ld, \
                                    T *sum, T *part)                                                          \
     {                                                                                                        \
-        WIDEST(side_by_side_##type)(n, (span){p0, p1, k}, panel, ld, sum, part);                             \
+        side_by_side_##type[gcut_rt_isa()](n, (span){p0, p1, k}, panel, ld, sum, part);                      \
     }
 SUMS(f32, float)
 SUMS(f64, double)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One instance of the sums: included by each_kernel.h once per element type and instruction set, with NAME,
- * T, TARGET and LANES as in each_kernel.h.
+ * The reference kernel of the sums of an operand (each_kernel.h).
  */
 
 typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
@@ -108,8 +107,3 @@ TARGET static void NAME(sums)(int64_t n, int64_t k, const T *x, int64_t is, int6
     NAME(side_by_side)(whole, s, x, ps, sum, sum);
     if (whole < n) NAME(strip)(1, LANES, s, x + n - LANES, ps, sum + n - LANES, sum);
 }
-
-#undef NAME
-#undef T
-#undef TARGET
-#undef LANES

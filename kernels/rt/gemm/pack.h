@@ -17,16 +17,11 @@
 #include <stdint.h>
 
 /* Element i of step p is x[i * is + p * ks], i < n and p < k.  Panel q holds i = q * width …; it begins at
- * out + q * ld * k, where step p begins at p * ld.  What the last panel has beyond n is 0. */
+ * out + q * panel, where step p begins at p * ld: panel = ld * k unless these are some steps of more.  What
+ * the last panel has beyond n is 0. */
 void gcut_rt_pack_f32(int64_t n, int64_t k, const float *x, int64_t is, int64_t ks, int width, int ld,
-                      float *out);
+                      int64_t panel, float *out);
 void gcut_rt_pack_f64(int64_t n, int64_t k, const double *x, int64_t is, int64_t ks, int width, int ld,
-                      double *out);
-
-/* The same of some steps of all: a panel begins `panel` elements after the one before. */
-void gcut_rt_pack_part_f32(int64_t n, int64_t k, const float *x, int64_t is, int64_t ks, int width, int ld,
-                           int64_t panel, float *out);
-void gcut_rt_pack_part_f64(int64_t n, int64_t k, const double *x, int64_t is, int64_t ks, int width, int ld,
-                           int64_t panel, double *out);
+                      int64_t panel, double *out);
 
 #endif

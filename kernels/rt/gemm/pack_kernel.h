@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One instance of packing: included by pack.c once per element type and instruction set, with
- *   NAME(x)  the instance's name of x        T          the element type
- *   TARGET   attributes of the functions     LANES      elements of a vector
- *   WIDTH_S, WIDTH_V  of the panels of the register block for these vectors
+ * The reference kernel of packing (each_kernel.h).
  *
  * An operand contiguous along k is transposed in registers, one contiguous along the panel is copied; the
  * widths that go with the vectors are constants in either.
@@ -75,8 +72,8 @@ TARGET static void NAME(pack)(int64_t n, int64_t k, const T *x, int64_t is, int6
         else                                                                                                 \
             NAME(along_k)(n, k, x, is, w, ld, panel, out);                                                   \
         break;
-        CASE(WIDTH_S)
-        CASE(WIDTH_V)
+        CASE(PASTE(PACK_MR, ISA))
+        CASE(PASTE(PACK_NR_VECTORS, ISA) * LANES)
 #undef CASE
     default:
         if (is == 1)
@@ -85,10 +82,3 @@ TARGET static void NAME(pack)(int64_t n, int64_t k, const T *x, int64_t is, int6
             NAME(along_k)(n, k, x, is, width, ld, panel, out);
     }
 }
-
-#undef NAME
-#undef T
-#undef TARGET
-#undef LANES
-#undef WIDTH_S
-#undef WIDTH_V

@@ -18,13 +18,8 @@ static int64_t panels(int64_t most, int width)
     return gcut_rt_max(most / width, 1) * width;
 }
 
-#define T float
-#define TYPE f32
-#include "kernels/rt/gemm/prologue_type.h"
-
-#define T double
-#define TYPE f64
-#include "kernels/rt/gemm/prologue_type.h"
+#define TEMPLATE "kernels/rt/gemm/prologue_type.h"
+#include "kernels/rt/each_type.h"
 
 /* ---- operands that are computed before the product ---- */
 

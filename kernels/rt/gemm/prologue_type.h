@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * prologue.c for one element type: T the type, TYPE its suffix.
+ * prologue.c for one element type (each_type.h).
  */
-
-#include "kernels/rt/paste.h"
-
-#define NAME(x) PASTE(x, TYPE)
 
 /* Lines along k: a block has some panels, and every step. */
 static void NAME(along_k)(const gcut_rt_operand *x, int thread, int64_t i, int64_t n, int64_t q, int64_t k,
@@ -18,7 +14,7 @@ static void NAME(along_k)(const gcut_rt_operand *x, int thread, int64_t i, int64
         for (int64_t p = 0; p < k; p += steps) {
             const int64_t m = gcut_rt_min(lines, n - a), s = gcut_rt_min(steps, k - p);
             x->fill(x->arg, thread, i + a, i + a + m, q + p, q + p + s, block, s);
-            NAME(gcut_rt_pack_part)(m, s, block, s, 1, width, ld, ld * k, out + a / width * ld * k + p * ld);
+            NAME(gcut_rt_pack)(m, s, block, s, 1, width, ld, ld * k, out + a / width * ld * k + p * ld);
         }
 }
 
@@ -32,7 +28,7 @@ static void NAME(along_panels)(const gcut_rt_operand *x, int thread, int64_t i, 
         for (int64_t a = 0; a < n; a += length) {
             const int64_t m = gcut_rt_min(length, n - a), s = gcut_rt_min(BLOCK_LINES, k - p);
             x->fill(x->arg, thread, q + p, q + p + s, i + a, i + a + m, block, m);
-            NAME(gcut_rt_pack_part)(m, s, block, 1, m, width, ld, ld * k, out + a / width * ld * k + p * ld);
+            NAME(gcut_rt_pack)(m, s, block, 1, m, width, ld, ld * k, out + a / width * ld * k + p * ld);
         }
 }
 
@@ -44,7 +40,3 @@ void NAME(gcut_rt_pack_filled)(const gcut_rt_operand *x, int thread, int64_t i, 
     else
         NAME(along_panels)(x, thread, i, n, q, k, width, ld, out);
 }
-
-#undef NAME
-#undef T
-#undef TYPE

@@ -1,43 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * One instance of the small product: included by small_product.c once per element type and instruction set,
- * with
- *
- *   NAME(x)  the instance's name of x
- *   T        the element type
- *   TARGET   attributes of the functions
- *   LANES    elements of a vector
- *   ROWS     rows of the register block (at most 8; its columns are two vectors)
- *   DOTS     columns of a block of dot products (its rows are four)
- *   MASK, MASK_OF(n), LOAD_PART(mask, p), STORE_PART(mask, p, v): the first n elements of a vector, 0 < n <=
- *            LANES; what is not loaded is 0, what is not stored is not touched.  PART_BY_ELEMENT: for lack
- *            of instructions, element by element
+ * The reference kernel of the small product (each_kernel.h): register blocks of MR rows and NR columns, dot
+ * products in blocks of 4 rows and DOTS columns.
  *
  * B is read in place where its rows are contiguous, otherwise through a panel of KC rows on the stack.  Every
  * element of C is one chain of multiply-adds per KC steps of k, by every path through this file: so bits
  * depend on k alone.
  */
 
-enum { NAME(COLS) = 2 * LANES, NAME(SUMS) = 4 * DOTS };
+#define MR PASTE(SMALL_MR, ISA)
+#define NR (2 * LANES)
+#define DOTS PASTE(SMALL_DOTS, ISA)
+#define SUMS (4 * DOTS)
 
 #include "kernels/rt/gemm/transpose_kernel.h"
-
-#ifdef PART_BY_ELEMENT
-static inline NAME(vec) NAME(first)(int64_t n, const T *p)
-{
-    NAME(vec) v = {0};
-    for (int64_t i = 0; i < n; i++) v[i] = p[i];
-    return v;
-}
-static inline void NAME(keep)(int64_t n, T *p, NAME(vec) v)
-{
-    for (int64_t i = 0; i < n; i++) p[i] = v[i];
-}
-#define MASK int64_t
-#define MASK_OF(n) (n)
-#define LOAD_PART(n, p) NAME(first)(n, p)
-#define STORE_PART(n, p, v) NAME(keep)(n, p, v)
-#endif
 
 /* ---- blocks of C ---- */
 
@@ -63,7 +39,7 @@ __attribute__((always_inline)) TARGET static inline void NAME(tile)(int rows, in
                                                                     int64_t rsa, int64_t csa, const T *b,
                                                                     int64_t ldb, T *out, int64_t ldo, int add)
 {
-    NAME(vec) s0[ROWS], s1[ROWS];
+    NAME(vec) s0[MR], s1[MR];
 #pragma GCC unroll 8
     for (int i = 0; i < rows; i++) s0[i] = s1[i] = (NAME(vec)){0};
     for (int64_t p = 0; p < k; p++) {
@@ -102,8 +78,8 @@ __attribute__((always_inline)) TARGET static inline void NAME(tile)(int rows, in
     }
 #define CASE(r, vectors, whole)                                                                              \
     case r:                                                                                                  \
-        if (r <= ROWS)                                                                                       \
-            NAME(tile)(r <= ROWS ? r : 1, vectors, whole, mask, k, a, rsa, csa, b, ldb, out, ldo, add);      \
+        if (r <= MR)                                                                                         \
+            NAME(tile)(r <= MR ? r : 1, vectors, whole, mask, k, a, rsa, csa, b, ldb, out, ldo, add);        \
         break;
 ROWS_OF(rows_two, 2, 1)
 ROWS_OF(rows_two_part, 2, 0)
@@ -125,7 +101,7 @@ __attribute__((always_inline)) TARGET static inline void NAME(pack_block)(int wh
     NAME(transpose)(x);
 #pragma GCC unroll 16
     for (int p = 0; p < LANES; p++)
-        if (whole || p < kc) *(NAME(vec) *)(panel + p * NAME(COLS)) = x[p];
+        if (whole || p < kc) *(NAME(vec) *)(panel + p * NR) = x[p];
 }
 
 /* Columns beyond n are left as they are, or 0: what is computed from them is not stored. */
@@ -133,14 +109,14 @@ TARGET static void NAME(pack)(int64_t k, int64_t n, const T *b, int64_t rsb, int
 {
     if (rsb != 1) {
         for (int64_t p = 0; p < k; p++)
-            for (int64_t j = 0; j < n; j++) panel[p * NAME(COLS) + j] = b[p * rsb + j * csb];
+            for (int64_t j = 0; j < n; j++) panel[p * NR + j] = b[p * rsb + j * csb];
         return;
     }
     for (int64_t j = 0; j < n; j += LANES) {
         int64_t nc = n - j < LANES ? n - j : LANES;
         for (int64_t p = 0; p < k; p += LANES) {
             const T *from = b + p + j * csb;
-            T *to = panel + p * NAME(COLS) + j;
+            T *to = panel + p * NR + j;
             if (nc == LANES && k - p >= LANES)
                 NAME(pack_block)(1, LANES, LANES, from, csb, to);
             else
@@ -159,7 +135,7 @@ NAME(transpose_out)(int64_t m, int64_t n, const T *tile, int add, T *c, int64_t 
     MASK mask = MASK_OF(m);
 #pragma GCC unroll 16
     for (int i = 0; i < LANES; i++)
-        x[i] = i < ROWS && i < m ? *(const NAME(vec) *)(tile + i * NAME(COLS)) : (NAME(vec)){0};
+        x[i] = i < MR && i < m ? *(const NAME(vec) *)(tile + i * NR) : (NAME(vec)){0};
     NAME(transpose)(x);
 #pragma GCC unroll 16
     for (int j = 0; j < LANES; j++)
@@ -172,28 +148,28 @@ TARGET static void NAME(scatter)(int64_t m, int64_t n, const T *tile, int add, T
     if (rsc == 1) {
         for (int64_t i = 0; i < m; i += LANES)
             for (int64_t j = 0; j < n; j += LANES) NAME(transpose_out)
-        (m - i < LANES ? m - i : LANES, n - j < LANES ? n - j : LANES, tile + i * NAME(COLS) + j, add,
+        (m - i < LANES ? m - i : LANES, n - j < LANES ? n - j : LANES, tile + i * NR + j, add,
          c + i + j * csc, csc);
         return;
     }
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
-            T *o = c + i * rsc + j * csc, x = tile[i * NAME(COLS) + j];
+            T *o = c + i * rsc + j * csc, x = tile[i * NR + j];
             *o = add ? *o + x : x;
         }
 }
 
-/* m rows of one strip of at most COLS columns, in blocks of about equal height. */
+/* m rows of one strip of at most NR columns, in blocks of about equal height. */
 TARGET static void NAME(strip)(int64_t m, int64_t nc, int64_t k, const T *a, int64_t rsa, int64_t csa,
                                const T *b, int64_t ldb, int add, T *c, int64_t rsc, int64_t csc)
 {
-    _Alignas(64) T part[ROWS * NAME(COLS)];
-    int64_t blocks = (m + ROWS - 1) / ROWS, height = m / blocks, higher = m % blocks;
+    _Alignas(64) T part[MR * NR];
+    int64_t blocks = (m + MR - 1) / MR, height = m / blocks, higher = m % blocks;
     MASK mask = MASK_OF(nc > LANES ? nc - LANES : nc);
     void (*rows_of)(int, MASK, int64_t, const T *, int64_t, int64_t, const T *, int64_t, T *, int64_t, int) =
-        nc == NAME(COLS) ? NAME(rows_two)
-        : nc > LANES     ? NAME(rows_two_part)
-                         : NAME(rows_one_part);
+        nc == NR     ? NAME(rows_two)
+        : nc > LANES ? NAME(rows_two_part)
+                     : NAME(rows_one_part);
     for (int64_t i = 0; i < m;) {
         int rows = (int)(height + (higher-- > 0));
         const T *ap = a + i * rsa;
@@ -201,7 +177,7 @@ TARGET static void NAME(strip)(int64_t m, int64_t nc, int64_t k, const T *a, int
         if (csc == 1) {
             rows_of(rows, mask, k, ap, rsa, csa, b, ldb, cp, rsc, add);
         } else {
-            rows_of(rows, mask, k, ap, rsa, csa, b, ldb, part, NAME(COLS), 0);
+            rows_of(rows, mask, k, ap, rsa, csa, b, ldb, part, NR, 0);
             NAME(scatter)(rows, nc, part, add, cp, rsc, csc);
         }
         i += rows;
@@ -211,16 +187,16 @@ TARGET static void NAME(strip)(int64_t m, int64_t nc, int64_t k, const T *a, int
 TARGET static void NAME(gemm)(int64_t m, int64_t n, int64_t k, const T *a, int64_t rsa, int64_t csa,
                               const T *b, int64_t rsb, int64_t csb, int add, T *c, int64_t rsc, int64_t csc)
 {
-    _Alignas(64) T panel[KC * NAME(COLS)];
+    _Alignas(64) T panel[KC * NR];
     for (int64_t p = 0; p < k; p += KC) {
         int64_t kc = k - p < KC ? k - p : KC;
-        for (int64_t j = 0; j < n; j += NAME(COLS)) {
-            int64_t nc = n - j < NAME(COLS) ? n - j : NAME(COLS), ldb = rsb;
+        for (int64_t j = 0; j < n; j += NR) {
+            int64_t nc = n - j < NR ? n - j : NR, ldb = rsb;
             const T *bp = b + p * rsb + j * csb;
             if (csb != 1) {
                 NAME(pack)(kc, nc, bp, rsb, csb, panel);
                 bp = panel;
-                ldb = NAME(COLS);
+                ldb = NR;
             }
             NAME(strip)(m, nc, kc, a + p * csa, rsa, csa, bp, ldb, add || p > 0, c + j * csc, rsc, csc);
         }
@@ -233,7 +209,7 @@ TARGET static void NAME(gemm)(int64_t m, int64_t n, int64_t k, const T *a, int64
 __attribute__((always_inline)) TARGET static inline void NAME(add_lanes)(NAME(vec) * s, T *sums)
 {
 #pragma GCC unroll 8
-    for (int g = 0; g < NAME(SUMS); g += LANES) {
+    for (int g = 0; g < SUMS; g += LANES) {
         NAME(vec) *x = s + g;
         NAME(transpose)(x);
 #pragma GCC unroll 4
@@ -253,15 +229,15 @@ TARGET static void NAME(dots)(int64_t m, int64_t n, int64_t k, const T *a, int64
     MASK mask = MASK_OF(k > whole ? k - whole : 1);
     for (int64_t j = 0; j < n; j += DOTS)
         for (int64_t i = 0; i < m; i += 4) {
-            NAME(vec) s[NAME(SUMS)];
-            T sums[NAME(SUMS)];
+            NAME(vec) s[SUMS];
+            T sums[SUMS];
             const T *x[4], *y[DOTS];
 #pragma GCC unroll 4
             for (int r = 0; r < 4; r++) x[r] = a + (i + r < m ? i + r : m - 1) * rsa;
 #pragma GCC unroll 4
             for (int t = 0; t < DOTS; t++) y[t] = b + (j + t < n ? j + t : n - 1) * csb;
 #pragma GCC unroll 16
-            for (int q = 0; q < NAME(SUMS); q++) s[q] = (NAME(vec)){0};
+            for (int q = 0; q < SUMS; q++) s[q] = (NAME(vec)){0};
             for (int64_t p = 0; p < whole; p += LANES)
 #pragma GCC unroll 4
                 for (int r = 0; r < 4; r++)
@@ -282,15 +258,3 @@ TARGET static void NAME(dots)(int64_t m, int64_t n, int64_t k, const T *a, int64
                 }
         }
 }
-
-#undef NAME
-#undef T
-#undef TARGET
-#undef LANES
-#undef ROWS
-#undef DOTS
-#undef MASK
-#undef MASK_OF
-#undef LOAD_PART
-#undef STORE_PART
-#undef PART_BY_ELEMENT

@@ -1,27 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Vectors of LANES elements of type T, and squares of them transposed in registers: for the file that
- * includes it, with its NAME and TARGET.
+ * Vectors, and squares of them transposed in registers: for the reference kernel that includes it.
  */
-#ifndef GCUT_KERNELS_RT_GEMM_TRANSPOSE_KERNEL_H
-#define GCUT_KERNELS_RT_GEMM_TRANSPOSE_KERNEL_H
-
-/* The first and the second halves of a and b, their elements in turn. */
-#define LOW_2(a, b) __builtin_shufflevector(a, b, 0, 2)
-#define HIGH_2(a, b) __builtin_shufflevector(a, b, 1, 3)
-#define LOW_4(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define HIGH_4(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
-#define LOW_8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define HIGH_8(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
-#define LOW_16(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define HIGH_16(a, b)                                                                                        \
-    __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-#define LOW_OF(lanes) LOW_##lanes
-#define HIGH_OF(lanes) HIGH_##lanes
-#define LOW(lanes) LOW_OF(lanes)
-#define HIGH(lanes) HIGH_OF(lanes)
-
-#endif
+#include "kernels/rt/vector.h"
 
 /* Unaligned, and free to alias the scalars. */
 typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));

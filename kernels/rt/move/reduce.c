@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reductions over any axes.  The elements that become one are numbered in row-major order and taken through a
- * block on the stack, whose element k goes to accumulator k % LANES; these are joined pairwise.  So the order
+ * block on the stack, whose element k goes to accumulator k % ACCUMULATORS; these are joined pairwise.  So the order
  * of a sum is a function of its length alone, whatever vectors compilers make of it.
  */
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "gradcut/gradcut_rt.h"
 #include "kernels/rt/isa.h"
 
-enum { BLOCK = 256, LANES = 16, LINE = 64 };
+enum { BLOCK = 256, ACCUMULATORS = 16, LINE = 64 };
 /* Bytes of a run: a shorter one is not worth finding the next, in a longer one the processor sees itself. */
 enum { LEAST_RUN = 512, MOST_RUN = 4096 };
 
@@ -101,20 +101,20 @@ static inline double mul_double(double a, double b)
 MOST(int64_t)
 MOST(double)
 
-/* acc[k % LANES] takes in element k of a block, then the first accumulator the others. */
-#define FOLD_(how, type, wide, isa, target)                                                                  \
-    target static void how##_##type##_##isa(const type *x, int64_t n, wide *acc)                             \
+/* acc[k % ACCUMULATORS] takes in element k of a block, then the first accumulator the others. */
+#define FOLD_(how, type, wide, isa)                                                                          \
+    TARGET_##isa static void how##_##type##_##isa(const type *x, int64_t n, wide *acc)                       \
     {                                                                                                        \
         int64_t k = 0;                                                                                       \
-        for (; k + LANES <= n; k += LANES)                                                                   \
-            for (int l = 0; l < LANES; l++) acc[l] = how##_##wide(acc[l], (wide)x[k + l]);                   \
+        for (; k + ACCUMULATORS <= n; k += ACCUMULATORS)                                                     \
+            for (int l = 0; l < ACCUMULATORS; l++) acc[l] = how##_##wide(acc[l], (wide)x[k + l]);            \
         for (int l = 0; k + l < n; l++) acc[l] = how##_##wide(acc[l], (wide)x[k + l]);                       \
     }
 #define FOLD(wide, how, type)                                                                                \
     EACH_ISA(FOLD_, how, type, wide)                                                                         \
     static wide how##_##type##_join(wide *acc)                                                               \
     {                                                                                                        \
-        for (int w = LANES / 2; w > 0; w /= 2)                                                               \
+        for (int w = ACCUMULATORS / 2; w > 0; w /= 2)                                                        \
             for (int l = 0; l < w; l++) acc[l] = how##_##wide(acc[l], acc[l + w]);                           \
         return acc[0];                                                                                       \
     }
@@ -135,22 +135,22 @@ static void fetch(const job *j, const char *x, int64_t g, int64_t bytes, size_t 
     FOLD(wide, mul, type)                                                                                    \
     FOLD(wide, max, type)                                                                                    \
     FOLD(wide, min, type)                                                                                    \
-    /* Takes in elements g.. of those that become one: whole sets of LANES where they lie, if they do so     \
+    /* Takes in elements g.. of those that become one: whole sets of ACCUMULATORS where they lie, if they do so     \
      * side by side, else up to BLOCK of them that are brought together.  Returns how many; a multiple of    \
-     * LANES but for the last. */                                                                            \
+     * ACCUMULATORS but for the last. */                                                                     \
     static int64_t take_##name(const job *j, const type *x, int64_t g,                                       \
                                void (*block)(const type *, int64_t, wide *), wide *acc)                      \
     {                                                                                                        \
         int64_t at = 0, n = j->gone > 0 ? run_of(j, g, &at) : 1, room = gcut_rt_min(BLOCK, j->ngone - g);    \
         int64_t step = j->gone > 0 ? j->gstride[j->gone - 1] : 0;                                            \
         type b[BLOCK];                                                                                       \
-        if (step == 1 && n >= LANES) {                                                                       \
+        if (step == 1 && n >= ACCUMULATORS) {                                                                \
             fetch(j, (const char *)x, g + n, n * (int64_t)sizeof(type), sizeof(type));                       \
-            n -= n % LANES;                                                                                  \
+            n -= n % ACCUMULATORS;                                                                           \
             block(x + at, n, acc);                                                                           \
             return n;                                                                                        \
         }                                                                                                    \
-        if (step == 1) room = gcut_rt_min(LANES, room);                                                      \
+        if (step == 1) room = gcut_rt_min(ACCUMULATORS, room);                                               \
         for (int64_t k = 0; k < room; n = k < room ? run_of(j, g + k, &at) : 0)                              \
             for (int64_t end = gcut_rt_min(k + n, room); k < end; k++, at += step) b[k] = x[at];             \
         block(b, room, acc);                                                                                 \
@@ -158,19 +158,20 @@ static void fetch(const job *j, const char *x, int64_t g, int64_t bytes, size_t 
     }                                                                                                        \
     static void part_##name(void *arg, int t, int nt)                                                        \
     {                                                                                                        \
-        void (*const block[])(const type *, int64_t, wide *) = {WIDEST(add_##type), WIDEST(mul_##type),      \
-                                                                WIDEST(max_##type), WIDEST(min_##type)};     \
+        static void (*const blocks[][ISAS])(const type *, int64_t, wide *) = {                               \
+            {INSTANCES(add_##type)}, {INSTANCES(mul_##type)}, {INSTANCES(max_##type)}, {INSTANCES(min_##type)}};     \
         static wide (*const join[])(wide *) = {add_##type##_join, mul_##type##_join, max_##type##_join,      \
                                                min_##type##_join};                                           \
         const job *j = arg;                                                                                  \
+        void (*const block)(const type *, int64_t, wide *) = blocks[j->how][gcut_rt_isa()];                  \
         const wide start[] = {0, 1, (wide)(lowest), (wide)(highest)};                                        \
         int64_t k0, k1;                                                                                      \
         gcut_rt_share(j->nkept, 1, t, nt, &k0, &k1);                                                         \
         for (int64_t k = k0; k < k1; k++) {                                                                  \
             const type *x = (const type *)j->x + offset_of(k, j->kept, j->kdim, j->kstride);                 \
-            wide acc[LANES];                                                                                 \
-            for (int l = 0; l < LANES; l++) acc[l] = start[j->how];                                          \
-            for (int64_t g = 0; g < j->ngone;) g += take_##name(j, x, g, block[j->how], acc);                \
+            wide acc[ACCUMULATORS];                                                                          \
+            for (int l = 0; l < ACCUMULATORS; l++) acc[l] = start[j->how];                                   \
+            for (int64_t g = 0; g < j->ngone;) g += take_##name(j, x, g, block, acc);                        \
             ((type *)j->out)[k] = (type)join[j->how](acc);                                                   \
         }                                                                                                    \
     }                                                                                                        \

@@ -75,16 +75,16 @@ int64_t gcut_rt_stream_bytes(void)
 
 #ifdef __x86_64__
 /* n bytes, whole lines; d begins one. */
-#define LINES(isa, target, vec, load, store)                                                                 \
-    target static void lines_##isa(char *d, const char *s, size_t n)                                         \
+#define LINES(isa, vec, load, store)                                                                         \
+    TARGET_##isa static void lines_##isa(char *d, const char *s, size_t n)                                   \
     {                                                                                                        \
         for (size_t i = 0; i < n; i += LINE)                                                                 \
             for (size_t k = 0; k < LINE; k += sizeof(vec))                                                   \
                 store((vec *)(void *)(d + i + k), load((const vec *)(const void *)(s + i + k)));             \
     }
-LINES(base, , __m128i, _mm_loadu_si128, _mm_stream_si128)
-LINES(avx2, AVX2, __m256i, _mm256_loadu_si256, _mm256_stream_si256)
-LINES(avx512, AVX512, __m512i, _mm512_loadu_si512, _mm512_stream_si512)
+LINES(base, __m128i, _mm_loadu_si128, _mm_stream_si128)
+LINES(avx2, __m256i, _mm256_loadu_si256, _mm256_stream_si256)
+LINES(avx512, __m512i, _mm512_loadu_si512, _mm512_stream_si512)
 #undef LINES
 
 void gcut_rt_streamed(void)
@@ -99,6 +99,7 @@ static void lines_base(char *d, const char *s, size_t n)
 
 void gcut_rt_streamed(void) {}
 #endif
+OVERRIDES(lines);
 
 void gcut_rt_stream(void *dst, const void *src, int64_t bytes)
 {
@@ -109,6 +110,6 @@ void gcut_rt_stream(void *dst, const void *src, int64_t bytes)
     if (head > n) head = n;
     size_t whole = (n - head) / LINE * LINE;
     memcpy(d, s, head);
-    if (whole) WIDEST(lines)(d + head, s + head, whole);
+    if (whole) lines[gcut_rt_isa()](d + head, s + head, whole);
     memcpy(d + head + whole, s + head + whole, n - head - whole);
 }

@@ -32,10 +32,5 @@ static int worthwhile_threads(const gcut_rt_pool *g, int64_t ps, int threads)
     return gcut_rt_threads_worth(threads, g->planes * gcut_rt_max(work, g->h * g->w), ps, g->planes);
 }
 
-#define T float
-#define TYPE f32
-#include "kernels/rt/pool/pool_type.h"
-
-#define T double
-#define TYPE f64
-#include "kernels/rt/pool/pool_type.h"
+#define TEMPLATE "kernels/rt/pool/pool_type.h"
+#include "kernels/rt/each_type.h"

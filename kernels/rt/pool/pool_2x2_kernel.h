@@ -1,32 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * One instance of pool_2x2.h: included by pool_2x2.c once per element type, instruction set and length of
- * vectors, with
- *   NAME(x)  the instance's name of x        T, MASK     the element type and the integer as wide
- *   TARGET   attributes of the functions     LANES       results of a vector, and what every n is at least
- *   TYPE     suffix of the element type
- * or with LANES 1 for shorter rows.
+ * The reference kernel of pool_2x2.h (pool_2x2_vectors_kernel.h), for rows of n >= RESULTS results, which a vector has.
  *
  * The last vector of a row may overlap the one before: what is written twice is the same twice.
  */
 
-#if LANES == 1
-typedef T NAME(vec);
-typedef MASK NAME(bits);
-#define SET(condition) (-(MASK)(condition))
-#define EVENS(a, b) (a)
-#define ODDS(a, b) (b)
-#define LOWS(a, b) (a)
-#define HIGHS(a, b) (b)
-#else
-typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T))));
-typedef MASK NAME(bits) __attribute__((vector_size(LANES * sizeof(T))));
-#define SET(condition) (condition)
-#define EVENS(a, b) EVEN(LANES)(a, b)
-#define ODDS(a, b) ODD(LANES)(a, b)
-#define LOWS(a, b) LOW(LANES)(a, b)
-#define HIGHS(a, b) HIGH(LANES)(a, b)
-#endif
+typedef T NAME(vec) __attribute__((vector_size(RESULTS * sizeof(T))));
+typedef BITS NAME(bits) __attribute__((vector_size(RESULTS * sizeof(T))));
 
 /* A window in each lane: its elements a b / c d. */
 typedef struct NAME(windows) {
@@ -37,19 +17,21 @@ TARGET static inline NAME(windows) NAME(load)(const T *x, int64_t w)
 {
     NAME(vec) p, q, r, s;
     memcpy(&p, x, sizeof p);
-    memcpy(&q, x + LANES, sizeof q);
+    memcpy(&q, x + RESULTS, sizeof q);
     memcpy(&r, x + w, sizeof r);
-    memcpy(&s, x + w + LANES, sizeof s);
-    return (NAME(windows)){EVENS(p, q), ODDS(p, q), EVENS(r, s), ODDS(r, s)};
+    memcpy(&s, x + w + RESULTS, sizeof s);
+    return (NAME(windows)){EVEN(RESULTS)(p, q), ODD(RESULTS)(p, q), EVEN(RESULTS)(r, s), ODD(RESULTS)(r, s)};
 }
 
 TARGET static inline void NAME(store)(NAME(windows) v, T *x, int64_t w)
 {
-    NAME(vec) p = LOWS(v.a, v.b), q = HIGHS(v.a, v.b), r = LOWS(v.c, v.d), s = HIGHS(v.c, v.d);
+    NAME(vec)
+    p = LOW(RESULTS)(v.a, v.b), q = HIGH(RESULTS)(v.a, v.b), r = LOW(RESULTS)(v.c, v.d),
+    s = HIGH(RESULTS)(v.c, v.d);
     memcpy(x, &p, sizeof p);
-    memcpy(x + LANES, &q, sizeof q);
+    memcpy(x + RESULTS, &q, sizeof q);
     memcpy(x + w, &r, sizeof r);
-    memcpy(x + w + LANES, &s, sizeof s);
+    memcpy(x + w + RESULTS, &s, sizeof s);
 }
 
 /* v where keep has ones, 0 elsewhere. */
@@ -75,13 +57,13 @@ TARGET static inline NAME(vec) NAME(either)(NAME(bits) first, NAME(vec) v, NAME(
 /* v where it is larger than y or a NaN. */
 TARGET static inline NAME(vec) NAME(largest)(NAME(vec) y, NAME(vec) v)
 {
-    return NAME(either)(SET(v > y) | SET(v != v), v, y);
+    return NAME(either)((v > y) | (v != v), v, y);
 }
 
 /* Where v rather than the largest so far, m, is the first largest. */
 TARGET static inline NAME(bits) NAME(beats)(NAME(vec) v, NAME(vec) m)
 {
-    return SET(v > m) | (SET(v != v) & SET(m == m));
+    return (v > m) | ((v != v) & (m == m));
 }
 
 TARGET static inline NAME(windows) NAME(choose)(NAME(windows) x, NAME(vec) y)
@@ -96,8 +78,8 @@ TARGET static inline NAME(windows) NAME(choose)(NAME(windows) x, NAME(vec) y)
 
 /* Vectors of the results of a row, from j on. */
 #define VECTORS(j, n)                                                                                        \
-    for (int64_t j = 0, next = LANES; j < n;                                                                 \
-         j = next < n && next + LANES > n ? n - LANES : next, next = j + LANES)
+    for (int64_t j = 0, next = RESULTS; j < n;                                                               \
+         j = next < n && next + RESULTS > n ? n - RESULTS : next, next = j + RESULTS)
 
 /* What lies behind the last window of two rows. */
 static inline void NAME(clear)(int64_t n, int64_t w, T *x)
@@ -156,10 +138,3 @@ static const PASTE(gcut_rt_pool_2x2, TYPE)
     NAME(rows)[1] = {{NAME(max), NAME(max_grad), NAME(avg), NAME(avg_grad)}};
 
 #undef VECTORS
-#undef SET
-#undef EVENS
-#undef ODDS
-#undef LOWS
-#undef HIGHS
-#undef NAME
-#undef LANES

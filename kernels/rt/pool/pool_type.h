@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * pool.c for one element type: T the type, TYPE its suffix.
+ * pool.c for one element type (each_type.h).
  */
-
-#include "kernels/rt/paste.h"
-
-#define NAME(x) PASTE(x, TYPE)
 
 typedef struct NAME(job) {
     const gcut_rt_pool *g;
@@ -201,7 +197,3 @@ void NAME(gcut_rt_avg_pool_grad)(const gcut_rt_pool *g, const T *y, T *x, int th
     gcut_rt_parallel(is_2x2(g) ? NAME(avg_grad_2x2) : NAME(avg_grad_part), &p,
                      worthwhile_threads(g, STREAM_PS, threads));
 }
-
-#undef NAME
-#undef T
-#undef TYPE
