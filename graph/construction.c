@@ -118,6 +118,12 @@ gcut_place gcut_loc_place(const gcut_module *m, gcut_locid loc)
     return (gcut_place){l->name, l->line, l->col};
 }
 
+gcut_place gcut_where_of(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(g, v);
+    return gcut_loc_place(g->module, n ? n->loc : 0);
+}
+
 /* ---- parameters, results, declarations ---- */
 
 gcut_ref gcut_param_new(gcut_graph *g, gcut_role role, const char *name, const gcut_type *type)

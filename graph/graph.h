@@ -422,6 +422,8 @@ gcut_locid gcut_loc_file(gcut_module *m, const char *file, int line, int col, co
 gcut_locid gcut_loc_call(gcut_module *m, const char *fn, const gcut_locid *args, uint32_t n);
 /* The first user line behind a location, looking through grad/remat. */
 gcut_place gcut_loc_place(const gcut_module *m, gcut_locid loc);
+/* The source position of the node that makes v; of a parameter, that of no location. */
+gcut_place gcut_where_of(const gcut_graph *g, gcut_ref v);
 
 /* A new value that is a parameter. name is made unique only when `fresh`; a duplicate throws otherwise. */
 gcut_ref gcut_param_new(gcut_graph *g, gcut_role role, const char *name, const gcut_type *type);

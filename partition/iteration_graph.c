@@ -11,8 +11,6 @@
  */
 #include "partition/scan_plans.h"
 
-#include <string.h>
-
 typedef struct builder {
     const gcut_loop_pair *p;
     gcut_arena *arena;

@@ -48,7 +48,8 @@ typedef struct gcut_loop_plans {
     GCUT_VEC(gcut_loop_plan) all;
 } gcut_loop_plans;
 
-#define GCUT_LAMBDA_MOST 1e100 /* keeps lambda * bytes finite for the most bytes that a graph may have */
+#define GCUT_LAMBDA_DEFAULT 0.05 /* ns per saved byte; include/gradcut/options.def prints it in help texts */
+#define GCUT_LAMBDA_MOST 1e100   /* keeps lambda * bytes finite for the most bytes that a graph may have */
 static inline bool gcut_is_lambda(double lambda)
 {
     return lambda >= 0 && lambda <= GCUT_LAMBDA_MOST;
@@ -57,7 +58,7 @@ static inline bool gcut_is_lambda(double lambda)
 typedef struct gcut_plan_options {
     gcut_policy policy;
     double torch_budget; /* of TORCH_BUDGET: PyTorch's activation_memory_budget, 0 to 1 */
-    double lambda;       /* ns per byte, 0 to GCUT_LAMBDA_MOST; default 0.05 */
+    double lambda;       /* ns per byte, 0 to GCUT_LAMBDA_MOST */
     bool saved_limited;  /* MINCUT: lambda is 0, and at most saved_budget bytes are saved */
     int64_t saved_budget;
     const gcut_dim_binding *at; /* where sizes are evaluated for prices: every symbol of the graph */
@@ -125,12 +126,13 @@ typedef struct gcut_plan {
     /* options.apart, set after the arena is placed, else 0: bytes of the block of saved values, and bytes
      * that exist during the forward and during the backward call. */
     int64_t block_bytes, call_bytes[2];
-    double step_ns;              /* predicted; set after the kernels are priced, else NAN */
-    int64_t budget;              /* the limit on the peak that chose this plan; 0 = lambda chose it */
-    const char *label;           /* of the candidate plan that the budget chose; NULL without a budget */
-    gcut_graph *fwd, *bwd;       /* after gcut_split */
-    const void *info, *validity; /* results of gcut_plan_look and gcut_plan_valid_at; NULL before the call */
-    gcut_arena *owner;           /* what gcut_plan_free frees; NULL: the plan belongs to a step or a search */
+    double step_ns;             /* predicted; set after the kernels are priced, else NAN */
+    int64_t budget;             /* the limit on the peak that chose this plan; 0 = lambda chose it */
+    const char *label;          /* of the candidate plan that the budget chose; NULL without a budget */
+    gcut_graph *fwd, *bwd;      /* after gcut_split */
+    const gcut_plan_info *info; /* what gcut_plan_look returned; NULL before the call */
+    const gcut_plan_validity *validity; /* what gcut_plan_valid_at returned */
+    gcut_arena *owner; /* what gcut_plan_free frees; NULL: the plan belongs to a step or a search */
 } gcut_plan;
 
 /* Makes the plan.  Memory from the joint graph's module.  Throws GCUT_EPLAN: forced values that contradict

@@ -92,12 +92,7 @@ gcut_plan *gcut_plan_from(const gcut_problem *p, const gcut_plan_options *opt, c
 gcut_plan *gcut_plan_make(gcut_graph *joint, const gcut_plan_options *opt)
 {
     gcut_module *m = joint->module;
-    if (!gcut_is_lambda(opt->lambda))
-        gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
-                  "lambda must be a number from 0 to %g, in ns per byte", GCUT_LAMBDA_MOST);
-    if (!gcut_policy_get(opt->policy))
-        gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "there is no policy number %d",
-                  (int)opt->policy);
+    GCUT_ASSERT(gcut_is_lambda(opt->lambda) && gcut_policy_get(opt->policy));
     if (opt->file) return gcut_plan_replay(joint, opt, NULL);
     gcut_arena *scratch = gcut_arena_new(m->env, m->arena);
     gcut_problem *p = gcut_problem_new(scratch, joint, opt);

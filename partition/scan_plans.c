@@ -14,9 +14,8 @@
  */
 #include "partition/scan_plans.h"
 
-#include <string.h>
-
 #include "graph/rewrite.h"
+#include "graph/scan_stack.h"
 #include "graph/ops/infer.h"
 #include "partition/plan_file/plan_file.h"
 
@@ -31,11 +30,10 @@ typedef struct loop_planner {
     const gcut_plan_options *opt;
     gcut_graph *g;
     gcut_arena *arena;
-    bool *adjoint;                  /* by value of g */
-    gcut_graph **body;              /* by region of g: its body with inner loops planned */
-    GCUT_VEC(decided) of;           /* in the order of their backward scans */
-    GCUT_VEC(gcut_ref) * residuals; /* by node: further values that its forward body is to stack */
-    gcut_ref *first_stack;          /* by node: the first of these stacks in the new graph */
+    bool *adjoint;        /* by value of g */
+    gcut_graph **body;    /* by region of g: its body with inner loops planned */
+    GCUT_VEC(decided) of; /* in the order of their backward scans */
+    gcut_stacks *stacks;  /* by node of g: what it is to stack, if it is a forward scan */
 } loop_planner;
 
 static bool has_pairs(const gcut_graph *g)
@@ -83,6 +81,9 @@ static void plan_bodies(loop_planner *l)
             bool inside = body->is_body && has_pairs(body);
             l->body[n->reg0 + k] = inside ? plan_graph(l->opt, body, body->name, body_from(l, n, k)) : body;
         }
+        if (n->op != GCUT_OP_scan) continue;
+        l->stacks[i] = gcut_stacks_of(l->g, i);
+        l->stacks[i].body = l->body[n->reg0];
     }
 }
 
@@ -106,15 +107,6 @@ static uint32_t forward_of(const gcut_graph *g, uint32_t bwd)
     return fits ? def : GCUT_NONE;
 }
 
-/* Result of the forward scan that stacks value v of its body, or GCUT_NONE. */
-static uint32_t stacked_as(const gcut_loop_pair *p, gcut_ref v)
-{
-    const gcut_node *f = gcut_loop_fwd(p);
-    for (uint32_t k = gcut_node_carries(p->g, f); k < f->nres; k++)
-        if (p->fbody->results.at[k].value == v) return k;
-    return GCUT_NONE;
-}
-
 static gcut_ref forward_value(const decided *d, gcut_ref param)
 {
     gcut_ref v = gcut_graph_find(d->joint.g, d->bwd->values.at[param].name);
@@ -134,19 +126,15 @@ static bool can_stack(const loop_planner *l, const decided *d)
         if (rank == GCUT_MAX_RANK || axis_of(l->g, f) > rank) return false;
         more++;
     }
-    return f->nres + l->residuals[d->pair.fwd].n + more <= GCUT_MAX_RESULTS;
+    return f->nres + l->stacks[d->pair.fwd].more.n + more <= GCUT_MAX_RESULTS;
 }
 
 static void request_stacks(loop_planner *l, const decided *d)
 {
     for (uint32_t i = 0; i < d->bwd->params.n; i++) {
         const gcut_param *p = &d->bwd->params.at[i];
-        if (p->role != GCUT_ROLE_saved) continue;
-        gcut_ref v = forward_value(d, p->value);
-        bool known = stacked_as(&d->pair, v) != GCUT_NONE;
-        for (uint32_t k = 0; k < l->residuals[d->pair.fwd].n; k++)
-            known = known || l->residuals[d->pair.fwd].at[k] == v;
-        if (!known) *GCUT_PUSH(l->arena, &l->residuals[d->pair.fwd]) = v;
+        if (p->role == GCUT_ROLE_saved)
+            gcut_stack_add(&l->stacks[d->pair.fwd], l->arena, forward_value(d, p->value));
     }
 }
 
@@ -214,83 +202,36 @@ static void decide_pairs(loop_planner *l)
 
 /* ---- the new scans ---- */
 
-static gcut_graph *copy_body(gcut_graph *body)
+/* Makes the draft of node i of l->g, a scan, and maps its results. */
+static void make_scan(const loop_planner *l, gcut_rewrite *rw, uint32_t i, gcut_draft *d)
 {
-    gcut_rewrite rw = gcut_rewrite_begin(body, body->name);
-    for (uint32_t i = 0; i < body->nodes.n; i++) gcut_rewrite_copy(&rw, i);
-    return gcut_rewrite_end(&rw);
-}
-
-static gcut_type with_axis(const gcut_type *t, uint32_t axis, gcut_dim size)
-{
-    gcut_type out = {.dtype = t->dtype, .rank = (uint8_t)(t->rank + 1)};
-    for (uint32_t d = 0, e = 0; d < out.rank; d++) out.dim[d] = d == axis ? size : t->dim[e++];
-    return out;
-}
-
-/* A spec of node i with its results; types and names have room for `more` further ones. */
-static gcut_node_spec like(const loop_planner *l, uint32_t i, uint32_t more)
-{
-    const gcut_graph *g = l->g;
-    const gcut_node *n = gcut_node_at(g, i);
-    gcut_type *types = gcut_calloc(l->arena, n->nres + more, sizeof *types);
-    const char **names = gcut_calloc(l->arena, n->nres + more, sizeof *names);
-    gcut_attr *attrs = gcut_calloc(l->arena, n->nattrs + 1u, sizeof *attrs);
-    gcut_node_spec s = {.op = (gcut_op)n->op,
-                        .attrs = attrs,
-                        .loc = n->loc,
-                        .types = types,
-                        .names = names,
-                        .ntypes = n->nres};
-    for (uint32_t k = 0; k < n->nres; k++) {
-        types[k] = *gcut_type_of(g, n->res0 + k);
-        names[k] = g->values.at[n->res0 + k].name;
-    }
-    for (uint32_t k = 0; k < n->nattrs; k++)
-        if (g->attrs.at[n->attr0 + k].key != GCUT_KEY_length) attrs[s.nattrs++] = g->attrs.at[n->attr0 + k];
-    attrs[s.nattrs++] = gcut_attr_dim(GCUT_KEY_length, gcut_scan_length(g, n));
-    return s;
+    const gcut_node *n = gcut_node_at(l->g, i);
+    gcut_draft_set(d, gcut_attr_dim(GCUT_KEY_length, gcut_scan_length(l->g, n)));
+    gcut_ref r = gcut_draft_make(rw->dst, d, rw->map);
+    for (uint32_t k = 0; k < n->nres; k++) rw->map[n->res0 + k] = r + k;
 }
 
 /* The forward scan stacks what the plan saves under names "<first result>.<value>". */
-static void make_forward(loop_planner *l, gcut_rewrite *rw, uint32_t i)
+static void make_forward(const loop_planner *l, gcut_rewrite *rw, uint32_t i)
 {
-    const gcut_node n = *gcut_node_at(l->g, i);
-    uint32_t more = l->residuals[i].n;
-    gcut_graph *body = copy_body(l->body[n.reg0]), *old = l->body[n.reg0];
-    gcut_node_spec s = like(l, i, more);
-    gcut_type *types = (gcut_type *)s.types;
-    const char **names = (const char **)s.names;
-    gcut_arena *a = rw->dst->module->arena;
-    for (uint32_t k = 0; k < more; k++) {
-        const char *inner = old->values.at[l->residuals[i].at[k]].name;
-        gcut_ref v = gcut_graph_find(body, inner);
-        types[n.nres + k] = with_axis(gcut_type_of(body, v), axis_of(l->g, &n), gcut_scan_length(l->g, &n));
-        names[n.nres + k] = gcut_printf(a, "%s.%s", names[0], inner);
-        gcut_result_new(body, GCUT_ROLE_out, gcut_name_fresh(body, gcut_printf(a, "saved%u", k)), v);
+    const gcut_stacks *s = &l->stacks[i];
+    const gcut_node *n = gcut_node_at(l->g, i);
+    gcut_draft d = gcut_draft_of(l->arena, l->g, i, rw->map, s->more.n);
+    d.regions[0].body = gcut_stacks_body(s);
+    for (uint32_t k = 0; k < s->more.n; k++) {
+        gcut_ref v = s->more.at[k];
+        gcut_draft_result(
+            &d, gcut_stack_type(*gcut_type_of(s->body, v), axis_of(l->g, n), gcut_scan_length(l->g, n)),
+            gcut_printf(rw->dst->module->arena, "%s.%s", d.names[0], s->body->values.at[v].name));
     }
-    gcut_ref *args = gcut_calloc(l->arena, n.nargs + 1u, sizeof *args);
-    for (uint32_t k = 0; k < n.nargs; k++) args[k] = gcut_rewrite_arg(rw, i, k);
-    s.args = args;
-    s.nargs = n.nargs;
-    s.ncaptured = n.ncaptured;
-    s.ntypes += more;
-    s.regions = &(gcut_region){body};
-    s.nregs = 1;
-    gcut_ref r = gcut_node_make(rw->dst, &s);
-    rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = gcut_marks_carry(rw->dst, l->g, &n.marks, rw->map);
-    for (uint32_t k = 0; k < n.nres; k++) rw->map[n.res0 + k] = r + k;
-    l->first_stack[i] = r + n.nres;
+    make_scan(l, rw, i, &d);
 }
 
 /* The stacked value of the new forward scan that parameter v of the backward graph stands for. */
 static gcut_ref stack_of(const loop_planner *l, const gcut_rewrite *rw, const decided *d, gcut_ref v)
 {
-    gcut_ref f = forward_value(d, v);
-    uint32_t k = stacked_as(&d->pair, f);
-    if (k != GCUT_NONE) return rw->map[gcut_loop_fwd(&d->pair)->res0 + k];
-    for (k = 0; l->residuals[d->pair.fwd].at[k] != f; k++) continue;
-    return l->first_stack[d->pair.fwd] + k;
+    uint32_t k = gcut_stack_find(&l->stacks[d->pair.fwd], forward_value(d, v));
+    return rw->map[gcut_loop_fwd(&d->pair)->res0] + k;
 }
 
 /* The backward body and the operands of its node. */
@@ -354,9 +295,8 @@ static void fill_body(const loop_planner *l, const decided *d, new_body *b)
                         b->map[h->results.at[i].value]);
 }
 
-static void make_backward(loop_planner *l, gcut_rewrite *rw, const decided *d)
+static void make_backward(const loop_planner *l, gcut_rewrite *rw, const decided *d)
 {
-    const gcut_node n = *gcut_loop_bwd(&d->pair);
     gcut_graph *old = d->pair.bbody;
     new_body b = {.g = gcut_graph_like(old, old->name)};
     b.map = gcut_calloc(l->arena, d->bwd->values.n, sizeof *b.map);
@@ -365,16 +305,13 @@ static void make_backward(loop_planner *l, gcut_rewrite *rw, const decided *d)
     b.g->marks = old->marks;
     b.g->copy_of = d->bwd;
     gcut_decls_copy(b.g, old);
-    gcut_node_spec s = like(l, d->pair.bwd, 0);
-    s.ncaptured = take_params(l, rw, d, &b);
+    gcut_draft scan = gcut_draft_of(l->arena, l->g, d->pair.bwd, rw->map, 0);
+    scan.spec.ncaptured = take_params(l, rw, d, &b);
     fill_body(l, d, &b);
-    s.args = b.args;
-    s.nargs = b.nargs;
-    s.regions = &(gcut_region){b.g};
-    s.nregs = 1;
-    gcut_ref r = gcut_node_make(rw->dst, &s);
-    rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = gcut_marks_carry(rw->dst, l->g, &n.marks, rw->map);
-    for (uint32_t k = 0; k < n.nres; k++) rw->map[n.res0 + k] = r + k;
+    scan.spec.args = b.args;
+    scan.spec.nargs = b.nargs;
+    scan.regions[0].body = b.g;
+    make_scan(l, rw, d->pair.bwd, &scan);
 }
 
 static void make_other(const loop_planner *l, gcut_rewrite *rw, uint32_t i)
@@ -405,8 +342,7 @@ static gcut_graph *plan_graph(const gcut_plan_options *opt, gcut_graph *g, const
     loop_planner l = {.opt = opt, .g = g, .arena = gcut_arena_new(g->module->env, g->module->arena)};
     l.adjoint = gcut_loop_adjoint(g, from, l.arena);
     l.body = gcut_calloc(l.arena, g->regions.n + 1u, sizeof(gcut_graph *));
-    l.residuals = gcut_calloc(l.arena, g->nodes.n + 1u, sizeof *l.residuals);
-    l.first_stack = gcut_calloc(l.arena, g->nodes.n + 1u, sizeof *l.first_stack);
+    l.stacks = gcut_calloc(l.arena, g->nodes.n + 1u, sizeof *l.stacks);
     plan_bodies(&l);
     decide_pairs(&l);
     gcut_rewrite rw = gcut_rewrite_begin(g, name);
@@ -414,7 +350,7 @@ static gcut_graph *plan_graph(const gcut_plan_options *opt, gcut_graph *g, const
         const decided *d = decided_for(&l, i);
         if (d)
             make_backward(&l, &rw, d);
-        else if (l.residuals[i].n)
+        else if (l.stacks[i].more.n)
             make_forward(&l, &rw, i);
         else
             make_other(&l, &rw, i);

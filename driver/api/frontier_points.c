@@ -104,7 +104,7 @@ static gcut_frontier_point describe(job *j, const gcut_candidate *of, const gcut
     while (json.n && json.at[json.n - 1] == '\n') json.n--;
     const char *label = gcut_keep(keep, of->label);
     return (gcut_frontier_point){.label = label,
-                                 .policy = baseline ? label : gcut_policy_name(of->policy),
+                                 .policy = baseline ? label : gcut_policy_name(of->options->policy),
                                  .baseline = baseline,
                                  .lambda = of->choice->lambda,
                                  .saved_bytes = of->choice->saved_bytes,

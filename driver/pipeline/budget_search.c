@@ -108,10 +108,7 @@ void gcut_budget_plan(gcut_pipeline *p)
     if (i == GCUT_NONE) refuse(o);
     const gcut_candidate *of = &o->by_time.at[i];
     p->planned = of->base->planned;
-    gcut_plan_options po = of->base->options;
-    po.policy = of->policy;
-    po.torch_budget = of->torch_budget;
-    p->plan = gcut_plan_from(of->base->problem, &po, of->choice);
+    p->plan = gcut_plan_from(of->base->problem, of->options, of->choice);
     gcut_candidate_sign(p->plan, of, p->opt.budget);
     p->plan->lower_bound_ns = cost_bound(o, of, p->opt.budget);
     gcut_arena_free(a);

@@ -19,7 +19,7 @@
 /* ---- candidates ---- */
 
 /* Prices of a byte at which the iterations of loops are planned. */
-static const double loop_lambda[] = {0.05, 0, 1e4};
+static const double loop_lambda[] = {GCUT_LAMBDA_DEFAULT, 0, 1e4};
 
 /* The time of every node, once.  Plans of one base differ in what they add to it; bases, in the plans of
  * their loop bodies. */
@@ -33,18 +33,26 @@ static double work_of(const gcut_problem *p)
     return sum;
 }
 
-/* The base of these options, or one that exists already and has the same loops. */
-static const gcut_candidate_base *base_of(gcut_candidates *o, gcut_policy policy, double torch_budget,
-                                          double lambda)
+static gcut_plan_options *options_of(gcut_candidates *o, gcut_policy policy, double torch_budget,
+                                     double lambda)
+{
+    gcut_plan_options *out = gcut_calloc(o->arena, 1, sizeof *out);
+    *out = gcut_pipeline_plan_options(o->p);
+    out->policy = policy;
+    out->torch_budget = torch_budget;
+    out->lambda = lambda;
+    return out;
+}
+
+/* The base whose loops are planned under these options, or one that exists already and has the same loops. */
+static const gcut_candidate_base *base_of(gcut_candidates *o, const gcut_plan_options *asked)
 {
     gcut_candidate_base *b = gcut_calloc(o->arena, 1, sizeof *b);
-    b->options = gcut_pipeline_plan_options(o->p);
-    b->options.policy = policy;
-    b->options.torch_budget = torch_budget;
-    b->options.lambda = lambda;
-    b->planned = gcut_pipeline_loops(o->p, &b->options);
+    b->planned = gcut_pipeline_loops(o->p, asked);
     for (uint32_t i = 0; i < o->bases.n; i++)
         if (gcut_graph_same(o->bases.at[i]->planned, b->planned)) return o->bases.at[i];
+    b->options = *asked;
+    b->options.policy = GCUT_POLICY_MINCUT;
     b->problem = gcut_problem_new(o->arena, b->planned, &b->options);
     b->work_ns = work_of(b->problem);
     b->apart = gcut_saved_storage_is_apart(o->p, b->problem);
@@ -55,9 +63,9 @@ static const gcut_candidate_base *base_of(gcut_candidates *o, gcut_policy policy
 static gcut_candidate candidate_of(const gcut_candidate_base *b, const gcut_choice *c, const char *label)
 {
     return (gcut_candidate){.base = b,
+                            .options = &b->options,
                             .choice = c,
                             .label = label,
-                            .policy = GCUT_POLICY_MINCUT,
                             .cost_ns = b->work_ns + c->fixed_ns,
                             .peak_bytes = -1,
                             .step_ns = NAN};
@@ -105,18 +113,15 @@ static void add_family(gcut_candidates *o, const gcut_candidate_base *b)
 
 gcut_candidate gcut_candidate_policy(gcut_candidates *o, gcut_policy policy, double torch_budget)
 {
-    const gcut_candidate_base *b = base_of(o, policy, torch_budget, gcut_settings_price(&o->p->opt));
-    gcut_plan_options *po = gcut_memdup(o->arena, &b->options, sizeof *po);
-    gcut_problem p = *b->problem; /* a copy: policies that plan the loops alike share the base */
-    po->policy = policy;
-    po->torch_budget = torch_budget;
-    po->lambda = gcut_settings_price(&o->p->opt);
-    p.opt = po;
-    gcut_candidate of = candidate_of(b, gcut_choose(&p, o->arena, gcut_policy_get(policy)->saved, po->lambda),
-                                     gcut_policy_text(o->arena, po));
+    gcut_plan_options *options = options_of(o, policy, torch_budget, gcut_settings_price(&o->p->opt));
+    const gcut_candidate_base *b = base_of(o, options);
+    gcut_problem p = *b->problem; /* policies that plan the loops alike share the base */
+    p.opt = options;
+    gcut_choice *c = gcut_choose(&p, o->arena, gcut_policy_get(policy)->saved, options->lambda);
+    gcut_candidate of = candidate_of(b, c, gcut_policy_text(o->arena, options));
+    options->loops = b->options.loops;
+    of.options = options;
     of.unasked = true;
-    of.policy = policy;
-    of.torch_budget = torch_budget;
     of.cost_ns -= o->least_work;
     return of;
 }
@@ -143,7 +148,7 @@ static void add_policies(gcut_candidates *o)
     gcut_candidate *of;
     uint32_t n = gcut_candidates_policies(o, &of);
     for (uint32_t k = 0; k < n; k++) {
-        const char *label = of[k].policy == GCUT_POLICY_MINCUT
+        const char *label = of[k].options->policy == GCUT_POLICY_MINCUT
                                 ? gcut_printf(o->arena, "lambda %.2g", gcut_settings_price(&o->p->opt))
                                 : of[k].label;
         add(o, of[k].base, of[k].choice, label);
@@ -165,7 +170,7 @@ gcut_candidates *gcut_candidates_of(gcut_pipeline *p, gcut_arena *arena)
     o->resident = gcut_pipeline_resident(p, p->at, p->nat);
     for (size_t i = 0; i < sizeof loop_lambda / sizeof *loop_lambda; i++) {
         uint32_t before = o->bases.n;
-        const gcut_candidate_base *b = base_of(o, GCUT_POLICY_MINCUT, 0, loop_lambda[i]);
+        const gcut_candidate_base *b = base_of(o, options_of(o, GCUT_POLICY_MINCUT, 0, loop_lambda[i]));
         if (o->bases.n > before) add_family(o, b);
         if (b->planned == p->joint) break; /* it has no loops */
     }
@@ -190,18 +195,9 @@ void gcut_candidate_sign(gcut_plan *plan, const gcut_candidate *of, int64_t budg
 
 gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candidate *of, gcut_arena *parent)
 {
-    const gcut_candidate_base *b = of->base;
-    gcut_arena *a = gcut_arena_new(o->p->env, parent);
-    gcut_pipeline *q = gcut_memdup(a, o->p, sizeof *q);
-    q->arena = a;
-    q->nested = true;
-    q->planned = q->joint = gcut_module_clone(b->planned, a);
-    q->module = q->joint->module;
-    gcut_plan_options po = b->options;
-    po.policy = of->policy;
-    po.torch_budget = of->torch_budget;
-    q->plan = gcut_plan_from(gcut_problem_new(a, q->joint, &po), &po, of->choice);
-    gcut_pipeline_split(q, q->plan, q->primal->name);
+    gcut_pipeline *q = gcut_pipeline_nested(o->p, of->base->planned, parent);
+    gcut_problem *problem = gcut_problem_new(q->arena, q->planned, of->options);
+    gcut_pipeline_split(q, gcut_plan_from(problem, of->options, of->choice), q->primal->name);
     gcut_pipeline_lower(q);
     if (!of->unasked) gcut_candidate_sign(q->plan, of, q->peak_bytes);
     return q;

@@ -13,7 +13,7 @@
 
 /* A joint graph with one plan of its loops, and everything that plans of this graph share. */
 typedef struct gcut_candidate_base {
-    gcut_plan_options options;
+    gcut_plan_options options; /* of MINCUT, at the price of the loops' plans */
     gcut_graph *planned;
     gcut_problem *problem;
     double work_ns; /* of all its nodes once; bases differ in it by their loop bodies */
@@ -22,11 +22,10 @@ typedef struct gcut_candidate_base {
 
 typedef struct gcut_candidate {
     const gcut_candidate_base *base;
+    const gcut_plan_options *options; /* of its plan: those of the base, or of a policy */
     const gcut_choice *choice;
     const char *label;
     bool unasked;       /* from gcut_candidate_policy: a policy's plan without a budget */
-    gcut_policy policy; /* MINCUT for all others */
-    double torch_budget;
     double cost_ns;     /* above the least work_ns of all bases */
     int64_t peak_bytes; /* exact; -1 until gcut_candidate_peak */
     double step_ns;     /* predicted; NAN until gcut_candidate_peak, and without a prediction */

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "partition/partition.h"
+
 enum { WORDS = 128 }; /* characters of a range in a message */
 
 static _Noreturn void refuse(gcut_env *env, const char *member, const char *value, const char *range)
@@ -148,7 +150,7 @@ gcut_settings gcut_settings_of(gcut_env *env, const gcut_options *opt, size_t si
     GCUT_COPY_KNOWN(env, gcut_options, opt, size, &o);
     check(env, &o);
     if (!o.policy) o.policy = "mincut";
-    if (o.lambda == 0) o.lambda = 0.05;
+    if (o.lambda == 0) o.lambda = GCUT_LAMBDA_DEFAULT;
     o.apart = o.apart && !o.forward_only;
     return o;
 }

@@ -83,16 +83,9 @@ static void find_readers(bounding *b)
     b->once = gcut_calloc(b->arena, g->values.n, sizeof *b->once);
     for (uint32_t i = 0; i < g->params.n; i++)
         b->once[g->params.at[i].value] = gcut_param_is_late(&g->params.at[i]);
+    gcut_add_dependents(g, b->once);
     for (uint32_t i = 0; i < g->results.n; i++) b->read[g->results.at[i].value] = true;
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(g, i);
-        bool once = false;
-        for (uint32_t k = 0; k < n->nargs; k++) {
-            b->read[gcut_arg(g, n, k)] = true;
-            once |= b->once[gcut_arg(g, n, k)];
-        }
-        for (gcut_ref r = n->res0; r < n->res0 + n->nres; r++) b->once[r] = once;
-    }
+    for (uint32_t i = 0; i < g->args.n; i++) b->read[g->args.at[i]] = true;
 }
 
 static void find_bound(bounding *b)

@@ -85,6 +85,9 @@ void gcut_pipeline_read_plan(gcut_pipeline *p, const char *flip);
 const gcut_dim_binding *gcut_pipeline_planned_sizes(const gcut_pipeline *p);
 
 /* The stages one by one, for callers that try several plans. */
+/* A pipeline in an arena of its own under `parent` that has the request of p and a copy of `planned`, of p's
+ * module; it keeps no record of its passes. */
+gcut_pipeline *gcut_pipeline_nested(const gcut_pipeline *p, gcut_graph *planned, gcut_arena *parent);
 /* Applies a group of passes to g and names the result; returns g, not renamed, where no pass ran. */
 gcut_graph *gcut_pipeline_make(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g, const char *name);
 /* Is the plan searched for under a budget, with loops planned by each candidate? */

@@ -226,29 +226,8 @@ const gcut_plan_info *gcut_plan_info_of(const gcut_plan *plan)
 
 const gcut_plan_validity *gcut_plan_validity_of(const gcut_plan *plan)
 {
-    if (plan->validity) return plan->validity;
-    gcut_arena *a = plan->joint->module->arena, *scratch = gcut_arena_new(gcut_arena_env(a), a);
-    gcut_valid_sizes h = gcut_plan_valid_sizes(plan, scratch);
-    const gcut_valid_range **at = gcut_calloc(a, h.ranges.n + 1, sizeof *at);
-    gcut_plan_validity *out = gcut_calloc(a, 1, sizeof *out);
-    for (uint32_t i = 0; i < h.ranges.n; i++) {
-        const gcut_range *x = &h.ranges.at[i];
-        gcut_valid_range *one = gcut_calloc(a, 1, sizeof *one);
-        gcut_query r = {.g = plan->joint, .arena = a};
-        *one = (gcut_valid_range){
-            gcut_query_sym(&r, x->sym), x->lo, x->hi, x->lo_exact, x->hi_exact, x->unbounded};
-        at[i] = one;
-    }
-    *out = (gcut_plan_validity){.skipped = h.skipped,
-                                .best = h.best,
-                                .above_ns = h.above_ns,
-                                .minimum_ns = h.minimum_ns,
-                                .bound_ns = h.bound_ns,
-                                .range = at,
-                                .n = h.ranges.n};
-    gcut_arena_free(scratch);
-    memo_of(plan)->validity = out;
-    return out;
+    if (!plan->validity) memo_of(plan)->validity = gcut_plan_valid_sizes(plan, plan->joint->module->arena);
+    return plan->validity;
 }
 
 void gcut_plan_file_text(const gcut_plan *plan, gcut_text *out)

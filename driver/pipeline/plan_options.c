@@ -17,22 +17,18 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
                   p->opt.policy);
     bool mincut = policy.policy == GCUT_POLICY_MINCUT;
     const bool saved_limited = p->opt.saved_budget != 0;
-    const double lambda = gcut_settings_price(&p->opt);
     if (saved_limited && (!mincut || p->opt.budget > 0 || p->opt.plan))
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
                   "a budget on saved bytes (saved_budget, --saved-budget) leaves no room for %s",
                   p->opt.plan ? "a plan file (plan, --plan)"
                   : mincut    ? "a budget on the peak (budget, --budget)"
                               : "another policy than mincut (policy, --policy)");
-    if (!gcut_is_lambda(lambda))
-        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
-                  "lambda must be a number from 0 to %g, in ns per byte", GCUT_LAMBDA_MOST);
     if (p->opt.save_dtype && strcmp(p->opt.save_dtype, "bf16") != 0)
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, "bf16, or leave it out: every value as it is",
                   "values cannot be saved as '%s'", p->opt.save_dtype);
     return (gcut_plan_options){.policy = policy.policy,
                                .torch_budget = policy.torch_budget,
-                               .lambda = lambda,
+                               .lambda = gcut_settings_price(&p->opt),
                                .saved_limited = saved_limited,
                                .saved_budget =
                                    p->opt.saved_budget == GCUT_SAVE_NOTHING ? 0 : p->opt.saved_budget,

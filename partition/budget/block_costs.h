@@ -48,8 +48,8 @@ gcut_chain *gcut_chain_of(const gcut_problem *p, gcut_arena *arena, const gcut_c
 typedef struct gcut_nesting {
     uint32_t *from;   /* by block */
     bool *saved;      /* by block: cut[k] is saved by the forward graph */
-    uint32_t *option; /* by block: what the last sweep through it keeps of it, or, if from[] of no later
-                         epoch sweeps through it, the forward graph */
+    uint32_t *option; /* by block: what is kept of it by the last recomputation through it or, if from[] of no
+                         later epoch leads through it, by the forward graph */
     bool *first;      /* by block: the forward graph keeps the option */
 } gcut_nesting;
 

@@ -22,7 +22,7 @@
 typedef struct gcut_family_plan {
     gcut_choice *choice;
     const char *label;  /* where it comes from: "lambda 0.31", "levels 12" */
-    int64_t model_peak; /* as simulated (live.h) */
+    int64_t model_peak; /* as simulated (simulator.h) */
 } gcut_family_plan;
 
 typedef struct gcut_family {

@@ -51,7 +51,7 @@ static void keep_option(epoch_copies *w, uint32_t pos, uint32_t epoch, uint32_t 
     }
 }
 
-static void sweep(epoch_copies *w, uint32_t pos, uint32_t from, uint32_t epoch)
+static void recompute(epoch_copies *w, uint32_t pos, uint32_t from, uint32_t epoch)
 {
     const gcut_chain *c = w->c;
     gcut_arena *scratch = gcut_arena_new(c->p->g->module->env, w->arena);
@@ -101,7 +101,7 @@ static void copy_all(epoch_copies *w)
         uint32_t t = c->epoch[i];
         for (uint32_t k = last; k-- > t;) /* epochs without nodes recompute here */
             if (t != last && w->s->from[k] < from) from = w->s->from[k];
-        if (t != last && from < t) sweep(w, i, from, t);
+        if (t != last && from < t) recompute(w, i, from, t);
         from = c->b.n;
         last = t;
         copy_operands(w, gcut_node_at(c->p->g, c->order[i]), i, t);

@@ -48,10 +48,9 @@ bool gcut_value_is(const gcut_graph *g, gcut_ref v, gcut_class c)
 
 static void propagate_forwards(dependence *s)
 {
-    gcut_graph *g = s->g;
-    for (uint32_t i = 0; i < g->params.n; i++)
-        if (gcut_param_is_late(&g->params.at[i])) s->adjoint[g->params.at[i].value] = true;
-    gcut_add_dependents(g, s->adjoint);
+    for (uint32_t i = 0; i < s->g->params.n; i++)
+        s->adjoint[s->g->params.at[i].value] = gcut_param_is_late(&s->g->params.at[i]);
+    gcut_add_dependents(s->g, s->adjoint);
 }
 
 static void propagate_backwards(dependence *s)

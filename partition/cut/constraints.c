@@ -26,15 +26,9 @@ typedef struct constraints {
     bool conflict;                /* a contradiction was reported; all are reported before the failure */
 } constraints;
 
-static gcut_place place_of(const gcut_graph *g, gcut_ref v)
-{
-    const gcut_node *n = gcut_def(g, v);
-    return gcut_loc_place(g->module, n ? n->loc : 0);
-}
-
 static const char *describe(const gcut_graph *g, const constraint *w, gcut_constraint f)
 {
-    gcut_place at = place_of(g, w->asked);
+    gcut_place at = gcut_where_of(g, w->asked);
     const char *how = f == GCUT_CONSTRAINT_SAVE ? (w->mark ? "#must_save on" : "--save")
                                                 : (w->mark ? "#must_recompute on" : "--recompute");
     gcut_arena *a = g->module->arena;
@@ -50,20 +44,20 @@ static void constrain(constraints *w, gcut_ref asked, gcut_constraint f, bool ma
     const gcut_facts *facts = w->p->facts;
     const char *name = g->values.at[asked].name;
     if (f == GCUT_CONSTRAINT_RECOMPUTE && !gcut_def(g, asked))
-        gcut_fail(m->env, GCUT_EPLAN, place_of(g, asked),
+        gcut_fail(m->env, GCUT_EPLAN, gcut_where_of(g, asked),
                   gcut_value_is_lost(g, asked)
                       ? "it is #transient, so it is saved where the backward graph reads it"
                       : "it is alive in the forward and the backward graph and takes no saved bytes",
                   "%%%s is a parameter: there is nothing to recompute it from", name);
     if (facts->where[asked] == GCUT_SIDE_BACKWARD) {
         if (f == GCUT_CONSTRAINT_RECOMPUTE) return;
-        gcut_fail(m->env, GCUT_EPLAN, place_of(g, asked),
+        gcut_fail(m->env, GCUT_EPLAN, gcut_where_of(g, asked),
                   "only what the forward graph can compute can be saved",
                   "%%%s cannot be saved: it belongs to the backward graph alone", name);
     }
     gcut_ref v = facts->base[asked];
     if (f == GCUT_CONSTRAINT_RECOMPUTE && gcut_value_runs_once(g, v))
-        gcut_fail(m->env, GCUT_EPLAN, place_of(g, v),
+        gcut_fail(m->env, GCUT_EPLAN, gcut_where_of(g, v),
                   "say pure=true where its results depend on its operands alone",
                   "%%%s cannot be recomputed: the external kernel '%s' is not pure, and runs once",
                   g->values.at[v].name, gcut_external_kernel(g, gcut_def(g, v)));
@@ -72,7 +66,7 @@ static void constrain(constraints *w, gcut_ref asked, gcut_constraint f, bool ma
     if (mine->asked) return; /* constrained before */
     *mine = (constraint){asked, mark};
     if (w->save[v].asked && w->recompute[v].asked) {
-        gcut_report(m->env, GCUT_EPLAN, place_of(g, asked), "keep one of the two",
+        gcut_report(m->env, GCUT_EPLAN, gcut_where_of(g, asked), "keep one of the two",
                     "%%%s cannot be both saved and recomputed: %s against %s", g->values.at[v].name,
                     describe(g, &w->save[v], GCUT_CONSTRAINT_SAVE),
                     describe(g, &w->recompute[v], GCUT_CONSTRAINT_RECOMPUTE));
@@ -200,6 +194,6 @@ void gcut_require_feasible(const gcut_problem *p, gcut_arena *arena)
     if (!first)
         gcut_fail(g->module->env, GCUT_EPLAN, (gcut_place){.file = g->module->file}, NULL,
                   "some value of @%s must be neither saved nor recomputed", g->name);
-    gcut_fail(g->module->env, GCUT_EPLAN, place_of(g, first), "leave one of these constraints out",
+    gcut_fail(g->module->env, GCUT_EPLAN, gcut_where_of(g, first), "leave one of these constraints out",
               "no plan meets %s", all.at);
 }

@@ -197,19 +197,6 @@ static gcut_lp_answer new_answer(gcut_arena *arena, const gcut_lp *lp)
                             .price = gcut_calloc(arena, (size_t)lp->rows.n + 1, sizeof(double))};
 }
 
-gcut_lp_answer gcut_glpk_simplex(gcut_arena *arena, const gcut_lp *lp)
-{
-    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
-    gcut_lp_answer out = new_answer(arena, lp);
-    session *s = open_program(scratch, lp);
-    out.found = out.exact = relax(s, lp, &out);
-    for (uint32_t i = 0; out.found && i < lp->vars.n; i++) out.x[i] = glp_get_col_prim(s->prob, (int)i + 1);
-    if (out.found) out.cost = out.bound;
-    close_session(s);
-    gcut_arena_free(scratch);
-    return out;
-}
-
 /* ---- programs with whole numbers ---- */
 
 typedef struct progress {
@@ -278,7 +265,6 @@ gcut_lp_answer gcut_glpk_intopt(gcut_arena *arena, const gcut_lp *lp, const doub
         int rc = glp_intopt(s->prob, &how);
         take(s, lp, start, &out);
         if (rc == 0 || rc == GLP_ESTOP) out.bound = fmax(out.bound, fmin(out.cost, p.bound));
-        out.exact = rc == 0;
     }
     close_session(s);
     gcut_arena_free(scratch);

@@ -48,12 +48,6 @@ static int64_t dim_at(const gcut_graph *g, gcut_dim d, const gcut_dim_binding *a
               "the size %s of @%s has no value here", t.at, g->name);
 }
 
-static gcut_place place_of(const gcut_graph *g, gcut_ref v)
-{
-    const gcut_node *n = gcut_def(g, v);
-    return gcut_loc_place(g->module, n ? n->loc : 0);
-}
-
 /* Elements of v; also makes sure that its bytes fit. */
 static int64_t numel_of(const pricing *p, gcut_ref v)
 {
@@ -62,13 +56,13 @@ static int64_t numel_of(const pricing *p, gcut_ref v)
     int64_t n = gcut_dtype_bytes(t->dtype);
     bool zero = false, over = false;
     for (uint32_t i = 0; i < t->rank; i++) {
-        int64_t d = dim_at(g, t->dim[i], p->opt->at, p->opt->nat, place_of(g, v));
+        int64_t d = dim_at(g, t->dim[i], p->opt->at, p->opt->nat, gcut_where_of(g, v));
         zero |= d == 0;
         over |= __builtin_mul_overflow(n, d ? d : 1, &n);
     }
     if (zero) return 0;
     if (over)
-        gcut_fail(g->module->env, GCUT_EDIM, place_of(g, v), NULL, "%%%s has more than 2^63 bytes",
+        gcut_fail(g->module->env, GCUT_EDIM, gcut_where_of(g, v), NULL, "%%%s has more than 2^63 bytes",
                   g->values.at[v].name);
     return n / gcut_dtype_bytes(t->dtype);
 }
@@ -224,13 +218,8 @@ static double control_price(const pricing *p, const gcut_node *n)
         sum += one;
         if (one > dearest) dearest = one;
     }
-    const gcut_attr *bound = n->op == GCUT_OP_while ? gcut_attr_get(g, n, GCUT_KEY_bound) : NULL;
-    gcut_place place = gcut_loc_place(g->module, n->loc);
-    if (n->op == GCUT_OP_if) return dearest;
-    if (n->op == GCUT_OP_scan)
-        return sum * (double)dim_at(g, gcut_scan_length(g, n), p->opt->at, p->opt->nat, place);
-    if (bound) return sum * (double)dim_at(g, bound->u.dim, p->opt->at, p->opt->nat, place);
-    return n->op == GCUT_OP_while ? sum * GCUT_WHILE_RUNS : sum;
+    /* A prediction takes half of each arm (gcut_region_runs); a price is of one run, which takes one arm. */
+    return n->op == GCUT_OP_if ? dearest : sum * gcut_region_runs(g, n, p->opt->at, p->opt->nat);
 }
 
 static double contraction_price(const pricing *p, const gcut_node *n)

@@ -51,12 +51,7 @@ static bool *activations(const gcut_problem *p, gcut_arena *arena)
     bool *data = gcut_calloc(arena, g->values.n, 1);
     for (uint32_t i = 0; i < g->params.n; i++)
         data[g->params.at[i].value] = g->params.at[i].role != GCUT_ROLE_param;
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(g, i);
-        bool any = false;
-        for (uint32_t k = 0; k < n->nargs; k++) any |= data[gcut_arg(g, n, k)];
-        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) data[v] = any;
-    }
+    gcut_add_dependents(g, data);
     return data;
 }
 

@@ -34,11 +34,9 @@ static void find_data(path *c)
         c->data[g->params.at[i].value] =
             r == GCUT_ROLE_input || r == GCUT_ROLE_state || gcut_value_is_lost(g, g->params.at[i].value);
     }
+    gcut_add_dependents(g, c->data);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        bool any = false;
-        for (uint32_t k = 0; k < n->nargs; k++) any |= c->data[gcut_arg(g, n, k)];
-        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) c->data[v] = any;
         for (uint32_t k = 0; n->nres && k < n->nargs && takes_part(c, n->res0); k++)
             c->last[c->p->facts->base[gcut_arg(g, n, k)]] = i;
     }

@@ -67,8 +67,8 @@ static void find_readers(gcut_why *w, gcut_arena *a)
     for (uint32_t i = 0; i < who.n; i++) {
         gcut_why_reader one = {.value = who.at[i]};
         one.recomputed = w->r.plan->value[who.at[i]].decision == GCUT_PLAN_RECOMPUTED;
-        bool sweeps = w->r.plan->value[who.at[i]].where != GCUT_SIDE_FORWARD;
-        one.rule_of = sweeps ? rule_of(w, who.at[i], a) : 0;
+        bool derived = w->r.plan->value[who.at[i]].where != GCUT_SIDE_FORWARD;
+        one.rule_of = derived ? rule_of(w, who.at[i], a) : 0;
         *GCUT_PUSH(a, &w->readers) = one;
     }
 }

@@ -149,7 +149,7 @@ static int64_t reach(probing *b, int64_t good, int64_t end, int64_t unit, bool *
     return good;
 }
 
-static gcut_range range_of(probing *b)
+static const gcut_valid_range *range_of(probing *b)
 {
     const gcut_dim_binding *own = &b->plan->options.at[b->sym];
     const gcut_dim_decl *d = decl_of(b->plan->joint, own->sym);
@@ -157,32 +157,46 @@ static gcut_range range_of(probing *b)
     double far = (own->value ? (double)own->value : 1) * FARTHEST;
     bool cut = (double)hi > far;
     if (cut) hi = (int64_t)fmin(far, 0x1p60);
-    gcut_range r = {.sym = own->sym};
+    gcut_valid_range r = {.symbol = gcut_dim_symbol_name(b->plan->joint->module->dims, own->sym)};
     b->cuts = 0;
     r.lo = reach(b, own->value, (lo + unit - 1) / unit * unit, unit, &r.lo_exact);
     r.hi = reach(b, own->value, hi / unit * unit, unit, &r.hi_exact);
     if (cut && r.hi == hi / unit * unit) r.hi_exact = false, r.unbounded = d->hi >= GCUT_DIM_MAX;
-    return r;
+    return gcut_memdup(b->arena, &r, sizeof r);
 }
 
-gcut_valid_sizes gcut_plan_valid_sizes(const gcut_plan *plan, gcut_arena *arena)
+/* Fills what is known at the plan's own sizes; false: that is all there is to say. */
+static bool compare(const gcut_plan *plan, gcut_arena *arena, gcut_plan_validity *out)
 {
     const gcut_plan_options *o = &plan->options;
-    gcut_valid_sizes h = {0};
     if (o->policy != GCUT_POLICY_MINCUT || plan->budget || o->saved_limited)
-        return h.skipped = "lambda did not choose this plan", h;
+        return out->skipped = "lambda did not choose this plan", false;
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
     gcut_choice *best;
     double mine;
-    costs(plan, o->at, arena, &mine, &best);
-    h.best = is_best(mine, best);
-    h.minimum_ns = best->cost_ns;
-    h.bound_ns = best->lower_bound_ns;
-    h.above_ns = h.best ? 0 : mine - best->cost_ns;
-    if (!h.best) return h;
-    if (o->nat > MAX_SYMBOLS) return h.skipped = "more than 3 sizes", h;
-    if (plan->joint->values.n > MAX_VALUES) return h.skipped = "too large a graph", h;
-    probing b = {.plan = plan, .arena = arena, .at = gcut_calloc(arena, o->nat + 1u, sizeof *o->at)};
+    costs(plan, o->at, scratch, &mine, &best);
+    out->best = is_best(mine, best);
+    out->minimum_ns = best->cost_ns;
+    out->bound_ns = best->lower_bound_ns;
+    out->above_ns = out->best ? 0 : mine - best->cost_ns;
+    gcut_arena_free(scratch);
+    if (!out->best) return false;
+    out->skipped = o->nat > MAX_SYMBOLS                 ? "more than 3 sizes"
+                   : plan->joint->values.n > MAX_VALUES ? "too large a graph"
+                                                        : NULL;
+    return !out->skipped;
+}
+
+const gcut_plan_validity *gcut_plan_valid_sizes(const gcut_plan *plan, gcut_arena *arena)
+{
+    const gcut_plan_options *o = &plan->options;
+    gcut_plan_validity *out = gcut_calloc(arena, 1, sizeof *out);
+    if (!compare(plan, arena, out)) return out;
+    probing b = {.plan = plan, .arena = arena, .at = gcut_calloc(arena, o->nat + 1u, sizeof *b.at)};
+    const gcut_valid_range **range = gcut_calloc(arena, o->nat + 1u, sizeof *range);
     for (uint32_t i = 0; i < o->nat; i++) b.at[i] = o->at[i];
-    for (b.sym = 0; b.sym < o->nat; b.sym++) *GCUT_PUSH(arena, &h.ranges) = range_of(&b);
-    return h;
+    for (b.sym = 0; b.sym < o->nat; b.sym++) range[b.sym] = range_of(&b);
+    out->range = range;
+    out->n = o->nat;
+    return out;
 }

@@ -82,9 +82,9 @@ static gcut_candidate plan_saving(const bounded *b, const bool *saved, const gcu
     const gcut_candidate_base *base = b->o->bases.at[0];
     const gcut_choice *c = gcut_choice_saving(base->problem, b->arena, saved, again, 0);
     return (gcut_candidate){.base = base,
+                            .options = &base->options,
                             .choice = c,
                             .label = "a random plan",
-                            .policy = GCUT_POLICY_MINCUT,
                             .cost_ns = base->work_ns + c->fixed_ns - b->o->least_work,
                             .peak_bytes = -1};
 }

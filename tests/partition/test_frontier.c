@@ -439,7 +439,7 @@ static gcut_lp cut_program(const gcut_network *net, gcut_arena *a)
 static void check_certificate(const gcut_network *net, const gcut_cut *cut, gcut_arena *a)
 {
     gcut_lp lp = cut_program(net, a);
-    gcut_lp_answer x = gcut_glpk_simplex(a, &lp);
+    gcut_lp_answer x = gcut_glpk_intopt(a, &lp, NULL, 2);
     double *balance = gcut_calloc(a, net->nvertices, sizeof *balance), slack = 1e-7 * cut->cost + 1e-7;
     assert_true(x.found);
     for (uint32_t i = 0; i < net->arcs.n; i++) {

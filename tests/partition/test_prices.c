@@ -126,10 +126,21 @@ static void where_consumed(void **state)
     near(price_of(w, "q"), product + m->kernel_ns + m->call_ns + gcut_machine_move_ns(m, BYTES, 0, BYTES));
 }
 
+/* The help texts say the default price. */
+static void default_price_is_printed(void **state)
+{
+    (void)state;
+#define OPTION(member, kind, name, letter, argument, words, lo, hi, zero, unset, ...)                        \
+    if (!strcmp(#member, "lambda")) assert_true(strtod(unset, NULL) == GCUT_LAMBDA_DEFAULT);
+#include "gradcut/options.def"
+#undef OPTION
+}
+
 FIXTURE(world)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {WITH_FIXTURE(where_consumed)};
+    const struct CMUnitTest tests[] = {WITH_FIXTURE(where_consumed),
+                                       cmocka_unit_test(default_price_is_printed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,11 +32,11 @@ static bool is_best_at(gcut_plan *plan, int64_t n, gcut_arena *a)
 
 static uint32_t check_range(gcut_plan *plan, gcut_arena *a)
 {
-    gcut_valid_sizes h = gcut_plan_valid_sizes(plan, a);
-    assert_true(h.best);
-    assert_true(!h.skipped);
-    assert_that(h.ranges.n, ==, 1);
-    const gcut_range *r = &h.ranges.at[0];
+    const gcut_plan_validity *h = gcut_plan_valid_sizes(plan, a);
+    assert_true(h->best);
+    assert_true(!h->skipped);
+    assert_that(h->n, ==, 1);
+    const gcut_valid_range *r = h->range[0];
     int64_t own = plan->options.at[0].value;
     assert_that(r->lo, >=, 1);
     assert_that(r->lo, <=, own);
@@ -95,12 +95,12 @@ static void limits_body(void *arg)
                         heads[i]);
         gcut_module *m = gcut_parse_module(env, a, "limits", text, strlen(text));
         gcut_plan *plan = plan_at(m->graphs.at[0], 16, 0.05);
-        gcut_valid_sizes h = gcut_plan_valid_sizes(plan, a);
-        assert_true(h.best);
-        assert_that(h.ranges.n, ==, 1);
-        assert_int_equal(h.ranges.at[0].lo, i == 0 ? 8 : 1);
-        if (i < 2) assert_int_equal(h.ranges.at[0].hi, i == 0 ? 64 : 1000);
-        assert_int_equal(h.ranges.at[0].unbounded, i == 2);
+        const gcut_plan_validity *h = gcut_plan_valid_sizes(plan, a);
+        assert_true(h->best);
+        assert_that(h->n, ==, 1);
+        assert_int_equal(h->range[0]->lo, i == 0 ? 8 : 1);
+        if (i < 2) assert_int_equal(h->range[0]->hi, i == 0 ? 64 : 1000);
+        assert_int_equal(h->range[0]->unbounded, i == 2);
         gcut_arena_free(a);
     }
 }
