@@ -120,7 +120,7 @@ static void prologue_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_lo
     const gcut_kernel *u = &h->kernels.at[kernel];
     gcut_cursor at = {0};
     for (gcut_ref v; u->kind == GCUT_KERNEL_GEMM && gcut_kernel_read(h, kernel, &at, &v);)
-        if (at.link || at.arg) add(c, a, out, h->buffer[h->view[v].root], elements(c, h, v), false);
+        if (at.prologue) add(c, a, out, h->buffer[h->view[v].root], elements(c, h, v), false);
     for (uint32_t k = 0; k < 2; k++) {
         bool stored = false;
         if (gcut_kernel_prologue(u, k)) gcut_cost_packings(c, h, kernel, k, &stored);

@@ -10,121 +10,28 @@
 #include "kernels/emit/c_text.h"
 #include "kernels/lower/lowered.h"
 
-#define COUNT(list) (sizeof(list) / sizeof *(list))
-
-static bool is_one_of(const char *s, const char *const *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(list[i], s)) return true;
-    return false;
-}
-
-static bool begins_with_one_of(const char *s, const char *const *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!strncmp(list[i], s, strlen(list[i]))) return true;
-    return false;
-}
-
 /* Keywords of C up to C23 and of C++ up to C++20 and their other spellings: never the name of a member. */
-static bool is_keyword(const char *s)
+static const char keywords[] =
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t "
+    "char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr "
+    "constinit continue decltype default delete do double dynamic_cast else enum explicit export "
+    "extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq "
+    "nullptr operator or or_eq private protected public register reinterpret_cast requires restrict "
+    "return short signed sizeof static static_assert static_cast struct switch template this "
+    "thread_local throw true try typedef typeid typename typeof typeof_unqual union unsigned using "
+    "virtual void volatile wchar_t while xor xor_eq";
+
+enum match { WORD, BEGINNING };
+
+/* Is s a word of the list, or does it begin with one? */
+static bool is_in(const char *list, enum match how, const char *s)
 {
-    static const char *const words[] = {"alignas",
-                                        "alignof",
-                                        "and",
-                                        "and_eq",
-                                        "asm",
-                                        "auto",
-                                        "bitand",
-                                        "bitor",
-                                        "bool",
-                                        "break",
-                                        "case",
-                                        "catch",
-                                        "char",
-                                        "char16_t",
-                                        "char32_t",
-                                        "char8_t",
-                                        "class",
-                                        "co_await",
-                                        "co_return",
-                                        "co_yield",
-                                        "compl",
-                                        "concept",
-                                        "const",
-                                        "const_cast",
-                                        "consteval",
-                                        "constexpr",
-                                        "constinit",
-                                        "continue",
-                                        "decltype",
-                                        "default",
-                                        "delete",
-                                        "do",
-                                        "double",
-                                        "dynamic_cast",
-                                        "else",
-                                        "enum",
-                                        "explicit",
-                                        "export",
-                                        "extern",
-                                        "false",
-                                        "float",
-                                        "for",
-                                        "friend",
-                                        "goto",
-                                        "if",
-                                        "inline",
-                                        "int",
-                                        "long",
-                                        "mutable",
-                                        "namespace",
-                                        "new",
-                                        "noexcept",
-                                        "not",
-                                        "not_eq",
-                                        "nullptr",
-                                        "operator",
-                                        "or",
-                                        "or_eq",
-                                        "private",
-                                        "protected",
-                                        "public",
-                                        "register",
-                                        "reinterpret_cast",
-                                        "requires",
-                                        "restrict",
-                                        "return",
-                                        "short",
-                                        "signed",
-                                        "sizeof",
-                                        "static",
-                                        "static_assert",
-                                        "static_cast",
-                                        "struct",
-                                        "switch",
-                                        "template",
-                                        "this",
-                                        "thread_local",
-                                        "throw",
-                                        "true",
-                                        "try",
-                                        "typedef",
-                                        "typeid",
-                                        "typename",
-                                        "typeof",
-                                        "typeof_unqual",
-                                        "union",
-                                        "unsigned",
-                                        "using",
-                                        "virtual",
-                                        "void",
-                                        "volatile",
-                                        "wchar_t",
-                                        "while",
-                                        "xor",
-                                        "xor_eq"};
-    return is_one_of(s, words, COUNT(words));
+    for (const char *at = list; *at; at += strspn(at, " ")) {
+        const size_t n = strcspn(at, " ");
+        if (!strncmp(at, s, n) && (how == BEGINNING || !s[n])) return true;
+        at += n;
+    }
+    return false;
 }
 
 /* May a header of C or POSIX define s as a macro without arguments (one with arguments does not touch a
@@ -133,13 +40,10 @@ static bool is_keyword(const char *s)
  * prefix for each header (POSIX.1-2008, 2.2.2). */
 static bool may_be_macro(const char *s)
 {
-    static const char *const words[] = {"basename",         "complex",  "errno",    "linux",
-                                        "math_errhandling", "noreturn", "stderr",   "stdin",
-                                        "stdout",           "unix",     "imaginary"};
-    static const char *const prefixes[] = {"d_",  "h_",  "if",  "msg_",   "n_",     "p_",     "s6_", "s_",
-                                           "sa_", "si_", "ss_", "sched_", "sigev_", "sival_", "st_", "un_"};
-    return isupper((unsigned char)*s) || is_one_of(s, words, COUNT(words)) ||
-           begins_with_one_of(s, prefixes, COUNT(prefixes));
+    return isupper((unsigned char)*s) ||
+           is_in("basename complex errno linux math_errhandling noreturn stderr stdin stdout unix imaginary",
+                 WORD, s) ||
+           is_in("d_ h_ if msg_ n_ p_ s6_ s_ sa_ si_ ss_ sched_ sigev_ sival_ st_ un_", BEGINNING, s);
 }
 
 /* ---- members of NAME_io ---- */
@@ -163,7 +67,7 @@ gcut_field *gcut_c_fields(const gcut_program *p)
         if (b[i].role == GCUT_ROLE_grad) base = gcut_printf(a, "grad_%s", base);
         const char *name = base;
         for (uint32_t k = 1;; k++) {
-            bool word = isdigit((unsigned char)*name) || *name == '_' || is_keyword(name);
+            bool word = isdigit((unsigned char)*name) || *name == '_' || is_in(keywords, WORD, name);
             bool escaped = word || may_be_macro(name);
             field[i].name = escaped ? gcut_printf(a, "v_%s", name) : name;
             field[i].alias = escaped && !word ? name : "";
@@ -181,18 +85,16 @@ gcut_field *gcut_c_fields(const gcut_program *p)
 /* Functions and types of our library, of C11's threads and atomics and of POSIX are called so.  */
 const char *gcut_c_prefix(gcut_arena *a, const char *name)
 {
-    static const char *const prefixes[] = {"_", "gcut", "gradcut", "posix_", "pthread_"};
-    static const char *const words[] = {"aio", "atomic", "cnd", "mtx", "sem"};
-    bool theirs = begins_with_one_of(name, prefixes, COUNT(prefixes)) || is_one_of(name, words, COUNT(words));
+    bool theirs = is_in("_ gcut gradcut posix_ pthread_", BEGINNING, name) ||
+                  is_in("aio atomic cnd mtx sem", WORD, name);
     return theirs ? gcut_printf(a, "step_%s", name) : name;
 }
 
 bool gcut_c_is_free(const char *prefix, const char *s)
 {
-    static const char *const prefixes[] = {"_", "gcut", "GCUT"};
     size_t n = strlen(prefix);
     bool small = false;
     for (const char *c = s; *c; c++) small = small || islower((unsigned char)*c);
-    return small && !is_keyword(s) && !begins_with_one_of(s, prefixes, COUNT(prefixes)) &&
+    return small && !is_in(keywords, WORD, s) && !is_in("_ gcut GCUT", BEGINNING, s) &&
            !(!strncmp(s, prefix, n) && s[n] == '_');
 }

@@ -4,11 +4,6 @@
  */
 #include "kernels/lower/lowered.h"
 
-static gcut_kernel *kernel_at(const gcut_lowered *h, uint32_t u)
-{
-    return &h->kernels.at[u];
-}
-
 uint32_t gcut_kernel_new(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node)
 {
     gcut_arena *a = h->g->module->arena;
@@ -67,7 +62,7 @@ bool gcut_kernel_has(const gcut_lowered *h, const gcut_kernel *u, gcut_ref root)
 static bool makes(const gcut_lowered *h, const gcut_kernel *u, gcut_ref root)
 {
     if (u->kind == GCUT_KERNEL_LOOP && u->loop.called) return gcut_kernel_has(h, u, root);
-    return h->kernel_of[root] != GCUT_NONE && kernel_at(h, h->kernel_of[root]) == u;
+    return h->kernel_of[root] != GCUT_NONE && &h->kernels.at[h->kernel_of[root]] == u;
 }
 
 gcut_access gcut_kernel_access(const gcut_lowered *h, const gcut_kernel *u, gcut_ref v, gcut_level user)
@@ -104,14 +99,14 @@ bool gcut_kernel_has_rows(const gcut_lowered *h, const gcut_kernel *loop)
 
 /* ---- reads ---- */
 
-static bool prologue_read(const gcut_lowered *h, const gcut_kernel *loop, gcut_cursor *at, gcut_ref *v)
+bool gcut_next_use(const gcut_lowered *h, const gcut_kernel *u, gcut_use *x)
 {
-    for (; at->link < loop->nodes.n; at->link++, at->arg = 0) {
-        const gcut_node *n = gcut_node_at(h->g, loop->nodes.at[at->link]);
-        while (at->arg < n->nargs) {
-            *v = gcut_arg(h->g, n, at->arg++);
-            if (!gcut_kernel_has(h, loop, h->view[*v].root)) return true;
-        }
+    for (; x->i < u->nodes.n; x->i++, x->next = 0) {
+        x->n = gcut_node_at(h->g, u->nodes.at[x->i]);
+        if (x->next == x->n->nargs) continue;
+        x->k = x->next++;
+        x->v = gcut_arg(h->g, x->n, x->k);
+        return true;
     }
     return false;
 }
@@ -119,19 +114,19 @@ static bool prologue_read(const gcut_lowered *h, const gcut_kernel *loop, gcut_c
 bool gcut_kernel_read(const gcut_lowered *h, uint32_t kernel, gcut_cursor *at, gcut_ref *v)
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
-    for (; at->i < u->nodes.n; at->i++, at->k = 0) {
-        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[at->i]);
-        for (; at->k < n->nargs; at->k++, at->link = at->arg = 0) {
-            const gcut_prologue *c =
-                at->i == 0 ? gcut_kernel_prologue(u, at->k) : NULL; /* behind it is a sum */
-            at->copy = GCUT_NONE;
-            if (c && prologue_read(h, &c->loop, at, v)) return true;
-            if (c) continue;
-            if (at->i == 0) at->copy = gcut_kernel_copied(u, at->k);
-            *v = gcut_arg(h->g, n, at->k++);
-            at->link = at->arg = 0;
-            return true;
+    while (at->prologue || gcut_next_use(h, u, &at->use)) {
+        const bool product = at->use.i == 0; /* behind it is a sum */
+        const gcut_prologue *c = product ? gcut_kernel_prologue(u, at->use.k) : NULL;
+        at->copy = product && !c ? gcut_kernel_copied(u, at->use.k) : GCUT_NONE;
+        *v = at->use.v;
+        if (!c) return true;
+        at->prologue = true;
+        while (gcut_next_use(h, &c->loop, &at->link)) {
+            *v = at->link.v;
+            if (!gcut_kernel_has(h, &c->loop, h->view[*v].root)) return true;
         }
+        at->prologue = false;
+        at->link = (gcut_use){0};
     }
     return false;
 }
@@ -149,22 +144,18 @@ uint32_t gcut_copy_buffer(const gcut_lowered *h, const gcut_kernel *copy)
 
 uint32_t gcut_kernel_deps(const gcut_lowered *h, uint32_t kernel, gcut_cursor *at)
 {
-    const gcut_kernel *u = kernel_at(h, kernel);
-    for (;;) {
-        uint32_t s;
-        gcut_ref v;
-        if (gcut_kernel_read(h, kernel, at, &v)) {
-            s = gcut_kernel_source(h, v);
-        } else if (u->kind == GCUT_KERNEL_COPY && at->i == 0) {
-            at->i = 1; /* asked, not kept in `before`: kernels merge while grouping goes on */
-            s = gcut_kernel_source(h, u->copy.value);
-        } else if (at->k < u->before.n) {
-            s = u->before.at[at->k++];
-        } else {
-            return GCUT_NONE;
-        }
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    const uint32_t copied =
+        u->kind == GCUT_KERNEL_COPY; /* not kept in `before`: kernels merge while grouping goes on */
+    uint32_t s;
+    for (gcut_ref v; gcut_kernel_read(h, kernel, at, &v);)
+        if ((s = gcut_kernel_source(h, v)) != GCUT_NONE && s != kernel) return s;
+    while (at->before < u->before.n + copied) {
+        const uint32_t k = at->before++;
+        s = k < copied ? gcut_kernel_source(h, u->copy.value) : u->before.at[k - copied];
         if (s != GCUT_NONE && s != kernel) return s;
     }
+    return GCUT_NONE;
 }
 
 /* ---- even steps ---- */
@@ -190,7 +181,7 @@ bool gcut_kernel_takes_evenly(const gcut_lowered *h, const gcut_kernel *u, const
 
 bool gcut_kernel_is_even(const gcut_lowered *h, const gcut_kernel *u, gcut_dim inner)
 {
-    for (uint32_t i = 0; i < u->nodes.n; i++)
-        if (!gcut_kernel_takes_evenly(h, u, gcut_node_at(h->g, u->nodes.at[i]), inner)) return false;
+    for (gcut_use x = {0}; gcut_next_use(h, u, &x);)
+        if (!even_operand(h, u, x.v, inner)) return false;
     return true;
 }

@@ -120,10 +120,20 @@ uint32_t gcut_kernel_source(const gcut_lowered *h, gcut_ref v);
 /* What a product that makes a sum adds up; 0 for nothing. */
 gcut_ref gcut_kernel_sum(const gcut_lowered *h, uint32_t kernel);
 
+/* Value v, operand k of node n, which is member i of a kernel. */
+typedef struct gcut_use {
+    uint32_t i, k, next; /* next: operand */
+    const gcut_node *n;
+    gcut_ref v;
+} gcut_use;
+/* The next one, from {0} on; false at the end. */
+bool gcut_next_use(const gcut_lowered *h, const gcut_kernel *u, gcut_use *x);
+
 typedef struct gcut_cursor {
-    uint32_t i, k;      /* node, operand */
-    uint32_t link, arg; /* of its prologue: node, operand */
+    gcut_use use, link; /* link: of the prologue that computes the operand */
+    bool prologue;      /* what was found last is read by a prologue */
     uint32_t copy;      /* the COPY kernel that is read instead of what was found last, or GCUT_NONE */
+    uint32_t before;    /* of gcut_kernel_deps: kernels besides those that are read */
 } gcut_cursor;
 /* The next value that the nodes of a kernel read, those of its prologues included and of its own members too,
  * from *at (start at {0}); false at the end. */

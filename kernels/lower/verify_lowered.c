@@ -91,16 +91,12 @@ static const char *L1a_members(const check *c)
 
 static const char *reads_of_loop(const check *c, const gcut_kernel *u)
 {
-    for (uint32_t i = 0; i < u->nodes.n; i++) {
-        const gcut_node *n = node_at(c, u->nodes.at[i]);
+    for (gcut_use x = {0}; gcut_next_use(c->h, u, &x);) {
+        const gcut_ref y = x.n->res0;
         const bool row =
-            c->h->level[n->res0] == GCUT_LEVEL_ROW && gcut_op_get((gcut_op)n->op)->emit != GCUT_EMIT_REDUCE;
-        for (uint32_t k = 0; k < n->nargs; k++) {
-            const gcut_ref v = gcut_arg(c->h->g, n, k);
-            if (gcut_kernel_access(c->h, u, v, row ? GCUT_LEVEL_ROW : GCUT_LEVEL_FULL) == GCUT_ACCESS_BLOCKED)
-                FAULT(c, "L1b: %%%s reads %%%s, whose element is not at hand", name_of(c, n->res0),
-                      name_of(c, v));
-        }
+            c->h->level[y] == GCUT_LEVEL_ROW && gcut_op_get((gcut_op)x.n->op)->emit != GCUT_EMIT_REDUCE;
+        if (gcut_kernel_access(c->h, u, x.v, row ? GCUT_LEVEL_ROW : GCUT_LEVEL_FULL) == GCUT_ACCESS_BLOCKED)
+            FAULT(c, "L1b: %%%s reads %%%s, whose element is not at hand", name_of(c, y), name_of(c, x.v));
     }
     return NULL;
 }

@@ -27,19 +27,14 @@ static gcut_reason reads_tiles(const gcut_lowered *h, uint32_t gemm, const gcut_
 {
     const gcut_ref sum = gcut_kernel_sum(h, gemm);
     bool reads = false;
-    for (uint32_t i = 0; i < u->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
-        if (overwrites_operand(h, gemm, n->res0)) return GCUT_REASON_overwrites_operand;
-        for (uint32_t k = 0; k < n->nargs; k++) {
-            gcut_ref v = gcut_arg(h->g, n, k);
-            const gcut_type *t = gcut_type_of(h->g, v);
-            if (sum && h->view[v].root == sum) return GCUT_REASON_reads_sum;
-            if (h->view[v].root != c) continue;
-            reads = true;
-            if (!gcut_view_identity(h->g, t, &h->view[v]) ||
-                gcut_type_numel(h->g->module, t) != u->loop.numel)
-                return GCUT_REASON_other_elements;
-        }
+    for (gcut_use x = {0}; gcut_next_use(h, u, &x);) {
+        const gcut_type *t = gcut_type_of(h->g, x.v);
+        if (overwrites_operand(h, gemm, x.n->res0)) return GCUT_REASON_overwrites_operand;
+        if (sum && h->view[x.v].root == sum) return GCUT_REASON_reads_sum;
+        if (h->view[x.v].root != c) continue;
+        reads = true;
+        if (!gcut_view_identity(h->g, t, &h->view[x.v]) || gcut_type_numel(h->g->module, t) != u->loop.numel)
+            return GCUT_REASON_other_elements;
     }
     return reads ? GCUT_REASON_fused : GCUT_REASON_not_adjacent;
 }
@@ -85,18 +80,14 @@ bool gcut_takes_columns(const gcut_lowered *h, uint32_t kernel)
     return true;
 }
 
-/* By every operand of the loop that the product makes. */
+/* By every operand of the loop that the product makes; GCUT_NONE: any product. */
 static void note(gcut_lowered *h, uint32_t gemm, uint32_t kernel, gcut_reason r)
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
-    for (uint32_t i = 0; i < u->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
-        for (uint32_t k = 0; k < n->nargs; k++) {
-            const uint32_t s = gcut_kernel_source(h, gcut_arg(h->g, n, k));
-            if (s == gemm ||
-                (gemm == GCUT_NONE && s != GCUT_NONE && h->kernels.at[s].kind == GCUT_KERNEL_GEMM))
-                gcut_set_reason(h, u->nodes.at[i], k, r);
-        }
+    for (gcut_use x = {0}; gcut_next_use(h, u, &x);) {
+        const uint32_t s = gcut_kernel_source(h, x.v);
+        if (s == gemm || (gemm == GCUT_NONE && s != GCUT_NONE && h->kernels.at[s].kind == GCUT_KERNEL_GEMM))
+            gcut_set_reason(h, u->nodes.at[x.i], x.k, r);
     }
 }
 

@@ -87,24 +87,19 @@ static void join(gcut_lowered *h, uint32_t u, uint32_t node, gcut_level level)
 /* Every value of loop `from` that a member of `to` reads is at hand where it is read. */
 static bool at_hand(const gcut_lowered *h, uint32_t from, const gcut_kernel *to, gcut_dim inner)
 {
-    gcut_module *m = h->g->module;
-    for (uint32_t i = 0; i < to->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(h->g, to->nodes.at[i]);
+    for (gcut_use x = {0}; gcut_next_use(h, to, &x);) {
         /* A row reduction consumes FULL values although its own level is ROW. */
         const bool row =
-            h->level[n->res0] == GCUT_LEVEL_ROW && gcut_op_get((gcut_op)n->op)->emit != GCUT_EMIT_REDUCE;
-        for (uint32_t k = 0; k < n->nargs; k++) {
-            gcut_ref v = gcut_arg(h->g, n, k);
-            const gcut_view *w = &h->view[v];
-            const gcut_type *t = gcut_type_of(h->g, v);
-            if (gcut_kernel_source(h, v) != from) continue;
-            gcut_level l = h->level[w->root];
-            if (l != GCUT_LEVEL_FULL && l != GCUT_LEVEL_ROW) return false;
-            if (l == GCUT_LEVEL_FULL && row) return false;
-            if (!(l == GCUT_LEVEL_ROW && !row ? gcut_view_row_repeat(m, t, w, inner)
-                                              : gcut_view_identity(h->g, t, w)))
-                return false;
-        }
+            h->level[x.n->res0] == GCUT_LEVEL_ROW && gcut_op_get((gcut_op)x.n->op)->emit != GCUT_EMIT_REDUCE;
+        const gcut_view *w = &h->view[x.v];
+        const gcut_type *t = gcut_type_of(h->g, x.v);
+        if (gcut_kernel_source(h, x.v) != from) continue;
+        gcut_level l = h->level[w->root];
+        if (l != GCUT_LEVEL_FULL && l != GCUT_LEVEL_ROW) return false;
+        if (l == GCUT_LEVEL_FULL && row) return false;
+        if (!(l == GCUT_LEVEL_ROW && !row ? gcut_view_row_repeat(h->g->module, t, w, inner)
+                                          : gcut_view_identity(h->g, t, w)))
+            return false;
     }
     return true;
 }

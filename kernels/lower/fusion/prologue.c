@@ -168,15 +168,12 @@ static bool loads(const candidate *s, gcut_ref x)
 /* A loop behind a product runs on its tiles, and its result lies where the product's was. */
 static bool is_behind_product(const candidate *s)
 {
-    for (uint32_t i = 0; i < loop_of(s)->nodes.n; i++) {
-        const gcut_node *n = member(s, i);
-        for (uint32_t k = 0; k < n->nargs && s->on[loop_of(s)->nodes.at[i]]; k++) {
-            gcut_ref root = s->h->view[gcut_arg(s->h->g, n, k)].root;
-            uint32_t from = s->h->kernel_of[root];
-            if (from != GCUT_NONE && s->h->kernels.at[from].kind == GCUT_KERNEL_GEMM &&
-                gcut_only_reader(s->h, root) == s->loop)
-                return true;
-        }
+    for (gcut_use x = {0}; gcut_next_use(s->h, loop_of(s), &x);) {
+        gcut_ref root = s->h->view[x.v].root;
+        uint32_t from = s->h->kernel_of[root];
+        if (s->on[loop_of(s)->nodes.at[x.i]] && from != GCUT_NONE &&
+            s->h->kernels.at[from].kind == GCUT_KERNEL_GEMM && gcut_only_reader(s->h, root) == s->loop)
+            return true;
     }
     return false;
 }
@@ -187,13 +184,13 @@ static bool is_behind_product(const candidate *s)
 static int64_t most_packings(const candidate *s, const gcut_product *q)
 {
     int64_t all = 0, own = 0, reads = 0;
-    for (uint32_t i = 0; i < loop_of(s)->nodes.n; i++) {
-        const gcut_node *n = member(s, i);
-        int64_t ps = gcut_op_get((gcut_op)n->op)->cost_ps;
-        if (!s->on[loop_of(s)->nodes.at[i]]) continue;
+    for (gcut_use x = {0}; gcut_next_use(s->h, loop_of(s), &x);) {
+        const uint32_t node = loop_of(s)->nodes.at[x.i];
+        const int64_t ps = x.k == 0 ? gcut_op_get((gcut_op)x.n->op)->cost_ps : 0;
+        if (!s->on[node]) continue;
         all += ps;
-        if (s->own[loop_of(s)->nodes.at[i]]) own += ps;
-        for (uint32_t k = 0; k < n->nargs; k++) reads += loads(s, gcut_arg(s->h->g, n, k));
+        if (s->own[node]) own += ps;
+        reads += loads(s, x.v);
     }
     int64_t read = READ_PS * q->size / 4, least = LEAST_PS * q->size / 4;
     int64_t traffic = WRITE_PS * q->size / 4 + (s->remains ? 0 : reads * read);

@@ -19,23 +19,20 @@
 static bool reads_before(const gcut_loop_analysis *l, const gcut_loop_node *r, gcut_ref old)
 {
     bool reads = false;
-    for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_loop_node *x = &l->at[i];
-        const gcut_node *n = x->n;
-        for (uint32_t k = 0; k < n->nargs; k++) {
-            gcut_ref v = gcut_arg(l->g, n, k);
-            if (l->h->view[v].root != old) continue;
-            const gcut_type *t = gcut_type_of(l->g, v);
-            if (!gcut_view_identity(l->g, t, &l->h->view[v]) || l->h->view[v].widens) return false;
-            if (gcut_type_numel(l->m, t) != l->u->loop.numel) return false;
-            if (x->level != GCUT_LEVEL_FULL && !x->reduces) return false;
-            if (x->reduces ? x->phase >= r->phase : x->phase > r->phase) return false;
-            reads = true;
-        }
+    for (gcut_use use = {0}; gcut_next_use(l->h, l->u, &use);) {
+        const gcut_loop_node *x = &l->at[use.i];
+        const gcut_view *view = &l->h->view[use.v];
+        const gcut_type *t = gcut_type_of(l->g, use.v);
         /* What is computed again in a later phase reads its operands there. */
         if (x->level == GCUT_LEVEL_FULL && x->crosses && x->keep == GCUT_RECOMPUTE &&
             r->phase + 1 < l->phases)
             return false;
+        if (view->root != old) continue;
+        if (!gcut_view_identity(l->g, t, view) || view->widens) return false;
+        if (gcut_type_numel(l->m, t) != l->u->loop.numel) return false;
+        if (x->level != GCUT_LEVEL_FULL && !x->reduces) return false;
+        if (x->reduces ? x->phase >= r->phase : x->phase > r->phase) return false;
+        reads = true;
     }
     return reads;
 }
@@ -133,14 +130,11 @@ static uint32_t dying_operand(const sharing *s, const gcut_loop_analysis *l, con
                               uint32_t before, gcut_reason *why)
 {
     *why = GCUT_REASON_none_dies;
-    for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_node *n = l->at[i].n;
-        for (uint32_t k = 0; k < n->nargs; k++) {
-            const gcut_ref old = l->h->view[gcut_arg(l->g, n, k)].root;
-            const gcut_reason x = decide(s, l, r, old, before);
-            if (x != GCUT_REASON_none_dies) *why = x;
-            if (x == GCUT_REASON_fused) return l->h->buffer[old];
-        }
+    for (gcut_use use = {0}; gcut_next_use(l->h, l->u, &use);) {
+        const gcut_ref old = l->h->view[use.v].root;
+        const gcut_reason x = decide(s, l, r, old, before);
+        if (x != GCUT_REASON_none_dies) *why = x;
+        if (x == GCUT_REASON_fused) return l->h->buffer[old];
     }
     return GCUT_NONE;
 }

@@ -45,13 +45,10 @@ static int arithmetic(const gcut_loop_analysis *l, const gcut_loop_node *x, int 
 /* Some member reads the buffer. */
 static bool is_read(const gcut_loop_analysis *l, uint32_t buffer)
 {
-    for (uint32_t i = 0; i < l->n; i++)
-        for (uint32_t k = 0; k < l->at[i].n->nargs; k++) {
-            gcut_ref v = gcut_arg(l->g, l->at[i].n, k);
-            if (gcut_loop_access(l, &l->at[i], v) == GCUT_ACCESS_LOAD &&
-                l->h->buffer[l->h->view[v].root] == buffer)
-                return true;
-        }
+    for (gcut_use x = {0}; gcut_next_use(l->h, l->u, &x);)
+        if (gcut_loop_access(l, &l->at[x.i], x.v) == GCUT_ACCESS_LOAD &&
+            l->h->buffer[l->h->view[x.v].root] == buffer)
+            return true;
     return false;
 }
 

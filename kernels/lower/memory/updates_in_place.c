@@ -35,21 +35,15 @@ static bool pointwise_over(const gcut_lowered *h, uint32_t kernel, gcut_ref r, g
     if (!gcut_reads(h, kernel, old)) return true;
     if (u->kind == GCUT_KERNEL_SCATTER) return adds_to(h, u, old);
     if (u->kind != GCUT_KERNEL_LOOP || h->level[r] != GCUT_LEVEL_FULL) return false;
-    for (uint32_t i = 0; i < u->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
-        for (uint32_t k = 0; k < n->nargs; k++) {
-            gcut_ref v = gcut_arg(h->g, n, k);
-            if (h->view[v].root != old) continue;
-            gcut_level l = h->level[n->res0];
-            const gcut_type *t = gcut_type_of(h->g, v);
-            if (!gcut_view_identity(h->g, t, &h->view[v])) return false;
-            if (gcut_type_numel(h->g->module, t) != u->loop.numel) return false;
-            /* Later phases of a row would read what an earlier phase overwrote. */
-            if (l != GCUT_LEVEL_FULL) return false;
-        }
-        if (h->level[n->res0] == GCUT_LEVEL_ROW) return false;
+    for (gcut_use x = {0}; gcut_next_use(h, u, &x);) {
+        if (h->view[x.v].root != old) continue;
+        const gcut_type *t = gcut_type_of(h->g, x.v);
+        if (!gcut_view_identity(h->g, t, &h->view[x.v])) return false;
+        if (gcut_type_numel(h->g->module, t) != u->loop.numel) return false;
+        if (h->level[x.n->res0] != GCUT_LEVEL_FULL) return false;
     }
-    return true;
+    /* Later phases of a row would read what an earlier phase overwrote. */
+    return !gcut_kernel_has_rows(h, u);
 }
 
 /* v may be written where the parameter `old` (0: none) lives: every other reader can run before its kernel.
