@@ -229,7 +229,8 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t 
     }
     w.fixed = (w.alone ? &c->alone : &c->m)->kernel_ns;
     if (w.apart) w.fixed += c->alone.call_ns;
-    if (gcut_kernel_is_blocked(u)) /* to begin a block and add up its sums takes as long as a kernel */
+    if (u->kind == GCUT_KERNEL_LOOP &&
+        u->loop.blocked) /* to begin a block and add up its sums takes as long as a kernel */
         w.fixed += GCUT_BLOCKS * c->alone.kernel_ns / (w.alone ? 1 : c->threads);
     return w;
 }

@@ -149,12 +149,12 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered 
                        gcut_ref hot, gcut_touches *out)
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
-    const uint32_t partial = gcut_kernel_partial(u);
-    if (partial != GCUT_NONE) { /* partial sums, a convolution's workspace: made, and used */
-        double n = gcut_cost_size(c, c->p->buffers.at[partial].count);
-        add(c, a, out, partial, n, false);
-        add(c, a, out, partial, n, true);
-        touch(a, out, partial)->workspace = has_workspace(u);
+    const uint32_t workspace = u->workspace;
+    if (workspace != GCUT_NONE) { /* partial sums, a convolution's workspace: made, and used */
+        double n = gcut_cost_size(c, c->p->buffers.at[workspace].count);
+        add(c, a, out, workspace, n, false);
+        add(c, a, out, workspace, n, true);
+        touch(a, out, workspace)->workspace = has_workspace(u);
     }
     if (u->kind == GCUT_KERNEL_COPY) {
         uint32_t from = gcut_copy_buffer(h, u);

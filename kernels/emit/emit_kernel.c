@@ -466,12 +466,11 @@ static void emit_attention(kernel *u)
         strides(u, fields[grad][k], &u->h->view[u->n->res0 + k]);
     }
     gcut_team team = gcut_kernel_team(u->h, u->e->kernel);
-    W(u, "        .work = %s,\n", dim(u, gcut_attention_workspace(u->h, u->e->kernel)));
+    W(u, "        .work = %s,\n", dim(u, gcut_workspace_of(u->h, u->e->kernel).each));
     W(u, "    };\n    gcut_rt_attention%s_%s(&of", grad ? "_grad" : "",
       gcut_dtype_name(gcut_type_of(u->g, u->n->res0)->dtype));
     for (uint32_t k = 0; k < (grad ? 9u : 5u); k++) W(u, ", %s", at[k]);
-    W(u, ",\n        %s, %s);\n",
-      u->u->attention.scratch == GCUT_NONE ? "NULL" : gcut_c_arg(u->e, u->u->attention.scratch),
+    W(u, ",\n        %s, %s);\n", u->u->scratch == GCUT_NONE ? "NULL" : gcut_c_arg(u->e, u->u->scratch),
       gcut_team_c(u->m, &team, gcut_c_size));
 }
 

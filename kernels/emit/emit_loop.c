@@ -65,7 +65,7 @@ static void declare_scratch(gcut_loop_writer *w)
         const char *t = gcut_c_type(x->dtype);
         if (x->keep != GCUT_SCRATCH) continue;
         W(w, "    %s *const restrict s%u = (%s *)((char *)%s + t * (%s) + %s);\n", t, x->v, t,
-          gcut_c_arg(w->e, w->l->u->loop.scratch), dim(w, w->e->p->buffers.at[w->l->u->loop.scratch].count),
+          gcut_c_arg(w->e, w->l->u->scratch), dim(w, w->e->p->buffers.at[w->l->u->scratch].count),
           dim(w, off));
         off = gcut_dim_make(w->l->m->dims, GCUT_DIM_ADD, off, gcut_loop_row_bytes(w->l, x->dtype));
     }

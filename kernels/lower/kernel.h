@@ -55,8 +55,6 @@ typedef struct gcut_loop_kernel {
     bool complete;    /* such a loop that another kernel reads: whatever joined it now would delay that one */
     bool called;      /* the loop of a prologue: a product calls it, and it is in no order */
     uint32_t product; /* the GEMM on whose tiles it runs, as its epilogue; or GCUT_NONE */
-    uint32_t scratch; /* buffer of per-thread row scratch, or GCUT_NONE */
-    uint32_t partial; /* buffer of per-block partial results, or GCUT_NONE */
 } gcut_loop_kernel;
 
 struct gcut_prologue;
@@ -79,15 +77,14 @@ typedef struct gcut_kernel {
     GCUT_VEC(uint32_t) before; /* kernels that must run first although nothing is read from them */
     uint32_t *operand_copy;    /* neither LOOP nor COPY: by operand, the COPY that stores it, or GCUT_NONE */
     uint32_t top;              /* gcut_kernel_raise */
-    int step, end;             /* its step of the timeline, and the one after its bodies' last */
+    uint32_t scratch; /* buffer in which every thread has a share: rows, blocks of scores; or GCUT_NONE */
+    uint32_t
+        workspace; /* one for all: partial results of blocks of rows, panels of a convolution; or GCUT_NONE */
+    int step, end; /* its step of the timeline, and the one after its bodies' last */
     union {
         gcut_loop_kernel loop;
         gcut_gemm_kernel gemm;
         struct {
-            uint32_t workspace; /* buffer, or GCUT_NONE */
-        } conv;
-        struct {
-            uint32_t scratch; /* buffer of per-thread blocks of scores, or GCUT_NONE */
             uint32_t omitted; /* bits: results that nobody reads and the kernel does not write */
         } attention;          /* and ATTENTION_GRAD */
         struct {
@@ -115,22 +112,6 @@ static inline bool gcut_kernel_is_attention(const gcut_kernel *k)
 {
     return k->kind == GCUT_KERNEL_ATTENTION || k->kind == GCUT_KERNEL_ATTENTION_GRAD;
 }
-/* The buffer of a loop's partial results or of a convolution's workspace; GCUT_NONE: it has none. */
-static inline uint32_t gcut_kernel_partial(const gcut_kernel *k)
-{
-    if (k->kind == GCUT_KERNEL_LOOP) return k->loop.partial;
-    return k->kind == GCUT_KERNEL_CONV ? k->conv.workspace : GCUT_NONE;
-}
-/* The buffer in which every thread has a share; GCUT_NONE: it has none. */
-static inline uint32_t gcut_kernel_scratch(const gcut_kernel *k)
-{
-    if (k->kind == GCUT_KERNEL_LOOP) return k->loop.scratch;
-    return gcut_kernel_is_attention(k) ? k->attention.scratch : GCUT_NONE;
-}
-static inline bool gcut_kernel_is_blocked(const gcut_kernel *k)
-{
-    return k->kind == GCUT_KERNEL_LOOP && k->loop.blocked;
-}
 /* Result k is not written. */
 static inline bool gcut_kernel_omits(const gcut_kernel *k, uint32_t result)
 {
@@ -139,10 +120,6 @@ static inline bool gcut_kernel_omits(const gcut_kernel *k, uint32_t result)
 static inline const struct gcut_prologue *gcut_kernel_prologue(const gcut_kernel *k, uint32_t operand)
 {
     return k->kind == GCUT_KERNEL_GEMM && operand < 2 ? k->gemm.prologue[operand] : NULL;
-}
-static inline uint32_t gcut_kernel_bodies(const gcut_kernel *k)
-{
-    return k->kind == GCUT_KERNEL_REGION ? k->region.bodies.n : 0;
 }
 /* The COPY kernel that is read instead of operand k; GCUT_NONE: none. */
 static inline uint32_t gcut_kernel_copied(const gcut_kernel *k, uint32_t operand)

@@ -7,19 +7,11 @@
 uint32_t gcut_kernel_new(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node)
 {
     gcut_arena *a = h->g->module->arena;
-    gcut_kernel u = {.kind = kind, .top = node};
+    gcut_kernel u = {.kind = kind, .top = node, .scratch = GCUT_NONE, .workspace = GCUT_NONE};
     if (kind == GCUT_KERNEL_LOOP)
-        u.loop = (gcut_loop_kernel){.inner = GCUT_DIM_BAD,
-                                    .rows = GCUT_DIM_BAD,
-                                    .product = GCUT_NONE,
-                                    .scratch = GCUT_NONE,
-                                    .partial = GCUT_NONE};
-    else if (kind == GCUT_KERNEL_COPY)
+        u.loop = (gcut_loop_kernel){.inner = GCUT_DIM_BAD, .rows = GCUT_DIM_BAD, .product = GCUT_NONE};
+    if (kind == GCUT_KERNEL_COPY)
         u.copy = (gcut_copy_kernel){.to = GCUT_NONE, .late = GCUT_NONE, .source = GCUT_NONE};
-    else if (kind == GCUT_KERNEL_CONV)
-        u.conv.workspace = GCUT_NONE;
-    else if (gcut_kernel_is_attention(&u))
-        u.attention.scratch = GCUT_NONE;
     if (node != GCUT_NONE) *GCUT_PUSH(a, &u.nodes) = node;
     *GCUT_PUSH(a, &h->kernels) = u;
     return h->kernels.n - 1;

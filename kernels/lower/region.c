@@ -72,15 +72,14 @@ static uint32_t part(gcut_program *p, const gcut_lowered *body, uint32_t whole, 
                      gcut_dim step)
 {
     const gcut_type *t = gcut_type_of(body->g, v);
-    return gcut_buffer_new(p, (gcut_buffer){.kind = GCUT_BUFFER_PART,
-                                            .team = GCUT_NONE,
-                                            .dtype = t->dtype,
-                                            .count = gcut_type_numel(p->module, t),
-                                            .whole = whole,
-                                            .start = start,
-                                            .step = step,
-                                            .graph = body->index,
-                                            .name = body->g->values.at[v].name});
+    const uint32_t b = gcut_buffer_new(p, GCUT_BUFFER_PART, t->dtype, gcut_type_numel(p->module, t),
+                                       body->g->values.at[v].name);
+    gcut_buffer *out = &p->buffers.at[b];
+    out->whole = whole;
+    out->start = start;
+    out->step = step;
+    out->graph = body->index;
+    return b;
 }
 
 /* Where operand k of the region is. */
@@ -131,11 +130,7 @@ static void place_condition(gcut_program *p, gcut_lowered *body)
 {
     gcut_ref v = body->g->results.at[0].value;
     body->saved = gcut_calloc(p->module->arena, 1, sizeof *body->saved);
-    body->saved[0] = gcut_buffer_new(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
-                                                      .team = GCUT_NONE,
-                                                      .dtype = GCUT_BOOL,
-                                                      .count = 1,
-                                                      .name = "condition"});
+    body->saved[0] = gcut_buffer_new(p, GCUT_BUFFER_ARENA, GCUT_BOOL, 1, "condition");
     gcut_store_in(body, v, body->saved[0]);
 }
 

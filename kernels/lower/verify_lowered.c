@@ -349,8 +349,8 @@ static const char *L8a_live_ranges(const check *c)
         gcut_cursor at = {0};
         if (i && w->step < kernel_at(c, h->order.at[i - 1])->end)
             FAULT(c, "L8a: kernel %u begins before the one in front of it ends", u);
-        fault = alive(c, u, gcut_kernel_scratch(w));
-        if (!fault) fault = alive(c, u, gcut_kernel_partial(w));
+        fault = alive(c, u, w->scratch);
+        if (!fault) fault = alive(c, u, w->workspace);
         if (!fault && w->kind == GCUT_KERNEL_COPY) fault = alive(c, u, w->copy.to);
         for (uint32_t k = 0; k < 2 && !fault; k++)
             if (gcut_kernel_prologue(w, k)) fault = alive(c, u, gcut_kernel_prologue(w, k)->buffer);

@@ -242,14 +242,12 @@ static gcut_prologue prologue_of(const candidate *s, gcut_arena *a)
                        .ends_rows = s->ends_rows,
                        .most = s->most,
                        .buffer = GCUT_NONE,
-                       .loop.kind = GCUT_KERNEL_LOOP};
+                       .loop = {.kind = GCUT_KERNEL_LOOP, .scratch = GCUT_NONE, .workspace = GCUT_NONE}};
     c.loop.loop = (gcut_loop_kernel){.numel = gcut_type_numel(s->h->g->module, t),
                                      .inner = t->dim[1],
                                      .rows = t->dim[0],
                                      .called = true,
-                                     .product = GCUT_NONE,
-                                     .scratch = GCUT_NONE,
-                                     .partial = GCUT_NONE};
+                                     .product = GCUT_NONE};
     for (uint32_t i = 0; i < u->nodes.n; i++)
         if (s->on[u->nodes.at[i]]) *GCUT_PUSH(a, &c.loop.nodes) = u->nodes.at[i];
     return c;

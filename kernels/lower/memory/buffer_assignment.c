@@ -32,12 +32,10 @@ static uint32_t bound(gcut_program *p, uint32_t which)
     for (uint32_t i = 0; i < p->buffers.n; i++)
         if (p->buffers.at[i].kind == GCUT_BUFFER_BOUND && p->buffers.at[i].binding == which) return i;
     const gcut_binding_info *info = &p->bindings.at[which];
-    return gcut_buffer_new(p, (gcut_buffer){.kind = GCUT_BUFFER_BOUND,
-                                            .binding = which,
-                                            .team = GCUT_NONE,
-                                            .dtype = info->type.dtype,
-                                            .count = gcut_type_numel(p->module, &info->type),
-                                            .name = info->name});
+    const uint32_t b = gcut_buffer_new(p, GCUT_BUFFER_BOUND, info->type.dtype,
+                                       gcut_type_numel(p->module, &info->type), info->name);
+    p->buffers.at[b].binding = which;
+    return b;
 }
 
 /* The binding of the param or state called `name`, whichever graph reads it. */
@@ -213,68 +211,33 @@ static void place_temporaries(gcut_program *p, gcut_lowered *h)
     }
 }
 
-/* A share for every thread that takes part in kernel u. */
-static uint32_t shares(gcut_program *p, const gcut_lowered *h, uint32_t u, gcut_dim bytes, const char *name)
-{
-    if (bytes == 0) return GCUT_NONE;
-    return gcut_buffer_new(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
-                                            .dtype = GCUT_U8,
-                                            .count = bytes,
-                                            .team = u,
-                                            .graph = h->index,
-                                            .name = name});
-}
-
-/* The workspace of a convolution is one for all threads. */
-static void place_conv(gcut_program *p, gcut_lowered *h, uint32_t u)
-{
-    gcut_dim count = gcut_conv_workspace(h, u);
-    if (count == 0) return;
-    gcut_ref y = gcut_node_at(h->g, h->kernels.at[u].nodes.at[0])->res0;
-    h->kernels.at[u].conv.workspace = gcut_buffer_new(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
-                                                                       .team = GCUT_NONE,
-                                                                       .dtype = gcut_type_of(h->g, y)->dtype,
-                                                                       .count = count,
-                                                                       .name = "convolution workspace"});
-}
-
 /* Where a product puts an operand that it would compute as it packs, should that be better. */
-static void place_prologue_buffers(gcut_program *p, const gcut_lowered *h, uint32_t u)
+static void assign_prologue_buffers(gcut_program *p, const gcut_lowered *h, uint32_t u)
 {
     for (uint32_t k = 0; k < 2; k++) {
         gcut_prologue *c = h->kernels.at[u].gemm.prologue[k];
         if (!c) continue;
-        const gcut_type *t = gcut_type_of(h->g, c->v);
-        c->buffer = gcut_buffer_new(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
-                                                     .team = GCUT_NONE,
-                                                     .dtype = t->dtype,
-                                                     .count = gcut_type_numel(p->module, t),
-                                                     .graph = h->index,
-                                                     .product = u + 1,
-                                                     .operand = k,
-                                                     .name = h->g->values.at[c->v].name});
+        c->buffer = gcut_buffer_in_arena(p, gcut_type_of(h->g, c->v), h->g->values.at[c->v].name);
+        gcut_buffer *b = &p->buffers.at[c->buffer];
+        b->graph = h->index;
+        b->product = u + 1;
+        b->operand = k;
     }
 }
 
-static void place_workspace(gcut_program *p, gcut_lowered *h)
+static void assign_workspace(gcut_program *p, gcut_lowered *h)
 {
     for (uint32_t u = 0; u < h->kernels.n; u++) {
         gcut_kernel *w = &h->kernels.at[u];
         if (w->dead) continue;
-        if (gcut_kernel_is_attention(w))
-            w->attention.scratch = shares(p, h, u, gcut_attention_workspace(h, u), "blocks of scores");
-        if (w->kind == GCUT_KERNEL_CONV) place_conv(p, h, u);
-        if (w->kind == GCUT_KERNEL_GEMM) place_prologue_buffers(p, h, u);
-        if (w->kind != GCUT_KERNEL_LOOP) continue;
-        gcut_dim scratch, partial;
-        gcut_loop_workspace(h, u, &scratch, &partial);
-        w->loop.scratch = shares(p, h, u, scratch, "row scratch");
-        if (partial != 0)
-            w->loop.partial = gcut_buffer_new(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
-                                                               .team = GCUT_NONE,
-                                                               .dtype = GCUT_U8,
-                                                               .count = partial,
-                                                               .name = "partial sums"});
+        if (w->kind == GCUT_KERNEL_GEMM) assign_prologue_buffers(p, h, u);
+        const gcut_workspace x = gcut_workspace_of(h, u);
+        if (x.each != 0) {
+            w->scratch = gcut_buffer_new(p, GCUT_BUFFER_ARENA, GCUT_U8, x.each, x.each_name);
+            p->buffers.at[w->scratch].team = u;
+            p->buffers.at[w->scratch].graph = h->index;
+        }
+        if (x.all != 0) w->workspace = gcut_buffer_new(p, GCUT_BUFFER_ARENA, x.type, x.all, x.all_name);
     }
 }
 
@@ -292,5 +255,5 @@ void gcut_assign_buffers(gcut_program *p, gcut_lowered *h)
     gcut_store_in_concats(p, h);
     gcut_store_changed(p, h);
     place_temporaries(p, h);
-    place_workspace(p, h);
+    assign_workspace(p, h);
 }

@@ -6,20 +6,17 @@
 
 #include "kernels/lower/fusion/reads.h"
 
-uint32_t gcut_buffer_new(gcut_program *p, gcut_buffer b)
+uint32_t gcut_buffer_new(gcut_program *p, gcut_buffer_kind kind, gcut_dtype t, gcut_dim count,
+                         const char *name)
 {
-    b.birth = b.death = -1;
-    *GCUT_PUSH(p->module->arena, &p->buffers) = b;
+    *GCUT_PUSH(p->module->arena, &p->buffers) = (gcut_buffer){
+        .kind = kind, .dtype = t, .count = count, .team = GCUT_NONE, .birth = -1, .death = -1, .name = name};
     return p->buffers.n - 1;
 }
 
 uint32_t gcut_buffer_in_arena(gcut_program *p, const gcut_type *t, const char *name)
 {
-    return gcut_buffer_new(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
-                                            .team = GCUT_NONE,
-                                            .dtype = t->dtype,
-                                            .count = gcut_type_numel(p->module, t),
-                                            .name = name});
+    return gcut_buffer_new(p, GCUT_BUFFER_ARENA, t->dtype, gcut_type_numel(p->module, t), name);
 }
 
 bool gcut_can_own_buffer(const gcut_lowered *h, gcut_ref v)

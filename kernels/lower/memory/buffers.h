@@ -7,7 +7,9 @@
 
 #include "kernels/lower/lowered.h"
 
-uint32_t gcut_buffer_new(gcut_program *p, gcut_buffer b);
+/* Of so many elements; what else belongs to its kind is for the caller to set. */
+uint32_t gcut_buffer_new(gcut_program *p, gcut_buffer_kind kind, gcut_dtype t, gcut_dim count,
+                         const char *name);
 /* A buffer in the arena for a value of type t. */
 uint32_t gcut_buffer_in_arena(gcut_program *p, const gcut_type *t, const char *name);
 /* Memory of its own for the storage behind v, unless it has some. */

@@ -23,8 +23,8 @@ static void touch(gcut_program *p, uint32_t b, int step)
 static void touch_kernel(gcut_program *p, const gcut_lowered *h, uint32_t kernel, int step)
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
-    touch(p, gcut_kernel_scratch(u), step);
-    touch(p, gcut_kernel_partial(u), step);
+    touch(p, u->scratch, step);
+    touch(p, u->workspace, step);
     if (u->kind == GCUT_KERNEL_COPY) {
         touch(p, u->copy.to, step);
         touch(p, gcut_copy_buffer(h, u), step);
@@ -61,7 +61,7 @@ static int number_steps(gcut_program *p, gcut_lowered *h, int first)
     for (uint32_t i = 0; i < h->order.n; i++) {
         gcut_kernel *u = &h->kernels.at[h->order.at[i]];
         u->step = step++;
-        for (uint32_t k = 0; k < gcut_kernel_bodies(u); k++)
+        for (uint32_t k = 0; u->kind == GCUT_KERNEL_REGION && k < u->region.bodies.n; k++)
             step = number_steps(p, p->lowered.at[u->region.bodies.at[k]], step);
         u->end = step;
     }

@@ -11,19 +11,21 @@
 
 /* ---- loops ---- */
 
-void gcut_loop_workspace(const gcut_lowered *h, uint32_t kernel, gcut_dim *scratch, gcut_dim *partial)
+/* Rows that a later phase reads, and partial results of blocks of rows. */
+static gcut_workspace of_loop(const gcut_lowered *h, uint32_t kernel)
 {
-    gcut_module *m = h->g->module;
-    gcut_arena *a = gcut_arena_new(m->env, m->arena);
+    gcut_dims *ds = h->g->module->dims;
+    gcut_arena *a = gcut_arena_new(h->g->module->env, h->g->module->arena);
     gcut_loop_analysis l = gcut_loop_analyse(a, h, kernel, NULL);
-    *scratch = *partial = 0;
+    gcut_workspace out = {.type = GCUT_U8, .each_name = "row scratch", .all_name = "partial sums"};
     for (uint32_t i = 0; i < l.n; i++) {
         if (l.at[i].keep == GCUT_SCRATCH)
-            *scratch = gcut_dim_make(m->dims, GCUT_DIM_ADD, *scratch, gcut_loop_row_bytes(&l, l.at[i].dtype));
+            out.each = gcut_dim_make(ds, GCUT_DIM_ADD, out.each, gcut_loop_row_bytes(&l, l.at[i].dtype));
         if (gcut_loop_partial(&l.at[i]))
-            *partial = gcut_dim_make(m->dims, GCUT_DIM_ADD, *partial, gcut_loop_partial_bytes(&l, &l.at[i]));
+            out.all = gcut_dim_make(ds, GCUT_DIM_ADD, out.all, gcut_loop_partial_bytes(&l, &l.at[i]));
     }
     gcut_arena_free(a);
+    return out;
 }
 
 /* ---- attention ---- */
@@ -44,7 +46,7 @@ static gcut_dim add(const gcut_lowered *h, gcut_dim a, gcut_dim b)
 }
 
 /* The sum that gradcut_rt.h states. */
-gcut_dim gcut_attention_workspace(const gcut_lowered *h, uint32_t kernel)
+static gcut_dim attention_bytes(const gcut_lowered *h, uint32_t kernel)
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
@@ -63,7 +65,7 @@ gcut_dim gcut_attention_workspace(const gcut_lowered *h, uint32_t kernel)
 /* ---- convolutions ---- */
 
 /* Multiplied in tiles: transforms of w, and of the images that it reads or makes. */
-static gcut_dim tiles_workspace(const gcut_type *w, gcut_dim groups, gcut_way way)
+static gcut_dim tiles_elements(const gcut_type *w, gcut_dim groups, gcut_way way)
 {
     const gcut_dim out = w->dim[0] / groups, in = w->dim[1];
     const gcut_dim images = way == GCUT_WAY_conv_y ? in : way == GCUT_WAY_conv_x ? out : in + out;
@@ -79,8 +81,8 @@ static bool is_product(const gcut_type *w, const gcut_dim *stride, const gcut_di
 }
 
 /* w in the order of its taps; of x, in that of the taps that a lattice sees, the one that sees most. */
-static gcut_dim taps_workspace(gcut_dims *ds, const gcut_type *w, gcut_way way, const gcut_dim *stride,
-                               const gcut_dim *dilation)
+static gcut_dim taps_elements(gcut_dims *ds, const gcut_type *w, gcut_way way, const gcut_dim *stride,
+                              const gcut_dim *dilation)
 {
     gcut_dim n = gcut_dim_make(ds, GCUT_DIM_MUL, w->dim[0], w->dim[1]);
     for (int d = 0; d < 2; d++) {
@@ -91,7 +93,7 @@ static gcut_dim taps_workspace(gcut_dims *ds, const gcut_type *w, gcut_way way, 
     return n;
 }
 
-gcut_dim gcut_conv_workspace(const gcut_lowered *h, uint32_t kernel)
+static gcut_dim conv_elements(const gcut_lowered *h, uint32_t kernel)
 {
     const gcut_graph *g = h->g;
     const gcut_node *n = gcut_node_at(g, h->kernels.at[kernel].nodes.at[0]);
@@ -100,8 +102,20 @@ gcut_dim gcut_conv_workspace(const gcut_lowered *h, uint32_t kernel)
     const gcut_dim groups = gcut_attr_get(g, n, GCUT_KEY_groups)->u.dim, o = w->dim[0];
     const gcut_dim *stride = gcut_attr_get(g, n, GCUT_KEY_stride)->u.dims;
     const bool tapwise = w->dim[1] == 1 && gcut_dim_known(o) && gcut_rt_conv_tapwise(groups, o, groups);
-    if (gcut_conv_window(g, n) == GCUT_WINDOW_tiled) return tiles_workspace(w, groups, way);
+    if (gcut_conv_window(g, n) == GCUT_WINDOW_tiled) return tiles_elements(w, groups, way);
     if (way == GCUT_WAY_conv_w || tapwise || is_product(w, stride, gcut_attr_get(g, n, GCUT_KEY_pad)->u.dims))
         return 0;
-    return taps_workspace(g->module->dims, w, way, stride, gcut_attr_get(g, n, GCUT_KEY_dilation)->u.dims);
+    return taps_elements(g->module->dims, w, way, stride, gcut_attr_get(g, n, GCUT_KEY_dilation)->u.dims);
+}
+
+gcut_workspace gcut_workspace_of(const gcut_lowered *h, uint32_t kernel)
+{
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    if (u->kind == GCUT_KERNEL_LOOP) return of_loop(h, kernel);
+    if (gcut_kernel_is_attention(u))
+        return (gcut_workspace){.each = attention_bytes(h, kernel), .each_name = "blocks of scores"};
+    if (u->kind != GCUT_KERNEL_CONV) return (gcut_workspace){0};
+    return (gcut_workspace){.all = conv_elements(h, kernel),
+                            .type = gcut_type_of(h->g, gcut_node_at(h->g, u->nodes.at[0])->res0)->dtype,
+                            .all_name = "convolution workspace"};
 }

@@ -7,11 +7,13 @@
 
 #include "kernels/lower/lowered.h"
 
-/* Row scratch (bytes per thread) and partial results (bytes in all) of a LOOP; 0 = none. */
-void gcut_loop_workspace(const gcut_lowered *h, uint32_t kernel, gcut_dim *scratch, gcut_dim *partial);
-/* Bytes per thread of an ATTENTION or ATTENTION_GRAD kernel. */
-gcut_dim gcut_attention_workspace(const gcut_lowered *h, uint32_t kernel);
-/* Elements that a CONV needs, for all threads. */
-gcut_dim gcut_conv_workspace(const gcut_lowered *h, uint32_t kernel);
+/* 0 = none. */
+typedef struct gcut_workspace {
+    gcut_dim each; /* bytes for each thread */
+    gcut_dim all;  /* elements of that type, for all threads together */
+    gcut_dtype type;
+    const char *each_name, *all_name;
+} gcut_workspace;
+gcut_workspace gcut_workspace_of(const gcut_lowered *h, uint32_t kernel);
 
 #endif
