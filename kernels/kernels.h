@@ -164,10 +164,14 @@ typedef struct gcut_contents {
  * gcut_program_bindings), that C identifier and `line` alone.  A plan with a profile has its launches timed
  * (gcut_rt_profile).  line: #line directives give what computes a value the source line of that value, and
  * every other line its number in NAME.c; variables are called by their values, so kernels of other values
- * share no function.  Returns how many parts NAME.c can be compiled in at once: with -DGCUT_RT_PART=0,
- * 1, … */
-uint32_t gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, bool line,
-                     gcut_text *c, gcut_text *h);
+ * share no function. */
+typedef struct gcut_emitted {
+    uint32_t parts; /* in which NAME.c can be compiled at once: with -DGCUT_RT_PART=0, 1, … */
+    size_t include, behind_include; /* in NAME.c, of the line that includes NAME.h */
+    bool has_externals;             /* it calls kernels of the program's own */
+} gcut_emitted;
+gcut_emitted gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, bool line,
+                         gcut_text *c, gcut_text *h);
 #define GCUT_MOST_PARTS 8
 
 #endif

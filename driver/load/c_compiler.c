@@ -36,16 +36,17 @@ static const char *last_part(const char *base)
     return s ? s + 1 : base;
 }
 
-static uint32_t emit(const gcut_pipeline *p, const char *name, gcut_text *c, gcut_text *h)
+static gcut_emitted emit(const gcut_pipeline *p, const char *name, gcut_text *c, gcut_text *h)
 {
     const char *ok = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
     if (!*name || strspn(name, ok) != strlen(name) || (*name >= '0' && *name <= '9'))
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
                   "'%s' is not a C identifier, so it cannot name a step", name);
     const int64_t start = gcut_pass_clock();
-    uint32_t parts = gcut_emit_c(p->program, gcut_pipeline_contents(p, c->arena), name, p->opt.line, c, h);
+    const gcut_emitted out =
+        gcut_emit_c(p->program, gcut_pipeline_contents(p, c->arena), name, p->opt.line, c, h);
     gcut_pass_tell(p->env, p->primal->name, "emit", start);
-    return parts;
+    return out;
 }
 
 void gcut_write_c(const gcut_pipeline *p, const char *base)
@@ -60,21 +61,19 @@ void gcut_write_c(const gcut_pipeline *p, const char *base)
 
 gcut_c_source gcut_step_source(const gcut_pipeline *p, gcut_arena *a)
 {
-    static const char include[] = "#include \"step.h\"\n";
     gcut_text c = {.arena = a}, h = {.arena = a};
     gcut_c_source out = {.text.arena = a};
-    out.parts = emit(p, "step", &c, &h);
-    const char *at = strstr(c.at, include);
-    GCUT_ASSERT(at != NULL);
-    if (strstr(c.at, "#ifndef GCUT_RT_LOADED\n")) gcut_text_add(&out.text, "#define GCUT_RT_LOADED\n");
+    const gcut_emitted x = emit(p, "step", &c, &h);
+    out.parts = x.parts;
+    if (x.has_externals) gcut_text_add(&out.text, "#define GCUT_RT_LOADED\n");
     gcut_text_addn(&out.text, h.at, h.n);
-    gcut_text_addn(&out.text, c.at, (size_t)(at - c.at));
+    gcut_text_addn(&out.text, c.at, x.include);
     if (p->opt.line) { /* from here on, lines are numbered as in step.c */
-        unsigned line = 2;
-        for (const char *s = c.at; s < at; s++) line += *s == '\n';
+        unsigned line = 1;
+        for (size_t i = 0; i < x.behind_include; i++) line += c.at[i] == '\n';
         gcut_text_add(&out.text, "#line %u \"step.c\"\n", line);
     }
-    gcut_text_addn(&out.text, at + strlen(include), c.n - (size_t)(at - c.at) - strlen(include));
+    gcut_text_addn(&out.text, c.at + x.behind_include, c.n - x.behind_include);
     return out;
 }
 

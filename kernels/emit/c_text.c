@@ -6,12 +6,36 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
 #include "text/text.h"
+
+void gcut_c_add(gcut_text *t, const char *name, const char *fmt, ...)
+{
+    gcut_text named = {.arena = t->arena};
+    for (size_t n; *fmt; fmt += n + (fmt[n] == '@')) {
+        n = strcspn(fmt, "@");
+        gcut_text_addn(&named, fmt, n);
+        if (fmt[n]) gcut_text_addn(&named, name, strlen(name));
+    }
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = gcut_vprintf(t->arena, named.at, ap);
+    va_end(ap);
+    gcut_text_addn(t, text, strlen(text));
+}
+
+uint32_t gcut_string_number(gcut_arena *a, gcut_strings *all, const char *s)
+{
+    uint32_t k = 0;
+    while (k < all->n && strcmp(all->at[k], s) != 0) k++;
+    if (k == all->n) *GCUT_PUSH(a, all) = s;
+    return k;
+}
 
 const char *gcut_c_type(gcut_dtype t)
 {

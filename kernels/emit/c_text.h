@@ -18,6 +18,13 @@
 #define GCUT_C_ARGUMENTS "\6"
 #define GCUT_C_LINE "\7" /* a line of its own: the number of the source line of what follows */
 
+/* As gcut_text_add, and each @ of fmt stands for the name that the step's names in C begin with. */
+void gcut_c_add(gcut_text *t, const char *name, const char *fmt, ...) GCUT_PRINTF(3, 4);
+
+typedef GCUT_VEC(const char *) gcut_strings;
+/* The number of s among the strings, to which it is added unless it is there. */
+uint32_t gcut_string_number(gcut_arena *a, gcut_strings *all, const char *s);
+
 /* How a size is written: gcut_c_dim, gcut_c_size, … */
 typedef const char *gcut_size_c(gcut_module *m, gcut_dim d);
 

@@ -35,6 +35,14 @@ static const char *symbol(const gcut_program *p, const gcut_dim_decl *d)
     return gcut_c_name(p->module->arena, gcut_dim_symbol_name(p->module->dims, d->sym));
 }
 
+/* C for each symbol, where @ stands for its name. */
+static void add_symbols(const gcut_program *p, const char *each, gcut_text *c)
+{
+    uint32_t n;
+    const gcut_dim_decl *syms = symbols(p, &n);
+    for (uint32_t i = 0; i < n; i++) gcut_c_add(c, symbol(p, &syms[i]), each);
+}
+
 /* ---- the header ---- */
 
 /* A pointer of NAME_io, under both of its names.  Of what persists none is const, whether the step writes it
@@ -60,75 +68,66 @@ static const char *saved_parameter(const gcut_program *p)
     return p->apart ? "void *saved, " : "";
 }
 
+static const char head_begin[] =
+    "/* %s.h: a training step compiled by gradcut. Permission is granted to use it without restriction.\n"
+    " *\n"
+    " *   @_plan plan;\n"
+    " *   @_init(&plan, …sizes, threads, &err);      sizes are checked here, once\n"
+    " *   void *arena = aligned_alloc(64, (size_t)plan.head.arena_bytes);\n"
+    " *   @_io io = {.…};                            every pointer, or GCUT_RT_ENULL\n";
+static const char head_one[] =
+    " *   @_step(&plan, &io, arena, &err);           forward, backward and updates\n";
+static const char head_apart[] =
+    " *   void *saved = aligned_alloc(64, (size_t)plan.head.saved_bytes);\n"
+    " *   @_forward(&plan, &io, saved, arena, &err);   fills the block of saved values\n"
+    " *   @_backward(&plan, &io, saved, arena, &err);  uses it up: gradients and updates\n"
+    " *   @_step(&plan, &io, saved, arena, &err);      both\n"
+    " *\n"
+    " * Several blocks may be filled at a time; the arena is free between calls.  Params and states, and\n"
+    " * inputs, keys and results that are not #transient, must be at the backward call what they\n"
+    " * were at the forward call.\n";
+static const char head_end[] =
+    " *\n"
+    " * Nothing is kept or printed, and nothing allocated but what large products pack their operands into,\n"
+    " * inside of the run-time library.  Between forward and backward the %s holds the saved\n"
+    " * values.  Results do not depend on threads.\n"
+    " */\n#ifndef GCUT_STEP_@_H\n#define GCUT_STEP_@_H\n\n#include <gradcut/gradcut_rt.h>\n\n"
+    "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
+
 static void emit_header(const gcut_program *p, const char *file, const char *name, const gcut_emission *all,
                         gcut_text *h)
 {
-    uint32_t ns;
-    const gcut_dim_decl *syms = symbols(p, &ns);
-    gcut_text_add(
-        h,
-        "/* %s.h: a training step compiled by gradcut. Permission is granted to use it without restriction.\n"
-        " *\n"
-        " *   %s_plan plan;\n"
-        " *   %s_init(&plan, …sizes, threads, &err);      sizes are checked here, once\n"
-        " *   void *arena = aligned_alloc(64, (size_t)plan.head.arena_bytes);\n"
-        " *   %s_io io = {.…};                            every pointer, or GCUT_RT_ENULL\n"
-        "%s"
-        " *\n"
-        " * Nothing is kept or printed, and nothing allocated but what large products pack their operands "
-        "into,\n"
-        " * inside of the run-time library.  Between forward and backward %s\n"
-        " * values.  Results do not depend on threads.\n"
-        " */\n#ifndef GCUT_STEP_%s_H\n#define GCUT_STEP_%s_H\n\n#include <gradcut/gradcut_rt.h>\n\n"
-        "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
-        file, name, name, name,
-        p->apart
-            ? gcut_printf(
-                  p->module->arena,
-                  " *   void *saved = aligned_alloc(64, (size_t)plan.head.saved_bytes);\n"
-                  " *   %s_forward(&plan, &io, saved, arena, &err);   fills the block of saved values\n"
-                  " *   %s_backward(&plan, &io, saved, arena, &err);  uses it up: gradients and updates\n"
-                  " *   %s_step(&plan, &io, saved, arena, &err);      both\n"
-                  " *\n"
-                  " * Several blocks may be filled at a time; the arena is free between calls.  Params and "
-                  "states, and\n"
-                  " * inputs, keys and results that are not #transient, must be at the backward call what "
-                  "they\n"
-                  " * were at the forward call.\n",
-                  name, name, name)
-            : gcut_printf(p->module->arena,
-                          " *   %s_step(&plan, &io, arena, &err);           forward, backward and updates\n",
-                          name),
-        p->apart ? "the block holds the saved" : "the arena holds the saved", name, name);
-    gcut_text_add(h, "typedef struct %s_plan {\n    gcut_rt_plan head;\n", name);
-    for (uint32_t i = 0; i < ns; i++) gcut_text_add(h, "    int64_t d_%s;\n", symbol(p, &syms[i]));
-    gcut_text_add(
-        h,
-        "    int threads, team; /* asked for; that take part */\n    int64_t off[%u]; /* of each "
-        "buffer in the arena%s */\n    int64_t size[%u]; /* that kernels are given */\n} %s_plan;\n\n",
-        all->nslots + 1, p->apart ? "; -1 - its offset in the block of saved values" : "", all->sizes.n + 1,
-        name);
-    gcut_text_add(h, "/* What the caller owns; row-major and packed. */\ntypedef struct %s_io {\n", name);
+    gcut_c_add(h, name, head_begin, file);
+    gcut_c_add(h, name, p->apart ? head_apart : head_one);
+    gcut_c_add(h, name, head_end, p->apart ? "block" : "arena");
+    gcut_c_add(h, name, "typedef struct @_plan {\n    gcut_rt_plan head;\n");
+    add_symbols(p, "    int64_t d_@;\n", h);
+    gcut_c_add(h, name,
+               "    int threads, team; /* asked for; that take part */\n"
+               "    int64_t off[%u]; /* of each buffer in the arena%s */\n"
+               "    int64_t size[%u]; /* that kernels are given */\n} @_plan;\n\n",
+               all->nslots + 1, p->apart ? "; -1 - its offset in the block of saved values" : "",
+               all->sizes.n + 1);
+    gcut_c_add(h, name, "/* What the caller owns; row-major and packed. */\ntypedef struct @_io {\n");
     for (uint32_t i = 0; i < p->bindings.n; i++) emit_member(p, &p->bindings.at[i], &all->field[i], h);
     if (p->bindings.n == 0) gcut_text_add(h, "    char nothing;\n");
-    gcut_text_add(h, "} %s_io;\n\n", name);
-    gcut_text_add(
-        h,
+    gcut_c_add(h, name, "} @_io;\n\n");
+    gcut_c_add(
+        h, name,
         "/* threads 0 = OMP_NUM_THREADS, else every core; 1024 at most. err may be NULL everywhere. */\n"
-        "gcut_rt_status %s_init(%s_plan *plan, ",
-        name, name);
-    for (uint32_t i = 0; i < ns; i++) gcut_text_add(h, "int64_t d_%s, ", symbol(p, &syms[i]));
+        "gcut_rt_status @_init(@_plan *plan, ");
+    add_symbols(p, "int64_t d_@, ", h);
     gcut_text_add(h, "int threads, gcut_rt_error *err);\n");
     static const char *const doors[] = {"forward", "backward", "step"};
     for (int k = 0; k < (p->lowered.at[GCUT_BACKWARD]->g ? 3 : 1); k++)
-        gcut_text_add(h,
-                      "gcut_rt_status %s_%s(const %s_plan *plan, const %s_io *io, %svoid *arena, "
-                      "gcut_rt_error *err);\n",
-                      name, doors[k], name, name, saved_parameter(p));
+        gcut_c_add(
+            h, name,
+            "gcut_rt_status @_%s(const @_plan *plan, const @_io *io, %svoid *arena, gcut_rt_error *err);\n",
+            doors[k], saved_parameter(p));
     gcut_emit_values_header(p, name, h);
-    gcut_text_add(
-        h, "extern GCUT_RT_EXPORT const gcut_rt_entry %s_entry;\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n",
-        name);
+    gcut_c_add(h, name,
+               "extern GCUT_RT_EXPORT const gcut_rt_entry @_entry;\n\n#ifdef __cplusplus\n}\n"
+               "#endif\n\n#endif\n");
 }
 
 /* ---- init ---- */
@@ -138,18 +137,17 @@ static const char *dim(const gcut_program *p, gcut_dim d)
     return gcut_c_dim(p->module, d);
 }
 
-static void emit_dim_checks(const gcut_program *p, const gcut_emission *all, const gcut_dim_decl *syms,
-                            uint32_t ns, gcut_text *c)
+static void emit_dim_checks(const gcut_program *p, const gcut_emission *all, gcut_text *c)
 {
+    uint32_t ns;
+    const gcut_dim_decl *syms = symbols(p, &ns);
     for (uint32_t i = 0; i < ns; i++) {
-        const char *s = symbol(p, &syms[i]);
-        gcut_text_add(c, "    if (x->d_%s < %lld || x->d_%s > INT64_C(%lld) || x->d_%s %% %lld != 0)\n", s,
-                      (long long)syms[i].lo, s, (long long)syms[i].hi, s, (long long)syms[i].mult);
-        gcut_text_add(
-            c,
-            "        return gcut_rt_fail(err, GCUT_RT_EDIM, \"%s\", \"\", x->d_%s, %lld, INT64_C(%lld));\n",
-            s, s, (long long)syms[i].lo,
-            syms[i].hi == INT64_MAX ? (long long)INT64_MAX : (long long)syms[i].hi + 1);
+        const long long lo = syms[i].lo, hi = syms[i].hi, mult = syms[i].mult;
+        gcut_c_add(
+            c, symbol(p, &syms[i]),
+            "    if (x->d_@ < %lld || x->d_@ > INT64_C(%lld) || x->d_@ %% %lld != 0)\n"
+            "        return gcut_rt_fail(err, GCUT_RT_EDIM, \"@\", \"\", x->d_@, %lld, INT64_C(%lld));\n",
+            lo, hi, mult, lo, hi == INT64_MAX ? hi : hi + 1);
     }
     for (uint32_t k = 0; k < GCUT_STEP_GRAPHS; k++) { /* a body's are its owner's too */
         const gcut_graph *g = p->lowered.at[k]->g;
@@ -174,14 +172,6 @@ static void emit_dim_checks(const gcut_program *p, const gcut_emission *all, con
         }
 }
 
-/* The sizes once more, for products that may overflow. */
-static void emit_reals(const gcut_program *p, const gcut_dim_decl *syms, uint32_t ns, gcut_text *c)
-{
-    for (uint32_t i = 0; i < ns; i++)
-        gcut_text_add(c, "    const double real_%s = (double)d_%s;\n    (void)real_%s;\n",
-                      symbol(p, &syms[i]), symbol(p, &syms[i]), symbol(p, &syms[i]));
-}
-
 /* 16 hexadecimal digits: steps that do not compute the same, or were lowered otherwise, have others. */
 static const char *identity(const gcut_program *p)
 {
@@ -202,25 +192,24 @@ static const char *identity(const gcut_program *p)
 static void emit_init(const gcut_program *p, const char *name, const gcut_emission *all, gcut_text *c)
 {
     uint32_t ns;
-    const gcut_dim_decl *syms = symbols(p, &ns);
-    gcut_text_add(c, "gcut_rt_status %s_init(%s_plan *plan, ", name, name);
-    for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, "int64_t d_%s, ", symbol(p, &syms[i]));
-    gcut_text_add(c, "int threads, gcut_rt_error *err)\n{\n    %s_plan *const x = plan;\n    (void)err;\n",
-                  name);
+    symbols(p, &ns);
+    gcut_c_add(c, name, "gcut_rt_status @_init(@_plan *plan, ");
+    add_symbols(p, "int64_t d_@, ", c);
+    gcut_c_add(c, name, "int threads, gcut_rt_error *err)\n{\n    @_plan *const x = plan;\n    (void)err;\n");
     gcut_text_add(c,
                   "    if (gcut_rt_expect_abi(GCUT_RT_ABI, err) != GCUT_RT_OK) return GCUT_RT_EVERSION;\n");
     gcut_text_add(c, "    if (threads < 0 || threads > 1024)\n"
                      "        return gcut_rt_fail(err, GCUT_RT_EDIM, \"of the team (threads)\", \"\", "
                      "threads, 0, 1025);\n");
     gcut_text_add(c, "    memset(plan, 0, sizeof *plan);\n    plan->threads = gcut_rt_threads(threads);\n");
-    for (uint32_t i = 0; i < ns; i++)
-        gcut_text_add(c, "    plan->d_%s = d_%s;\n", symbol(p, &syms[i]), symbol(p, &syms[i]));
-    emit_dim_checks(p, all, syms, ns, c);
-    emit_reals(p, syms, ns, c);
+    add_symbols(p, "    plan->d_@ = d_@;\n", c);
+    emit_dim_checks(p, all, c);
+    /* The sizes once more, for products that may overflow. */
+    add_symbols(p, "    const double real_@ = (double)d_@;\n    (void)real_@;\n", c);
     gcut_emit_layout(p, c);
     if (p->apart) {
         gcut_text_add(c, "    const int64_t dims[] = {");
-        for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, "d_%s, ", symbol(p, &syms[i]));
+        add_symbols(p, "d_@, ", c);
         gcut_text_add(
             c,
             "0};\n    plan->head.sizes = gcut_rt_sizes(dims, %u);\n    plan->head.step = UINT64_C(0x%s);\n",
@@ -236,27 +225,25 @@ static void emit_init(const gcut_program *p, const char *name, const gcut_emissi
 /* What the team's first thread runs. */
 static void emit_halves(const gcut_program *p, const char *name, gcut_text *c)
 {
-    gcut_text_add(c,
-                  "static void %s_halves(void *arg)\n{\n    gcut_rt_call *const x = (gcut_rt_call *)arg;\n"
-                  "    if (x->plan->profile) gcut_rt_lap(x->plan->profile, -1);\n"
-                  "    if (x->halves & 1) x->status = %s_half0(x);\n",
-                  name, name);
+    gcut_c_add(c, name,
+               "static void @_halves(void *arg)\n{\n"
+               "    gcut_rt_call *const x = (gcut_rt_call *)arg;\n"
+               "    if (x->plan->profile) gcut_rt_lap(x->plan->profile, -1);\n"
+               "    if (x->halves & 1) x->status = @_half0(x);\n");
     if (p->lowered.at[GCUT_BACKWARD]->g)
-        gcut_text_add(c, "    if ((x->halves & 2) && x->status == GCUT_RT_OK) x->status = %s_half1(x);\n",
-                      name);
+        gcut_c_add(c, name, "    if ((x->halves & 2) && x->status == GCUT_RT_OK) x->status = @_half1(x);\n");
     gcut_text_add(c, "}\n\n");
 }
 
 static void emit_run(const gcut_program *p, const char *name, const gcut_emission *all, gcut_text *c)
 {
-    gcut_text_add(
-        c,
-        "static gcut_rt_status %s_run(const %s_plan *plan, const %s_io *io, %svoid *arena, unsigned "
-        "halves, gcut_rt_error *err)\n{\n    static const gcut_rt_fault none = GCUT_RT_NO_FAULT;\n"
-        "    %s_io own = *io;\n    gcut_rt_call call;\n    void *at[%u], *b[%u];\n"
-        "    int64_t n[%u];\n    gcut_rt_fault fault[%u];\n",
-        name, name, name, saved_parameter(p), name, all->nplaces + 1, all->most + 1, all->most + 1,
-        all->nsites + 1);
+    gcut_c_add(c, name,
+               "static gcut_rt_status @_run(const @_plan *plan, const @_io *io, %svoid *arena, unsigned "
+               "halves, gcut_rt_error *err)\n"
+               "{\n    static const gcut_rt_fault none = GCUT_RT_NO_FAULT;\n    @_io own = *io;\n"
+               "    gcut_rt_call call;\n    void *at[%u], *b[%u];\n    int64_t n[%u];\n"
+               "    gcut_rt_fault fault[%u];\n",
+               saved_parameter(p), all->nplaces + 1, all->most + 1, all->most + 1, all->nsites + 1);
     for (uint32_t i = 0; i < p->bindings.n; i++) {
         const gcut_binding_info *b = &p->bindings.at[i];
         if (b->role != GCUT_ROLE_cotan || b->type.rank) continue;
@@ -264,18 +251,18 @@ static void emit_run(const gcut_program *p, const char *name, const gcut_emissio
                       gcut_c_type(b->type.dtype), i, gcut_c_number(p->module, 1, b->type.dtype),
                       all->field[i].name, all->field[i].name, i);
     }
-    gcut_text_add(
-        c,
-        "    %sgcut_rt_status ok = %s_check(plan, &own, %sarena, halves, err);\n"
-        "%s    if (ok != GCUT_RT_OK) return ok;\n"
-        "    call.plan = &plan->head;\n    call.function = %s_functions;\n    call.site = %s_site;\n"
-        "    call.size = plan->size;\n    call.at = at;\n    call.fault = fault;\n"
-        "    call.b = b;\n    call.n = n;\n    call.halves = halves;\n    call.status = ok;\n"
-        "    call.err = err;\n    for (int i = 0; i < %u; i++) fault[i] = none;\n",
-        p->apart ? "" : "const ", name, p->apart ? "saved, " : "",
-        p->apart ? "    if (ok == GCUT_RT_OK) ok = gcut_rt_open_saved(&plan->head, saved, halves, err);\n"
-                 : "",
-        name, name, all->nsites + 1);
+    gcut_c_add(c, name,
+               "    %sgcut_rt_status ok = @_check(plan, &own, %sarena, halves, err);\n"
+               "%s    if (ok != GCUT_RT_OK) return ok;\n    call.plan = &plan->head;\n"
+               "    call.function = @_functions;\n    call.site = @_site;\n"
+               "    call.size = plan->size;\n    call.at = at;\n    call.fault = fault;\n"
+               "    call.b = b;\n    call.n = n;\n    call.halves = halves;\n    call.status = ok;\n"
+               "    call.err = err;\n    for (int i = 0; i < %u; i++) fault[i] = none;\n",
+               p->apart ? "" : "const ", p->apart ? "saved, " : "",
+               p->apart
+                   ? "    if (ok == GCUT_RT_OK) ok = gcut_rt_open_saved(&plan->head, saved, halves, err);\n"
+                   : "",
+               all->nsites + 1);
     if (p->apart)
         gcut_text_add(c, "    gcut_rt_slot_places(plan->off, %u, arena, saved, at);\n", all->nslots);
     else if (all->nslots)
@@ -283,8 +270,8 @@ static void emit_run(const gcut_program *p, const char *name, const gcut_emissio
                       all->nslots);
     if (p->bindings.n) /* pointers to objects of any type look the same */
         gcut_text_add(c, "    memcpy(at + %u, &own, sizeof own);\n", all->nslots);
-    gcut_text_add(c, "    gcut_rt_team(%s_halves, &call, plan->team);\n%s    return call.status;\n}\n\n",
-                  name, p->apart ? "    gcut_rt_close_saved(saved, halves, call.status);\n" : "");
+    gcut_c_add(c, name, "    gcut_rt_team(@_halves, &call, plan->team);\n%s    return call.status;\n}\n\n",
+               p->apart ? "    gcut_rt_close_saved(saved, halves, call.status);\n" : "");
 }
 
 static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
@@ -294,53 +281,48 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
     bool both = p->lowered.at[GCUT_BACKWARD]->g != NULL;
     static const char *const doors[] = {"forward", "backward", "step"};
     for (int k = 0; k < (both ? 3 : 1); k++)
-        gcut_text_add(
-            c,
-            "gcut_rt_status %s_%s(const %s_plan *plan, const %s_io *io, %svoid *arena, gcut_rt_error *err)\n"
-            "{\n    return %s_run(plan, io, %sarena, %d, err);\n}\n\n",
-            name, doors[k], name, name, saved_parameter(p), name, p->apart ? "saved, " : "", k + 1);
-    gcut_text_add(c,
-                  "static gcut_rt_status %s_init_any(void *plan, const int64_t *dims, int threads, "
-                  "gcut_rt_error *err)\n"
-                  "{\n    (void)dims;\n    return %s_init((%s_plan *)plan, ",
-                  name, name, name);
+        gcut_c_add(
+            c, name,
+            "gcut_rt_status @_%s(const @_plan *plan, const @_io *io, %svoid *arena, gcut_rt_error *err)\n"
+            "{\n    return @_run(plan, io, %sarena, %d, err);\n}\n\n",
+            doors[k], saved_parameter(p), p->apart ? "saved, " : "", k + 1);
+    gcut_c_add(
+        c, name,
+        "static gcut_rt_status @_init_any(void *plan, const int64_t *dims, int threads, gcut_rt_error *err)\n"
+        "{\n    (void)dims;\n    return @_init((@_plan *)plan, ");
     for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, "dims[%u], ", i);
     gcut_text_add(c, "threads, err);\n}\n\n");
-    gcut_text_add(
-        c,
-        "static gcut_rt_status %s_run_any(const void *plan, void *const *values, void *saved, void *arena, "
-        "int "
-        "which, gcut_rt_error *err)\n{\n    %s_io io;\n%s%s"
-        "    return %s_run((const %s_plan *)plan, &io, %sarena, (unsigned)which, err);\n}\n\n",
-        name, name, p->apart ? "" : "    (void)saved;\n",
+    gcut_c_add(
+        c, name,
+        "static gcut_rt_status @_run_any(const void *plan, void *const *values, void *saved, void *arena, "
+        "int which, gcut_rt_error *err)\n"
+        "{\n    @_io io;\n"
+        "%s%s    return @_run((const @_plan *)plan, &io, %sarena, (unsigned)which, err);\n}\n"
+        "\n",
+        p->apart ? "" : "    (void)saved;\n",
         p->bindings.n
             ? "    memcpy(&io, values, sizeof io); /* pointers to objects of any type look the same */\n"
             : "    (void)values;\n    io.nothing = 0;\n",
-        name, name, p->apart ? "saved, " : "");
-    gcut_text_add(
-        c,
-        "const gcut_rt_entry %s_entry = {\n    .abi = GCUT_RT_ABI,\n    .name = \"%s\",\n    .ndims = %u,\n"
-        "    .nvalues = %u,\n    .plan_size = sizeof(%s_plan),\n    .init = %s_init_any,\n    .run = "
-        "%s_run_any,\n    .values = &%s_table,\n};\n",
-        name, name, ns, p->bindings.n, name, name, name, name);
+        p->apart ? "saved, " : "");
+    gcut_c_add(c, name,
+               "const gcut_rt_entry @_entry = {\n    .abi = GCUT_RT_ABI,\n    .name = \"@\",\n"
+               "    .ndims = %u,\n    .nvalues = %u,\n    .plan_size = sizeof(@_plan),\n"
+               "    .init = @_init_any,\n    .run = @_run_any,\n    .values = &@_table,\n};\n",
+               ns, p->bindings.n);
 }
 
 /* ---- external kernels ---- */
 
-typedef GCUT_VEC(const char *) kernels;
-
 typedef struct collecting {
     gcut_arena *a;
     const char *prefix; /* of the step's names */
-    kernels all;
+    gcut_strings all;
 } collecting;
 
 static void collect(void *arg, const gcut_graph *g, const gcut_node *n)
 {
     collecting *c = arg;
     const char *kernel = gcut_external_kernel(g, n);
-    for (uint32_t i = 0; i < c->all.n; i++)
-        if (!strcmp(c->all.at[i], kernel)) return;
     if (!gcut_c_is_free(c->prefix, kernel))
         gcut_fail(g->module->env, GCUT_EUNSUPPORTED, gcut_loc_place(g->module, n->loc),
                   gcut_printf(
@@ -349,27 +331,26 @@ static void collect(void *arg, const gcut_graph *g, const gcut_node *n)
                       "%s_, the step's own, nor with gcut",
                       c->prefix),
                   "'external': emitted C cannot call a function '%s'", kernel);
-    *GCUT_PUSH(c->a, &c->all) = kernel;
+    gcut_string_number(c->a, &c->all, kernel);
 }
 
-/* A program is linked with them.  An object that gradcut loads has a pointer to each, which gradcut sets. */
-static void emit_externals(const gcut_program *p, const char *name, gcut_text *c)
+/* Returns whether there are any.  A program is linked with them.  An object that gradcut loads has a pointer to each, which gradcut sets. */
+static bool emit_externals(const gcut_program *p, const char *name, gcut_text *c)
 {
     collecting x = {.a = p->module->arena, .prefix = name};
     for (uint32_t k = 0; k < GCUT_STEP_GRAPHS; k++)
         if (p->lowered.at[k]->g) gcut_external_each(p->lowered.at[k]->g, collect, &x);
-    if (!x.all.n) return;
+    if (!x.all.n) return false;
     gcut_text_add(c, "/* Kernels of the program's own. */\n#ifndef GCUT_RT_LOADED\n"
                      "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     for (uint32_t i = 0; i < x.all.n; i++) gcut_text_add(c, "gcut_rt_external_fn %s;\n", x.all.at[i]);
     gcut_text_add(c, "#ifdef __cplusplus\n}\n#endif\n#else\n");
     for (uint32_t i = 0; i < x.all.n; i++)
-        gcut_text_add(
-            c,
-            "extern GCUT_RT_EXPORT gcut_rt_external_fn *gcut_external_%s;\n#if GCUT_RT_HAS_PART(0)\n"
-            "gcut_rt_external_fn *gcut_external_%s;\n#endif\n#define %s(call) gcut_external_%s(call)\n",
-            x.all.at[i], x.all.at[i], x.all.at[i], x.all.at[i]);
+        gcut_c_add(c, x.all.at[i],
+                   "extern GCUT_RT_EXPORT gcut_rt_external_fn *gcut_external_@;\n#if GCUT_RT_HAS_PART(0)\n"
+                   "gcut_rt_external_fn *gcut_external_@;\n#endif\n#define @(call) gcut_external_@(call)\n");
     gcut_text_add(c, "#endif\n\n");
+    return true;
 }
 
 /* ---- the whole ---- */
@@ -378,18 +359,17 @@ static void emit_externals(const gcut_program *p, const char *name, gcut_text *c
 static void emit_tables(const gcut_emission *all, const char *name, gcut_text *c)
 {
     gcut_emit_function_table(all, name, c);
-    gcut_text_add(
-        c,
-        "/* Each row a launch: its function and number, its first index check, how many; how many "
-        "functions have\n"
-        " * arguments, and of each how many buffers, which, how many numbers, these.  Buffers below "
-        "%u are slots\n"
-        " * of the arena; those from there on are the members of %s_io, then parts that loops read "
-        "and write. */\n"
-        "static const int64_t %s_code[] = {\n%s    0,\n};\n\n",
-        all->nslots, name, name, all->code.n ? all->code.at : "");
-    gcut_text_add(c, "static const gcut_rt_site %s_site[] = {\n%s    {NULL, NULL, 0},\n};\n\n", name,
-                  all->sites.n ? all->sites.at : "");
+    gcut_c_add(c, name,
+               "/* Each row a launch: its function and number, its first index check, how many; how many "
+               "functions have\n"
+               " * arguments, and of each how many buffers, which, how many numbers, these.  Buffers below "
+               "%u are slots\n"
+               " * of the arena; those from there on are the members of @_io, then parts that loops read and "
+               "write. */\n"
+               "static const int64_t @_code[] = {\n%s    0,\n};\n\n",
+               all->nslots, all->code.n ? all->code.at : "");
+    gcut_c_add(c, name, "static const gcut_rt_site @_site[] = {\n%s    {NULL, NULL, 0},\n};\n\n",
+               all->sites.n ? all->sites.at : "");
 }
 
 /* What C has and C++ calls otherwise, or leaves to C++20. */
@@ -410,7 +390,7 @@ static void emit_rest(const gcut_program *p, const gcut_contents *contents, cons
     emit_tables(all, name, c);
     for (uint32_t k = 0; k < GCUT_STEP_GRAPHS; k++) {
         if (!p->lowered.at[k]->g) continue;
-        gcut_text_add(c, "static gcut_rt_status %s_half%u(gcut_rt_call *x)\n{\n    (void)x;\n", name, k);
+        gcut_c_add(c, name, "static gcut_rt_status @_half%u(gcut_rt_call *x)\n{\n    (void)x;\n", k);
         gcut_text_addn(c, body[k].at ? body[k].at : "", body[k].n);
         gcut_text_add(c, "    return GCUT_RT_OK;\n}\n\n");
     }
@@ -422,8 +402,8 @@ static void emit_rest(const gcut_program *p, const gcut_contents *contents, cons
     emit_doors(p, name, c);
 }
 
-uint32_t gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, bool line,
-                     gcut_text *c, gcut_text *h)
+gcut_emitted gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, bool line,
+                         gcut_text *c, gcut_text *h)
 {
     gcut_module *m = p->module;
     const char *name = gcut_c_prefix(m->arena, file);
@@ -438,7 +418,7 @@ uint32_t gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const
         if (p->lowered.at[k]->g) gcut_emit_lowered(&e, p->lowered.at[k], &body[k]);
     }
     emit_rest(p, contents, name, &all, body, &rest);
-    const uint32_t parts = gcut_count_parts(&all, rest.n);
+    gcut_emitted done = {.parts = gcut_count_parts(&all, rest.n)};
     emit_header(p, file, name, &all, h);
     gcut_text_add(
         c,
@@ -446,16 +426,19 @@ uint32_t gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const
         " * Compile it with -O3 -march=native -mprefer-vector-width=512 -fno-math-errno -fno-trapping-math\n"
         " * -ffp-contract=off -fwrapv; link libgradcut_rt, BLIS and libm, -pthread.\n */\n",
         file);
-    gcut_text_add(c, "#include \"%s.h\"\n\n%s", file, as_cxx);
+    done.include = c->n;
+    gcut_text_add(c, "#include \"%s.h\"\n", file);
+    done.behind_include = c->n;
+    gcut_text_add(c, "\n%s", as_cxx);
     gcut_text_add(c,
                   "#if GCUT_RT_ABI != %d\n#error \"this step is for version %d of gradcut_rt.h: compile the "
                   "model again\"\n#endif\n\n",
                   GCUT_RT_ABI, GCUT_RT_ABI);
-    emit_externals(p, name, c);
-    gcut_emit_functions(&all, name, parts, rest.n, c);
+    done.has_externals = emit_externals(p, name, c);
+    gcut_emit_functions(&all, name, done.parts, rest.n, c);
     gcut_text_add(c, "#if GCUT_RT_HAS_PART(0)\n\n");
     gcut_text_addn(c, rest.at, rest.n);
-    gcut_text_add(c, "\n#endif /* of %u part%s */\n", parts, parts > 1 ? "s" : "");
+    gcut_text_add(c, "\n#endif /* of %u part%s */\n", done.parts, done.parts > 1 ? "s" : "");
     if (line) gcut_emit_lines(&all, file, &marked, out);
-    return parts;
+    return done;
 }

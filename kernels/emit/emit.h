@@ -59,8 +59,6 @@ void gcut_c_comment(gcut_emitter *e, const char *kind, gcut_text *out);
 void gcut_emit_run(gcut_emitter *e, uint32_t from);
 /* A size where `call` is at: a number or x->size[k]. */
 const char *gcut_call_size(gcut_emitter *e, gcut_dim d);
-/* The number of an expression over x->d_<symbol> among the sizes of the call. */
-uint32_t gcut_size_number(gcut_emission *all, gcut_arena *a, const char *expression);
 
 /* emit_source_lines.c: the mark, a line of its own, before C that computes a value of the source line behind
  * loc, or, loc 0, that computes none; "" where no lines are asked for. */

@@ -11,19 +11,12 @@
 
 /* ---- sizes and buffers of a call ---- */
 
-uint32_t gcut_size_number(gcut_emission *all, gcut_arena *a, const char *expression)
-{
-    for (uint32_t i = 0; i < all->sizes.n; i++)
-        if (!strcmp(all->sizes.at[i], expression)) return i;
-    *GCUT_PUSH(a, &all->sizes) = expression;
-    return all->sizes.n - 1;
-}
-
 const char *gcut_call_size(gcut_emitter *e, gcut_dim d)
 {
     gcut_module *m = e->p->module;
     if (gcut_dim_known(d)) return gcut_c_dim(m, d);
-    return gcut_printf(m->arena, "x->size[%u]", gcut_size_number(e->all, m->arena, gcut_c_dim(m, d)));
+    return gcut_printf(m->arena, "x->size[%u]",
+                       gcut_string_number(m->arena, &e->all->sizes, gcut_c_dim(m, d)));
 }
 
 /* The arena's buffers, then what is bound, then what loops read and write parts of. */
@@ -79,7 +72,7 @@ const char *gcut_launch_args(gcut_emitter *e)
         if (strspn(s, "0123456789") == strlen(s))
             gcut_text_add(&t, ", %s", s);
         else
-            gcut_text_add(&t, ", GCUT_RT_SIZE(%u)", gcut_size_number(e->all, a, s));
+            gcut_text_add(&t, ", GCUT_RT_SIZE(%u)", gcut_string_number(a, &e->all->sizes, s));
     }
     return t.at;
 }
@@ -142,10 +135,10 @@ void gcut_emit_launch(gcut_emitter *e, uint32_t function, uint32_t checks, gcut_
 void gcut_emit_run(gcut_emitter *e, uint32_t from)
 {
     if (e->all->words > from)
-        gcut_text_add(e->call,
-                      "    if (gcut_rt_launch(x, %s_code + %u, %s_code + %u) != GCUT_RT_OK) return "
-                      "GCUT_RT_EINDEX;\n",
-                      e->prefix, from, e->prefix, e->all->words);
+        gcut_c_add(
+            e->call, e->prefix,
+            "    if (gcut_rt_launch(x, @_code + %u, @_code + %u) != GCUT_RT_OK) return GCUT_RT_EINDEX;\n",
+            from, e->all->words);
 }
 
 /* ---- index checks ---- */
@@ -161,10 +154,10 @@ void gcut_emit_check_site(gcut_emitter *e, const gcut_node *n, gcut_dim limit)
     bool inner = all > tail && name[all - tail] == '.' && !strcmp(name + all - tail + 1, op);
     const char *scope = gcut_loc_prefix(g->module, n->loc);
     if (inner && strlen(scope) == all - tail + 1 && !strncmp(name, scope, all - tail + 1)) inner = false;
-    const char *most =
-        gcut_dim_known(limit)
-            ? gcut_c_dim(g->module, limit)
-            : gcut_printf(a, "GCUT_RT_SIZE(%u)", gcut_size_number(e->all, a, gcut_c_dim(g->module, limit)));
+    const char *most = gcut_dim_known(limit)
+                           ? gcut_c_dim(g->module, limit)
+                           : gcut_printf(a, "GCUT_RT_SIZE(%u)",
+                                         gcut_string_number(a, &e->all->sizes, gcut_c_dim(g->module, limit)));
     gcut_text_add(&e->all->sites, "    {\"%s%s%%%.*s\", \"%s\", %s},\n", inner ? "" : op, inner ? "" : " ",
                   (int)(inner ? all - tail : all), name, gcut_c_place(g, n->loc), most);
     e->all->nsites++;

@@ -59,7 +59,7 @@ static void list(gcut_text *c, size_t *column, const char *between, const char *
 {
     const size_t n = strlen(name) + strlen(label) + strlen(suffix) + 4;
     const bool full = *column + n > LINE;
-    gcut_text_add(c, "%s%s%s_f%s%s", between, full ? "\n    " : *between ? " " : "", name, label, suffix);
+    gcut_c_add(c, name, "%s%s@_f%s%s", between, full ? "\n    " : *between ? " " : "", label, suffix);
     *column = full ? 4 + n : *column + n;
 }
 
@@ -111,7 +111,7 @@ void gcut_emit_functions(const gcut_emission *all, const char *name, uint32_t pa
 void gcut_emit_function_table(const gcut_emission *all, const char *name, gcut_text *c)
 {
     size_t column = 0;
-    gcut_text_add(c, "static gcut_rt_kernel_fn *const %s_functions[] = {", name);
+    gcut_c_add(c, name, "static gcut_rt_kernel_fn *const @_functions[] = {");
     column = LINE;
     for (uint32_t i = 0; i < all->functions.n; i++) {
         const gcut_function *f = &all->functions.at[i];

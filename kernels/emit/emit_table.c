@@ -13,21 +13,7 @@ static const char *dim(const gcut_program *p, gcut_dim d)
     return gcut_c_dim(p->module, d);
 }
 
-/* Different C expressions, numbered. */
-typedef struct sizes {
-    const char **at;
-    uint32_t n;
-} sizes;
-
-static uint32_t number_of(sizes *s, const char *expression)
-{
-    for (uint32_t i = 0; i < s->n; i++)
-        if (!strcmp(s->at[i], expression)) return i;
-    s->at[s->n] = expression;
-    return s->n++;
-}
-
-static void emit_sizes(const sizes *s, gcut_text *c)
+static void emit_sizes(const gcut_strings *s, gcut_text *c)
 {
     gcut_text_add(c, "    const int64_t size[] = {\n");
     for (uint32_t i = 0; i < s->n; i++) gcut_text_add(c, "        %s,\n", s->at[i]);
@@ -59,20 +45,21 @@ static const char *real(const gcut_program *p, gcut_dim d)
 static void emit_fits(const gcut_program *p, gcut_text *c)
 {
     gcut_arena *a = p->module->arena;
-    sizes s = {.at = gcut_calloc(a, p->buffers.n + p->bindings.n + 1, sizeof *s.at)};
+    gcut_strings s = {0};
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *q = &p->buffers.at[i];
         if (q->kind != GCUT_BUFFER_ARENA || q->birth < 0) continue;
         if (q->team != GCUT_NONE)
-            number_of(&s, gcut_printf(a, "(%s + 64) * nt", real(p, q->count)));
+            gcut_string_number(a, &s, gcut_printf(a, "(%s + 64) * nt", real(p, q->count)));
         else if (!gcut_dim_known(q->count))
-            number_of(&s, gcut_printf(a, "%s * %d", real(p, q->count), (int)gcut_dtype_bytes(q->dtype)));
+            gcut_string_number(a, &s,
+                               gcut_printf(a, "%s * %d", real(p, q->count), (int)gcut_dtype_bytes(q->dtype)));
     }
     for (uint32_t i = 0; i < p->bindings.n; i++) {
         const gcut_type *t = &p->bindings.at[i].type;
         gcut_dim n = gcut_type_numel(p->module, t);
         if (!gcut_dim_known(n))
-            number_of(&s, gcut_printf(a, "%s * %d", real(p, n), (int)gcut_dtype_bytes(t->dtype)));
+            gcut_string_number(a, &s, gcut_printf(a, "%s * %d", real(p, n), (int)gcut_dtype_bytes(t->dtype)));
     }
     if (s.n == 0) return;
     gcut_text_add(c, "    const double bytes[] = {\n");
@@ -84,14 +71,14 @@ static void emit_fits(const gcut_program *p, gcut_text *c)
 void gcut_emit_layout(const gcut_program *p, gcut_text *c)
 {
     gcut_arena *a = p->module->arena;
-    sizes s = {.at = gcut_calloc(a, p->buffers.n + 1, sizeof *s.at)};
+    gcut_strings s = {0};
     gcut_text rows = {.arena = a};
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *q = &p->buffers.at[i];
         if (q->kind != GCUT_BUFFER_ARENA || q->birth < 0) continue;
         gcut_text_add(&rows, "%s{%u, %d, %d, %d}, /* %u: %s%s%s%s */%s", n % 4 ? " " : "        ",
-                      number_of(&s, bytes_of(p, q)), q->birth, q->death, q->saved, n,
+                      gcut_string_number(a, &s, bytes_of(p, q)), q->birth, q->death, q->saved, n,
                       q->saved ? "saved " : "", gcut_c_name(a, q->name),
                       q->product ? ", unless its product computes it" : "",
                       q->team == GCUT_NONE ? "" : ", of each thread", n % 4 == 3 ? "\n" : "");
@@ -140,7 +127,7 @@ static unsigned halves_of(const gcut_program *p, uint32_t binding)
 void gcut_emit_check(const gcut_program *p, const gcut_emission *all, const char *name, gcut_text *c)
 {
     gcut_arena *a = p->module->arena;
-    sizes s = {.at = gcut_calloc(a, p->bindings.n + 1, sizeof *s.at)};
+    gcut_strings s = {0};
     gcut_text rows = {.arena = a};
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->bindings.n; i++) {
@@ -150,15 +137,16 @@ void gcut_emit_check(const gcut_program *p, const gcut_emission *all, const char
         const char *type = gcut_c_type(b->type.dtype);
         const char *bytes =
             gcut_printf(a, "(%s) * (int64_t)sizeof(%s)", dim(p, gcut_type_numel(p->module, &b->type)), type);
-        gcut_text_add(&rows, "%s{\"%s\", offsetof(%s_io, %s), %u, sizeof(%s), %d, %u},%s",
-                      n % 2 ? " " : "        ", all->field[i].name, name, all->field[i].name,
-                      number_of(&s, bytes), type, b->written, used, n % 2 ? "\n" : "");
+        gcut_c_add(&rows, name, "%s{\"%s\", offsetof(@_io, %s), %u, sizeof(%s), %d, %u},%s",
+                   n % 2 ? " " : "        ", all->field[i].name, all->field[i].name,
+                   gcut_string_number(a, &s, bytes), type, b->written, used, n % 2 ? "\n" : "");
         n++;
     }
-    gcut_text_add(c,
-                  "static gcut_rt_status %s_check(const %s_plan *x, const %s_io *io, %sconst void *arena, "
-                  "unsigned halves, gcut_rt_error *err)\n{\n    (void)x;\n",
-                  name, name, name, p->apart ? "const void *saved, " : "");
+    gcut_c_add(c, name,
+               "static gcut_rt_status @_check(const @_plan *x, const @_io *io, %sconst void *arena, unsigned "
+               "halves, gcut_rt_error *err)\n"
+               "{\n    (void)x;\n",
+               p->apart ? "const void *saved, " : "");
     emit_sizes(&s, c);
     gcut_text_add(c, "    static const gcut_rt_argument argument[] = {\n%s%s    };\n",
                   n ? rows.at : "        {\"\", 0, 0, 1, 0, 0}", n % 2 || !n ? "\n" : "");

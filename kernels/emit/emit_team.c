@@ -74,18 +74,16 @@ static const char *team_of(const gcut_program *p, const gcut_lowered *h, uint32_
 
 void gcut_emit_team(const gcut_program *p, gcut_text *c)
 {
-    GCUT_VEC(const char *) all = {0};
+    gcut_strings all = {0};
     gcut_text_add(c, "    plan->team = 1;\n");
     for (uint32_t k = 0; k < p->lowered.n; k++) {
         const gcut_lowered *h = p->lowered.at[k];
         for (uint32_t i = 0; h->g && i < h->order.n; i++) {
             const char *team = team_of(p, h, h->order.at[i]);
-            bool known = !team;
-            for (uint32_t j = 0; j < all.n && !known; j++) known = !strcmp(all.at[j], team);
-            if (known) continue;
-            *GCUT_PUSH(p->module->arena, &all) = team;
-            gcut_text_add(c, "    if (plan->team < nt) plan->team = (int)gcut_rt_max(plan->team, %s);\n",
-                          team);
+            if (team) gcut_string_number(p->module->arena, &all, team);
         }
     }
+    for (uint32_t i = 0; i < all.n; i++)
+        gcut_text_add(c, "    if (plan->team < nt) plan->team = (int)gcut_rt_max(plan->team, %s);\n",
+                      all.at[i]);
 }

@@ -13,28 +13,27 @@
 /* ---- declarations ---- */
 
 static const char declared[] =
-    "enum { %s_NVALUES = %u };\n"
-    "/* Values are numbered as the pointers of %s_io; gradcut/rt_values.h says more.  What persists are "
+    "enum { @_NVALUES = %u };\n"
+    "/* Values are numbered as the pointers of @_io; gradcut/rt_values.h says more.  What persists are "
     "params,\n"
-    " * states and random keys: %s_values fills a row for each value, if it is given any, and returns the\n"
-    " * bytes of a buffer (aligned to 64) for what persists, %s_bind points into it. */\n"
-    "int64_t %s_values(const %s_plan *plan, gcut_rt_value *value);\n"
-    "void %s_bind(const %s_plan *plan, void *buffer, %s_io *io);\n"
+    " * states and random keys: @_values fills a row for each value, if it is given any, and returns the\n"
+    " * bytes of a buffer (aligned to 64) for what persists, @_bind points into it. */\n"
+    "int64_t @_values(const @_plan *plan, gcut_rt_value *value);\n"
+    "void @_bind(const @_plan *plan, void *buffer, @_io *io);\n"
     "/* The initial contents of what persists and is not NULL; GCUT_RT_EFILE names what is left to the "
     "caller. */\n"
-    "gcut_rt_status %s_init_values(const %s_plan *plan, const %s_io *io, uint64_t seed, gcut_rt_error "
+    "gcut_rt_status @_init_values(const @_plan *plan, const @_io *io, uint64_t seed, gcut_rt_error "
     "*err);\n"
     "/* What persists as one block of bytes, for a file; load writes all or, when it fails, nothing. */\n"
-    "int64_t %s_block_bytes(const %s_plan *plan);\n"
-    "gcut_rt_status %s_save(const %s_plan *plan, const %s_io *io, void *block, int64_t bytes, gcut_rt_error "
+    "int64_t @_block_bytes(const @_plan *plan);\n"
+    "gcut_rt_status @_save(const @_plan *plan, const @_io *io, void *block, int64_t bytes, gcut_rt_error "
     "*err);\n"
-    "gcut_rt_status %s_load(const %s_plan *plan, const %s_io *io, const void *block, int64_t bytes,\n"
+    "gcut_rt_status @_load(const @_plan *plan, const @_io *io, const void *block, int64_t bytes,\n"
     "    gcut_rt_error *err);\n";
 
 void gcut_emit_values_header(const gcut_program *p, const char *name, gcut_text *h)
 {
-    gcut_text_add(h, declared, name, p->bindings.n, name, name, name, name, name, name, name, name, name,
-                  name, name, name, name, name, name, name, name, name, name);
+    gcut_c_add(h, name, declared, p->bindings.n);
 }
 
 /* ---- rows ---- */
@@ -94,7 +93,7 @@ static const char *contents_name(gcut_rt_contents k)
 static void emit_list(const gcut_program *p, const gcut_contents *c, const char *name, uint32_t i,
                       gcut_text *out)
 {
-    gcut_text_add(out, "static const double %s_list%u[] = {", name, i);
+    gcut_c_add(out, name, "static const double @_list%u[] = {", i);
     for (uint32_t k = 0; k < c->n; k++)
         gcut_text_add(out, "%s%s", k == 0 ? "\n    " : k % 8 ? ", " : ",\n    ", number(p, c->list[k]));
     gcut_text_add(out, c->n ? "\n};\n" : "0};\n");
@@ -129,17 +128,17 @@ void gcut_emit_values(const gcut_program *p, const gcut_contents *contents, cons
     gcut_text cases = {.arena = p->module->arena}, rows = {.arena = p->module->arena};
     emit_rows(p, contents, name, &cases, &rows);
     if (cases.n)
-        gcut_text_add(c,
-                      "static int64_t %s_size(const void *plan, int k)\n{\n"
-                      "    const %s_plan *const x = (const %s_plan *)plan;\n    switch (k) {\n%s"
-                      "    default: return 0;\n    }\n}\n\n",
-                      name, name, name, cases.at);
+        gcut_c_add(c, name,
+                   "static int64_t @_size(const void *plan, int k)\n{\n"
+                   "    const @_plan *const x = (const @_plan *)plan;\n    switch (k) {\n"
+                   "%s    default: return 0;\n    }\n}\n\n",
+                   cases.at);
     for (uint32_t i = 0; i < p->bindings.n; i++)
         if (contents[i].list) emit_list(p, &contents[i], name, i, c);
-    if (rows.n) gcut_text_add(c, "static const gcut_rt_row %s_rows[] = {\n%s};\n", name, rows.at);
-    gcut_text_add(c, "static const gcut_rt_table %s_table = {%u, %s, %s};\n\n", name, p->bindings.n,
-                  cases.n ? gcut_printf(p->module->arena, "%s_size", name) : "NULL",
-                  rows.n ? gcut_printf(p->module->arena, "%s_rows", name) : "NULL");
+    if (rows.n) gcut_c_add(c, name, "static const gcut_rt_row @_rows[] = {\n%s};\n", rows.at);
+    gcut_c_add(c, name, "static const gcut_rt_table @_table = {%u, %s, %s};\n\n", p->bindings.n,
+               cases.n ? gcut_printf(p->module->arena, "%s_size", name) : "NULL",
+               rows.n ? gcut_printf(p->module->arena, "%s_rows", name) : "NULL");
     static const struct {
         const char *returns, *name, *parameters, *arguments;
         bool io; /* its second parameter is const NAME_io *io */
@@ -154,15 +153,15 @@ void gcut_emit_values(const gcut_program *p, const gcut_contents *contents, cons
          "block, bytes, err", true},
     };
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        gcut_text_add(c, "%s %s_%s(const %s_plan *plan", functions[i].returns, name, functions[i].name, name);
-        if (functions[i].io) gcut_text_add(c, ", const %s_io *io", name);
+        gcut_c_add(c, name, "%s @_%s(const @_plan *plan", functions[i].returns, functions[i].name);
+        if (functions[i].io) gcut_c_add(c, name, ", const @_io *io");
         if (functions[i].parameters) {
             gcut_text_add(c, ", ");
             gcut_text_add(c, functions[i].parameters, name);
         }
-        gcut_text_add(c, ")\n{\n    %sgcut_rt_%s(&%s_table, plan%s%s%s);\n}\n\n",
-                      strcmp(functions[i].returns, "void") ? "return " : "", functions[i].name, name,
-                      functions[i].io ? ", io" : "", functions[i].arguments ? ", " : "",
-                      functions[i].arguments ? functions[i].arguments : "");
+        gcut_c_add(c, name, ")\n{\n    %sgcut_rt_%s(&@_table, plan%s%s%s);\n}\n\n",
+                   strcmp(functions[i].returns, "void") ? "return " : "", functions[i].name,
+                   functions[i].io ? ", io" : "", functions[i].arguments ? ", " : "",
+                   functions[i].arguments ? functions[i].arguments : "");
     }
 }

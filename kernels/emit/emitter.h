@@ -12,6 +12,7 @@
 #ifndef GCUT_KERNELS_EMIT_EMITTER_H
 #define GCUT_KERNELS_EMIT_EMITTER_H
 
+#include "kernels/emit/c_text.h"
 #include "kernels/emit/emit_names.h"
 #include "kernels/lower/lowered.h"
 
@@ -30,7 +31,6 @@ typedef struct gcut_function {
 } gcut_function;
 
 typedef GCUT_VEC(gcut_function) gcut_functions;
-typedef GCUT_VEC(const char *) gcut_strings;
 
 /* What all kernels of a program are emitted into. */
 typedef struct gcut_emission {
