@@ -239,18 +239,7 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t 
 
 const char *gcut_cost_class(const gcut_lowered *h, uint32_t kernel)
 {
-    static const char *const names[] = {
-        [GCUT_KERNEL_GEMM] = "gemm",          [GCUT_KERNEL_REDUCE] = "reduction",
-        [GCUT_KERNEL_PAD] = "move",           [GCUT_KERNEL_CONCAT] = "move",
-        [GCUT_KERNEL_FLIP] = "move",          [GCUT_KERNEL_TAKE] = "gather",
-        [GCUT_KERNEL_SCATTER] = "scatter",    [GCUT_KERNEL_CONV] = "conv",
-        [GCUT_KERNEL_POOL] = "pool",          [GCUT_KERNEL_ATTENTION] = "attention",
-        [GCUT_KERNEL_PACK] = "move",          [GCUT_KERNEL_UNPACK] = "move",
-        [GCUT_KERNEL_CUMSUM] = "running sum", [GCUT_KERNEL_ATTENTION_GRAD] = "attention grad",
-        [GCUT_KERNEL_COPY] = "move",          [GCUT_KERNEL_REGION] = "control",
-        [GCUT_KERNEL_EXTERNAL] = "external",
-    };
     const gcut_kernel *u = &h->kernels.at[kernel];
-    if (u->kind != GCUT_KERNEL_LOOP) return names[u->kind];
-    return gcut_kernel_has_rows(h, u) ? "row loop" : u->loop.blocked ? "column loop" : "loop";
+    if (u->kind == GCUT_KERNEL_LOOP && gcut_kernel_has_rows(h, u)) return "row loop";
+    return u->kind == GCUT_KERNEL_LOOP && u->loop.blocked ? "column loop" : gcut_kernel_table[u->kind].class;
 }

@@ -11,9 +11,6 @@
 
 /* emit_kernel.c: every kind but LOOP: the function, whose number it returns. */
 uint32_t gcut_emit_kernel(gcut_emitter *e);
-/* What it is called, for comments; whether it checks indexes. */
-const char *gcut_kernel_kind_name(const gcut_kernel *u);
-bool gcut_kernel_indexes(const gcut_kernel *u);
 /* The pointer to operand k as the kernel reads it, packed; and to its result. */
 const char *gcut_emit_operand(gcut_emitter *e, uint32_t k);
 const char *gcut_emit_result(gcut_emitter *e);

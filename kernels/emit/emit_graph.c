@@ -39,8 +39,9 @@ static uint32_t emit_kernel(gcut_emitter *e, uint32_t i)
         const gcut_node *n = u->nodes.n ? gcut_node_at(h->g, u->nodes.at[0]) : NULL;
         gcut_emit_prologues(e);
         f = gcut_emit_kernel(e);
-        gcut_emit_launch(e, f, gcut_kernel_indexes(u), NULL, gcut_kernel_kind_name(u));
-        if (gcut_kernel_indexes(u))
+        const bool indexes = u->kind == GCUT_KERNEL_TAKE || u->kind == GCUT_KERNEL_SCATTER;
+        gcut_emit_launch(e, f, indexes, NULL, gcut_kernel_table[u->kind].name);
+        if (indexes)
             gcut_emit_check_site(
                 e, n,
                 gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim[gcut_attr_get(h->g, n, GCUT_KEY_axis)->u.dim]);

@@ -101,11 +101,9 @@ static uint32_t batch_axes(const kernel *u, const gcut_view *a, const gcut_view 
         batch_axis x = {t->dim[d], a->stride[d], b->stride[d], c->stride[d]};
         if (x.n == 1) continue;
         batch_axis *o = n ? &out[n - 1] : NULL;
-        gcut_dims *ds = u->m->dims;
-        if (o && o->a == gcut_dim_make(ds, GCUT_DIM_MUL, x.a, x.n) &&
-            o->b == gcut_dim_make(ds, GCUT_DIM_MUL, x.b, x.n) &&
-            o->c == gcut_dim_make(ds, GCUT_DIM_MUL, x.c, x.n))
-            *o = (batch_axis){gcut_dim_make(ds, GCUT_DIM_MUL, o->n, x.n), x.a, x.b, x.c};
+        if (o && o->a == gcut_dim_times(u->m, x.a, x.n) && o->b == gcut_dim_times(u->m, x.b, x.n) &&
+            o->c == gcut_dim_times(u->m, x.c, x.n))
+            *o = (batch_axis){gcut_dim_times(u->m, o->n, x.n), x.a, x.b, x.c};
         else
             out[n++] = x;
     }
@@ -203,7 +201,7 @@ static gcut_dim sum_product(const kernel *u, const gcut_dim *a, const gcut_dim *
 {
     gcut_dim s = 0;
     for (uint32_t i = 0; i < n; i++)
-        s = gcut_dim_make(u->m->dims, GCUT_DIM_ADD, s, gcut_dim_make(u->m->dims, GCUT_DIM_MUL, a[i], b[i]));
+        s = gcut_dim_make(u->m->dims, GCUT_DIM_ADD, s, gcut_dim_times(u->m, a[i], b[i]));
     return s;
 }
 
@@ -221,8 +219,8 @@ static void emit_pad(kernel *u)
     const gcut_attr *gaps = gcut_attr_get(u->g, u->n, GCUT_KEY_interior);
     gcut_dim step[GCUT_MAX_RANK];
     for (uint32_t d = 0; d < t->rank; d++)
-        step[d] = gaps ? gcut_dim_make(u->m->dims, GCUT_DIM_MUL, c.stride[d],
-                                       gcut_dim_make(u->m->dims, GCUT_DIM_ADD, gaps->u.dims[d], 1))
+        step[d] = gaps ? gcut_dim_times(u->m, c.stride[d],
+                                        gcut_dim_make(u->m->dims, GCUT_DIM_ADD, gaps->u.dims[d], 1))
                        : c.stride[d];
     fill(u, gcut_c_attr(u->g, u->n, GCUT_KEY_value, t->dtype));
     copy_into(u, 0, sum_product(u, gcut_attr_get(u->g, u->n, GCUT_KEY_low)->u.dims, c.stride, t->rank), step);
@@ -234,7 +232,7 @@ static void emit_concat(kernel *u)
     gcut_dim at = 0, axis = gcut_attr_get(u->g, u->n, GCUT_KEY_axis)->u.dim;
     for (uint32_t k = 0; k < u->n->nargs; k++) {
         if (!gcut_concat_has(u->h, u->e->kernel, k))
-            copy_into(u, k, gcut_dim_make(u->m->dims, GCUT_DIM_MUL, at, c.stride[axis]), c.stride);
+            copy_into(u, k, gcut_dim_times(u->m, at, c.stride[axis]), c.stride);
         at = gcut_dim_make(u->m->dims, GCUT_DIM_ADD, at,
                            gcut_type_of(u->g, gcut_arg(u->g, u->n, k))->dim[axis]);
     }
@@ -323,13 +321,6 @@ static void emit_unpack(kernel *u)
 
 /* ---- index ---- */
 
-static gcut_dim product(const kernel *u, const gcut_type *t, uint32_t begin, uint32_t end)
-{
-    gcut_dim n = 1;
-    for (uint32_t d = begin; d < end; d++) n = gcut_dim_make(u->m->dims, GCUT_DIM_MUL, n, t->dim[d]);
-    return n;
-}
-
 static void emit_take(kernel *u)
 {
     const char *px, *pi;
@@ -341,9 +332,9 @@ static void emit_take(kernel *u)
     W(u,
       "    gcut_rt_take(sizeof(%s), %s, %s, %s, %s, %s, %d, %s, %s, args->fault, "
       "nt);\n",
-      gcut_c_type(t->dtype), dim(u, product(u, t, 0, axis)), dim(u, t->dim[axis]),
-      dim(u, product(u, t, axis + 1, t->rank)), px, pi, (int)gcut_dtype_bytes(ti->dtype),
-      dim(u, gcut_type_numel(u->m, ti)), result(u));
+      gcut_c_type(t->dtype), dim(u, gcut_dim_product(u->m, t->dim, axis)), dim(u, t->dim[axis]),
+      dim(u, gcut_dim_product(u->m, t->dim + axis + 1, t->rank - axis - 1)), px, pi,
+      (int)gcut_dtype_bytes(ti->dtype), dim(u, gcut_type_numel(u->m, ti)), result(u));
 }
 
 static void emit_scatter(kernel *u)
@@ -362,9 +353,9 @@ static void emit_scatter(kernel *u)
     W(u,
       "    gcut_rt_scatter_add_%s(%s, %s, %s, %s, %s, %d, %s, %s, args->fault, "
       "nt);\n",
-      gcut_dtype_name(t->dtype), dim(u, product(u, t, 0, axis)), dim(u, t->dim[axis]),
-      dim(u, product(u, t, axis + 1, t->rank)), result(u), pi, (int)gcut_dtype_bytes(ti->dtype),
-      dim(u, gcut_type_numel(u->m, ti)), pu);
+      gcut_dtype_name(t->dtype), dim(u, gcut_dim_product(u->m, t->dim, axis)), dim(u, t->dim[axis]),
+      dim(u, gcut_dim_product(u->m, t->dim + axis + 1, t->rank - axis - 1)), result(u), pi,
+      (int)gcut_dtype_bytes(ti->dtype), dim(u, gcut_type_numel(u->m, ti)), pu);
 }
 
 static void emit_reduce(kernel *u)
@@ -387,7 +378,8 @@ static void emit_cumsum(kernel *u)
     uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_KEY_axis)->u.dim;
     GCUT_ASSERT(v.offset == 0);
     W(u, "    gcut_rt_cumsum_%s(%s, %s, %s, %d, %s, %s, nt);\n", gcut_dtype_name(t->dtype),
-      dim(u, product(u, t, 0, axis)), dim(u, t->dim[axis]), dim(u, product(u, t, axis + 1, t->rank)),
+      dim(u, gcut_dim_product(u->m, t->dim, axis)), dim(u, t->dim[axis]),
+      dim(u, gcut_dim_product(u->m, t->dim + axis + 1, t->rank - axis - 1)),
       gcut_attr_flag(u->g, u->n, GCUT_KEY_reverse), src, result(u));
 }
 
@@ -509,38 +501,24 @@ static void emit_pool(kernel *u)
     gcut_emit_pool(u->e);
 }
 
-static const struct {
-    const char *name;
-    void (*emit)(kernel *);
-    bool indexes;
-} kinds[] = {
-    [GCUT_KERNEL_GEMM] = {"matrix product", emit_gemm, false},
-    [GCUT_KERNEL_REDUCE] = {"reduction", emit_reduce, false},
-    [GCUT_KERNEL_PAD] = {"pad", emit_pad, false},
-    [GCUT_KERNEL_CONCAT] = {"concat", emit_concat, false},
-    [GCUT_KERNEL_FLIP] = {"flip", emit_flip, false},
-    [GCUT_KERNEL_TAKE] = {"gather", emit_take, true},
-    [GCUT_KERNEL_SCATTER] = {"scatter", emit_scatter, true},
-    [GCUT_KERNEL_PACK] = {"packing of bits", emit_pack, false},
-    [GCUT_KERNEL_UNPACK] = {"unpacking of bits", emit_unpack, false},
-    [GCUT_KERNEL_CUMSUM] = {"running sum", emit_cumsum, false},
-    [GCUT_KERNEL_CONV] = {"convolution", emit_conv, false},
-    [GCUT_KERNEL_POOL] = {"pool", emit_pool, false},
-    [GCUT_KERNEL_ATTENTION] = {"attention", emit_attention, false},
-    [GCUT_KERNEL_ATTENTION_GRAD] = {"derivative of attention", emit_attention, false},
-    [GCUT_KERNEL_EXTERNAL] = {"external kernel", emit_external, false},
-    [GCUT_KERNEL_COPY] = {"copy", emit_copy, false},
+static void (*const emitters[])(kernel *) = {
+    [GCUT_KERNEL_GEMM] = emit_gemm,
+    [GCUT_KERNEL_REDUCE] = emit_reduce,
+    [GCUT_KERNEL_PAD] = emit_pad,
+    [GCUT_KERNEL_CONCAT] = emit_concat,
+    [GCUT_KERNEL_FLIP] = emit_flip,
+    [GCUT_KERNEL_TAKE] = emit_take,
+    [GCUT_KERNEL_SCATTER] = emit_scatter,
+    [GCUT_KERNEL_PACK] = emit_pack,
+    [GCUT_KERNEL_UNPACK] = emit_unpack,
+    [GCUT_KERNEL_CUMSUM] = emit_cumsum,
+    [GCUT_KERNEL_CONV] = emit_conv,
+    [GCUT_KERNEL_POOL] = emit_pool,
+    [GCUT_KERNEL_ATTENTION] = emit_attention,
+    [GCUT_KERNEL_ATTENTION_GRAD] = emit_attention,
+    [GCUT_KERNEL_EXTERNAL] = emit_external,
+    [GCUT_KERNEL_COPY] = emit_copy,
 };
-
-const char *gcut_kernel_kind_name(const gcut_kernel *u)
-{
-    return kinds[u->kind].name;
-}
-
-bool gcut_kernel_indexes(const gcut_kernel *u)
-{
-    return kinds[u->kind].indexes;
-}
 
 /* For a debugger: <letter><v> points to the first element of v as the kernel finds it. */
 static void name_buffer(const kernel *u, char letter, gcut_ref v, uint32_t buffer, const gcut_view *view)
@@ -594,7 +572,7 @@ uint32_t gcut_emit_kernel(gcut_emitter *e)
 {
     kernel u = kernel_of(e);
     begin_function(&u);
-    kinds[u.u->kind].emit(&u);
+    emitters[u.u->kind](&u);
     end_function(&u);
     return gcut_c_function(e, GCUT_FUNCTION_KERNEL);
 }

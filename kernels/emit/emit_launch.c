@@ -42,8 +42,8 @@ const char *gcut_c_pointer(gcut_emitter *e, uint32_t buffer)
     if (b->kind != GCUT_BUFFER_PART) return gcut_printf(m->arena, "x->at[%u]", e->all->place[buffer]);
     const gcut_lowered *body = p->lowered.at[b->graph];
     const gcut_kernel *loop = &p->lowered.at[body->parent]->kernels.at[body->owner];
-    gcut_dim size = gcut_dtype_bytes(b->dtype), start = gcut_dim_make(m->dims, GCUT_DIM_MUL, b->start, size);
-    gcut_dim step = gcut_dim_make(m->dims, GCUT_DIM_MUL, b->step, size);
+    gcut_dim size = gcut_dtype_bytes(b->dtype), start = gcut_dim_times(m, b->start, size);
+    gcut_dim step = gcut_dim_times(m, b->step, size);
     gcut_text t = {.arena = m->arena};
     gcut_text_add(&t, "(char *)%s", gcut_c_pointer(e, b->whole));
     if (start != 0) gcut_text_add(&t, " + %s", gcut_call_size(e, start));

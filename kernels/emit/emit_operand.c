@@ -60,7 +60,7 @@ static const char *address(const gcut_loop_writer *w, gcut_ref v, uint32_t begin
             gcut_text_add(&s, "%s(%s)%s%s", s.n ? " + " : "", q, stride == 1 ? "" : " * ",
                           stride == 1 ? "" : gcut_printf(w->l->m->arena, "(%s)", by));
         }
-        below = gcut_dim_make(w->l->m->dims, GCUT_DIM_MUL, below, size);
+        below = gcut_dim_times(w->l->m, below, size);
         end = from;
     }
     return s.n ? s.at : "0";

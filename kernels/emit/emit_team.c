@@ -10,13 +10,6 @@
 
 #define MOVE_PS 300 /* of an element of everything else that is no loop */
 
-static gcut_dim product(gcut_module *m, const gcut_dim *d, uint32_t n)
-{
-    gcut_dim p = 1;
-    for (uint32_t i = 0; i < n; i++) p = gcut_dim_make(m->dims, GCUT_DIM_MUL, p, d[i]);
-    return p;
-}
-
 /* Where the run-time library decides by itself, about what it will say.  In a step without a
  * team, a kernel that wants threads takes a team of its own, so this decides about time alone. */
 static const char *estimate(gcut_module *m, const gcut_lowered *h, const gcut_kernel *u)
@@ -34,7 +27,7 @@ static const char *estimate(gcut_module *m, const gcut_lowered *h, const gcut_ke
         n = gcut_type_numel(m, t);
         if (info->madds) {
             gcut_madds w = info->madds(h->g, node);
-            n = product(m, w.dim, w.n);
+            n = gcut_dim_product(m, w.dim, w.n);
             ps = GCUT_MADD_PS;
         }
     }

@@ -73,8 +73,8 @@ void gcut_emit_pool(gcut_emitter *e)
     const gcut_dim *stride = list(&v, GCUT_KEY_stride), *tap = list(&v, GCUT_KEY_window);
     gcut_text_add(e->body,
                   "    const gcut_rt_pool g = {\n        .planes = %s, .h = %s, .w = %s, .oh = %s, .ow = %s",
-                  size(&v, gcut_dim_make(m->dims, GCUT_DIM_MUL, x->dim[0], x->dim[1])), size(&v, x->dim[2]),
-                  size(&v, x->dim[3]), size(&v, y->dim[2]), size(&v, y->dim[3]));
+                  size(&v, gcut_dim_times(m, x->dim[0], x->dim[1])), size(&v, x->dim[2]), size(&v, x->dim[3]),
+                  size(&v, y->dim[2]), size(&v, y->dim[3]));
     pair(&v, "window", tap);
     pair(&v, "stride", stride ? stride : tap);
     pair(&v, "pad", list(&v, GCUT_KEY_pad));

@@ -27,25 +27,17 @@ typedef enum gcut_level {
 } gcut_level;
 
 typedef enum gcut_kernel_kind {
-    GCUT_KERNEL_LOOP,
-    GCUT_KERNEL_GEMM,
-    GCUT_KERNEL_REDUCE, /* over axes that are neither leading nor trailing */
-    GCUT_KERNEL_PAD,
-    GCUT_KERNEL_CONCAT,
-    GCUT_KERNEL_FLIP,
-    GCUT_KERNEL_TAKE,
-    GCUT_KERNEL_SCATTER,
-    GCUT_KERNEL_PACK,
-    GCUT_KERNEL_UNPACK, /* where the bits do not lie one after the other; else they are read as they are */
-    GCUT_KERNEL_CONV,
-    GCUT_KERNEL_POOL,
-    GCUT_KERNEL_ATTENTION,
-    GCUT_KERNEL_ATTENTION_GRAD,
-    GCUT_KERNEL_CUMSUM,
-    GCUT_KERNEL_EXTERNAL,
-    GCUT_KERNEL_REGION, /* if, while, scan: its bodies are lowered graphs of their own (region.c) */
-    GCUT_KERNEL_COPY    /* stores a value in a buffer of its own */
+#define KIND(id, name, class, packed) GCUT_KERNEL_##id,
+#include "kernels/lower/kernel_kinds.def"
+#undef KIND
 } gcut_kernel_kind;
+
+typedef struct gcut_kernel_facts {
+    const char *name, *class;
+    uint32_t packed;
+} gcut_kernel_facts;
+/* By kind. */
+extern const gcut_kernel_facts gcut_kernel_table[];
 
 typedef struct gcut_loop_kernel {
     gcut_dim numel, inner, rows; /* inner and rows are GCUT_DIM_BAD while undecided */

@@ -4,6 +4,12 @@
  */
 #include "kernels/lower/lowered.h"
 
+const gcut_kernel_facts gcut_kernel_table[] = {
+#define KIND(id, name, class, packed) {name, class, packed},
+#include "kernels/lower/kernel_kinds.def"
+#undef KIND
+};
+
 uint32_t gcut_kernel_new(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node)
 {
     gcut_arena *a = h->g->module->arena;

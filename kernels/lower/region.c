@@ -40,7 +40,6 @@ static uint32_t axis_of(const gcut_graph *g, const gcut_node *n)
 void gcut_region_views(gcut_lowered *h, const gcut_node *n)
 {
     if (n->op != GCUT_OP_scan) return;
-    gcut_dims *dims = h->g->module->dims;
     uint32_t axis = axis_of(h->g, n);
     for (uint32_t k = gcut_region_shape_of(h->g, n).carries; k < n->nres; k++) {
         const gcut_type *t = gcut_type_of(h->g, n->res0 + k);
@@ -49,7 +48,7 @@ void gcut_region_views(gcut_lowered *h, const gcut_node *n)
         for (uint32_t d = t->rank; d-- > 0;) {
             if (d == axis) continue;
             v->stride[d] = s;
-            s = gcut_dim_make(dims, GCUT_DIM_MUL, s, t->dim[d]);
+            s = gcut_dim_times(h->g->module, s, t->dim[d]);
         }
         v->stride[axis] = s;
     }

@@ -29,26 +29,21 @@ static gcut_team loop_team(const gcut_lowered *h, uint32_t kernel)
     return c;
 }
 
-static gcut_dim times(const gcut_lowered *h, gcut_dim a, gcut_dim b)
-{
-    return gcut_dim_make(h->g->module->dims, GCUT_DIM_MUL, a, b);
-}
-
 /* Forward there is work for each block of queries of each head, backward for each group.  Scores and values
  * take d + e multiply-adds per pair of query and key, the derivative 3 d + 2 e. */
 static gcut_team attention_team(const gcut_lowered *h, uint32_t kernel)
 {
-    gcut_dims *ds = h->g->module->dims;
+    gcut_module *m = h->g->module;
     const bool grad = h->kernels.at[kernel].kind == GCUT_KERNEL_ATTENTION_GRAD;
     const gcut_node *n = gcut_node_at(h->g, h->kernels.at[kernel].nodes.at[0]);
     const gcut_dim *q = gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim;
     const gcut_dim *v = gcut_type_of(h->g, gcut_arg(h->g, n, 2))->dim;
-    gcut_dim pairs = times(h, times(h, q[0], q[1]), times(h, q[2], v[2]));
-    gcut_dim each =
-        gcut_dim_make(ds, GCUT_DIM_ADD, times(h, q[3], grad ? 3 : 1), times(h, v[3], grad ? 2 : 1));
-    gcut_dim blocks = gcut_dim_make(ds, GCUT_DIM_CEILDIV, q[2], GCUT_RT_ATTENTION_ROWS);
-    gcut_dim most = times(h, q[0], grad ? v[1] : times(h, q[1], blocks));
-    return (gcut_team){.n = times(h, pairs, each), .rows = most, .ps = GCUT_MADD_PS};
+    gcut_dim pairs = gcut_dim_times(m, gcut_dim_times(m, q[0], q[1]), gcut_dim_times(m, q[2], v[2]));
+    gcut_dim each = gcut_dim_make(m->dims, GCUT_DIM_ADD, gcut_dim_times(m, q[3], grad ? 3 : 1),
+                                  gcut_dim_times(m, v[3], grad ? 2 : 1));
+    gcut_dim blocks = gcut_dim_make(m->dims, GCUT_DIM_CEILDIV, q[2], GCUT_RT_ATTENTION_ROWS);
+    gcut_dim most = gcut_dim_times(m, q[0], grad ? v[1] : gcut_dim_times(m, q[1], blocks));
+    return (gcut_team){.n = gcut_dim_times(m, pairs, each), .rows = most, .ps = GCUT_MADD_PS};
 }
 
 gcut_team gcut_kernel_team(const gcut_lowered *h, uint32_t kernel)

@@ -190,7 +190,6 @@ static const char *L2a_nodes(const check *c)
 
 static const char *L3a_columns(const check *c)
 {
-    gcut_dims *ds = c->p->module->dims;
     for (uint32_t u = 0; u < c->h->kernels.n; u++) {
         const gcut_kernel *w = kernel_at(c, u);
         if (w->dead || w->kind != GCUT_KERNEL_LOOP) continue;
@@ -203,7 +202,7 @@ static const char *L3a_columns(const check *c)
             FAULT(c, "L3a: loop %u %s", u,
                   blocked ? "is not blocked, and adds up over rows" : "is blocked for nothing");
         if (w->loop.flat ? w->loop.inner != GCUT_CHUNK
-                         : gcut_dim_make(ds, GCUT_DIM_MUL, w->loop.rows, w->loop.inner) != w->loop.numel)
+                         : gcut_dim_times(c->p->module, w->loop.rows, w->loop.inner) != w->loop.numel)
             FAULT(c, "L3a: the rows of loop %u are not its elements", u);
     }
     return NULL;

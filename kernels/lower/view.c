@@ -5,9 +5,11 @@
  */
 #include "kernels/lower/view.h"
 
-static gcut_dim times(gcut_module *m, gcut_dim a, gcut_dim b)
+gcut_dim gcut_dim_product(gcut_module *m, const gcut_dim *d, uint32_t n)
 {
-    return gcut_dim_make(m->dims, GCUT_DIM_MUL, a, b);
+    gcut_dim p = 1;
+    for (uint32_t i = 0; i < n; i++) p = gcut_dim_times(m, p, d[i]);
+    return p;
 }
 
 gcut_view gcut_view_contiguous(gcut_module *m, const gcut_type *t, gcut_ref root)
@@ -16,7 +18,7 @@ gcut_view gcut_view_contiguous(gcut_module *m, const gcut_type *t, gcut_ref root
     gcut_dim s = 1;
     for (uint32_t d = t->rank; d-- > 0;) {
         v.stride[d] = s;
-        s = times(m, s, t->dim[d]);
+        s = gcut_dim_times(m, s, t->dim[d]);
     }
     return v;
 }
@@ -51,7 +53,7 @@ uint32_t gcut_view_split(gcut_module *m, const gcut_type *t, gcut_dim inner)
             return k;
         }
         if (k == 0) return t->rank + 1u;
-        n = times(m, n, t->dim[k - 1]);
+        n = gcut_dim_times(m, n, t->dim[k - 1]);
     }
 }
 
@@ -63,7 +65,7 @@ bool gcut_view_row_repeat(gcut_module *m, const gcut_type *t, const gcut_view *v
     for (uint32_t d = t->rank; d-- > 0;) {
         if (t->dim[d] == 1) continue;
         if (v->stride[d] != (d >= k ? 0 : s)) return false;
-        if (d < k) s = times(m, s, t->dim[d]);
+        if (d < k) s = gcut_dim_times(m, s, t->dim[d]);
     }
     return true;
 }
@@ -78,10 +80,10 @@ bool gcut_view_collapse(gcut_module *m, const gcut_type *t, const gcut_view *v, 
         if (t->dim[d] == 1) continue;
         if (!started)
             *stride = v->stride[d];
-        else if (v->stride[d] != times(m, *size, *stride))
+        else if (v->stride[d] != gcut_dim_times(m, *size, *stride))
             return false;
         started = true;
-        *size = times(m, *size, t->dim[d]);
+        *size = gcut_dim_times(m, *size, t->dim[d]);
     }
     return true;
 }
@@ -95,16 +97,16 @@ static bool reshape(gcut_module *m, const gcut_type *from, const gcut_type *to, 
         gcut_dim po = 1;
         bool found = false;
         for (uint32_t a = i; a <= from->rank && !found; a++) {
-            if (a > i) po = times(m, po, from->dim[a - 1]);
+            if (a > i) po = gcut_dim_times(m, po, from->dim[a - 1]);
             gcut_dim pn = 1;
             for (uint32_t b = j; b <= to->rank && !found; b++) {
-                if (b > j) pn = times(m, pn, to->dim[b - 1]);
+                if (b > j) pn = gcut_dim_times(m, pn, to->dim[b - 1]);
                 if (po != pn || (a == i && b == j)) continue;
                 gcut_dim size, stride;
                 if (!gcut_view_collapse(m, from, in, i, a, &size, &stride)) return false;
                 for (uint32_t d = b; d-- > j;) {
                     out->stride[d] = stride;
-                    stride = times(m, stride, to->dim[d]);
+                    stride = gcut_dim_times(m, stride, to->dim[d]);
                 }
                 i = a;
                 j = b;
@@ -131,8 +133,9 @@ static void slice(gcut_graph *g, const gcut_node *n, const gcut_type *from, cons
     const gcut_dim *start = gcut_attr_get(g, n, GCUT_KEY_start)->u.dims;
     const gcut_attr *step = gcut_attr_get(g, n, GCUT_KEY_step);
     for (uint32_t d = 0; d < from->rank; d++) {
-        out->offset = gcut_dim_make(m->dims, GCUT_DIM_ADD, out->offset, times(m, start[d], in->stride[d]));
-        if (step) out->stride[d] = times(m, in->stride[d], step->u.dims[d]);
+        out->offset =
+            gcut_dim_make(m->dims, GCUT_DIM_ADD, out->offset, gcut_dim_times(m, start[d], in->stride[d]));
+        if (step) out->stride[d] = gcut_dim_times(m, in->stride[d], step->u.dims[d]);
     }
 }
 

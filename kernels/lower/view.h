@@ -7,6 +7,13 @@
 
 #include "graph/graph.h"
 
+static inline gcut_dim gcut_dim_times(gcut_module *m, gcut_dim a, gcut_dim b)
+{
+    return gcut_dim_make(m->dims, GCUT_DIM_MUL, a, b);
+}
+/* The product of n sizes. */
+gcut_dim gcut_dim_product(gcut_module *m, const gcut_dim *d, uint32_t n);
+
 typedef struct gcut_view {
     gcut_ref root; /* owner of the storage; an iota is its own virtual storage: the address is the value */
     gcut_dim offset;

@@ -26,11 +26,6 @@
 
 #define MAX_MEMBERS 96 /* keeps one kernel within what a register allocator and a reader can take */
 
-static gcut_dim times(gcut_module *m, gcut_dim a, gcut_dim b)
-{
-    return gcut_dim_make(m->dims, GCUT_DIM_MUL, a, b);
-}
-
 static gcut_kernel *kernel_at(const gcut_lowered *h, uint32_t u)
 {
     return &h->kernels.at[u];
@@ -174,7 +169,7 @@ static uint32_t decide_point(const gcut_lowered *h, const gcut_node *n, gcut_lev
     return best;
 }
 
-static void place_point(gcut_lowered *h, uint32_t node)
+static void group_point(gcut_lowered *h, uint32_t node)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
     gcut_level level = GCUT_LEVEL_FULL;
@@ -191,7 +186,7 @@ static gcut_dim product(gcut_lowered *h, const gcut_type *t, uint32_t mask)
 {
     gcut_dim n = 1;
     for (uint32_t d = 0; d < t->rank; d++)
-        if (mask >> d & 1) n = times(h->g->module, n, t->dim[d]);
+        if (mask >> d & 1) n = gcut_dim_times(h->g->module, n, t->dim[d]);
     return n;
 }
 
@@ -214,7 +209,7 @@ static gcut_reason decide_reduce(const gcut_lowered *h, gcut_ref x, gcut_axes_po
 
 /* A kernel that is not a loop reads memory: operands that are computed constants, or that it needs packed and
  * are not, or that are stored in fewer bits, are stored for it first. */
-static uint32_t place_other(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node)
+static uint32_t group_other(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node)
 {
     gcut_arena *a = h->g->module->arena;
     const gcut_node *n = gcut_node_at(h->g, node);
@@ -223,10 +218,7 @@ static uint32_t place_other(gcut_lowered *h, gcut_kernel_kind kind, uint32_t nod
         gcut_ref v = gcut_arg(h->g, n, k);
         bool computed = gcut_root_is_iota(h, h->view[v].root) || gcut_root_is_const(h, h->view[v].root);
         bool whole = gcut_view_whole(h->g->module, gcut_type_of(h->g, v), &h->view[v]);
-        bool packed = kind == GCUT_KERNEL_TAKE || kind == GCUT_KERNEL_CUMSUM ||
-                      (kind == GCUT_KERNEL_SCATTER && k > 0) || kind == GCUT_KERNEL_PACK ||
-                      kind == GCUT_KERNEL_UNPACK || kind == GCUT_KERNEL_CONV || kind == GCUT_KERNEL_POOL ||
-                      kind == GCUT_KERNEL_EXTERNAL || h->view[v].widens || h->view[v].bits;
+        bool packed = gcut_kernel_table[kind].packed >> k & 1 || h->view[v].widens || h->view[v].bits;
         bool carried = kind == GCUT_KERNEL_REGION && k < gcut_region_shape_of(h->g, n).carries;
         copies[k] = GCUT_NONE;
         gcut_set_reason(h, node, k, GCUT_REASON_consumer_reads_memory);
@@ -245,7 +237,7 @@ static uint32_t place_other(gcut_lowered *h, gcut_kernel_kind kind, uint32_t nod
     return u;
 }
 
-static void place_reduce(gcut_lowered *h, uint32_t node)
+static void group_reduce(gcut_lowered *h, uint32_t node)
 {
     gcut_graph *g = h->g;
     const gcut_node *n = gcut_node_at(g, node);
@@ -255,7 +247,7 @@ static void place_reduce(gcut_lowered *h, uint32_t node)
     gcut_dim numel = gcut_type_numel(g->module, t), inner = GCUT_DIM_BAD;
     gcut_axes_position how = gcut_axes_position_of(t, mask);
     if (how == GCUT_MIDDLE) {
-        place_other(h, GCUT_KERNEL_REDUCE, node);
+        group_other(h, GCUT_KERNEL_REDUCE, node);
         gcut_set_reason(h, node, 0, GCUT_REASON_middle_axes);
         return;
     }
@@ -306,21 +298,21 @@ static void write_transposed(gcut_lowered *h, uint32_t u, gcut_ref v, const uint
         h->view[v].stride[perm[d]] = h->view[t].stride[d];
 }
 
-static void place_gemm(gcut_lowered *h, uint32_t node, const uint32_t *uses)
+static void group_gemm(gcut_lowered *h, uint32_t node, const uint32_t *uses)
 {
-    write_transposed(h, place_other(h, GCUT_KERNEL_GEMM, node), gcut_node_at(h->g, node)->res0, uses);
+    write_transposed(h, group_other(h, GCUT_KERNEL_GEMM, node), gcut_node_at(h->g, node)->res0, uses);
 }
 
-static void place_attention(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node, const uint32_t *uses)
+static void group_attention(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node, const uint32_t *uses)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
-    uint32_t u = place_other(h, kind, node);
+    uint32_t u = group_other(h, kind, node);
     for (uint32_t k = 0; k < n->nres; k++) {
         if (!uses[n->res0 + k] && n->nres > 1) kernel_at(h, u)->attention.omitted |= 1u << k;
         write_transposed(h, u, n->res0 + k, uses);
     }
 }
-static void place_view(gcut_lowered *h, uint32_t node)
+static void group_view(gcut_lowered *h, uint32_t node)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
     gcut_ref x = gcut_arg(h->g, n, 0);
@@ -329,13 +321,13 @@ static void place_view(gcut_lowered *h, uint32_t node)
     if (gcut_view_through(h->g, n, &h->view[x], &v))
         h->view[n->res0] = v;
     else
-        place_point(h, node); /* a copy in row-major order: elementwise on the linear index */
+        group_point(h, node); /* a copy in row-major order: elementwise on the linear index */
 }
 
 /* Kernels that are not pure run in the order of the graph. */
-static void place_external(gcut_lowered *h, uint32_t node)
+static void group_external(gcut_lowered *h, uint32_t node)
 {
-    uint32_t u = place_other(h, GCUT_KERNEL_EXTERNAL, node), last = GCUT_NONE;
+    uint32_t u = group_other(h, GCUT_KERNEL_EXTERNAL, node), last = GCUT_NONE;
     if (!gcut_node_has_effects(h->g, gcut_node_at(h->g, node))) return;
     for (uint32_t k = 0; k < u; k++)
         if (kernel_at(h, k)->kind == GCUT_KERNEL_EXTERNAL &&
@@ -344,27 +336,27 @@ static void place_external(gcut_lowered *h, uint32_t node)
     if (last != GCUT_NONE) *GCUT_PUSH(h->g->module->arena, &kernel_at(h, u)->before) = last;
 }
 
-static void place_region(gcut_lowered *h, uint32_t node)
+static void group_region(gcut_lowered *h, uint32_t node)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
     if (!gcut_region_at(h->g, n, 0)->body->is_body)
         gcut_fail(h->g->module->env, GCUT_EUNSUPPORTED, gcut_loc_place(h->g->module, n->loc),
                   "run it with --backend planned", "there is no kernel for '%s'",
                   gcut_op_get((gcut_op)n->op)->name);
-    place_other(h, GCUT_KERNEL_REGION, node);
+    group_other(h, GCUT_KERNEL_REGION, node);
     gcut_region_views(h, n);
 }
 
 /* A 16-bit float widened for loops alone is read as it is stored, and converted there: no kernel, no memory.
  */
-static void place_cast(gcut_lowered *h, uint32_t node, const bool *reads_memory)
+static void group_cast(gcut_lowered *h, uint32_t node, const bool *reads_memory)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
     gcut_ref x = gcut_arg(h->g, n, 0), root = h->view[x].root;
     bool widens = gcut_dtype_is_16bit_float(gcut_type_of(h->g, x)->dtype) &&
                   gcut_type_of(h->g, n->res0)->dtype == GCUT_F32 && !reads_memory[n->res0];
     if (!widens || gcut_root_is_const(h, root) || gcut_root_is_iota(h, root)) {
-        place_point(h, node);
+        group_point(h, node);
         return;
     }
     h->view[n->res0] = h->view[x];
@@ -372,7 +364,7 @@ static void place_cast(gcut_lowered *h, uint32_t node, const bool *reads_memory)
 }
 
 /* Bits are read as they are stored, one at a time: no kernel, no memory. */
-static void place_unpack(gcut_lowered *h, uint32_t node)
+static void group_unpack(gcut_lowered *h, uint32_t node)
 {
     gcut_module *m = h->g->module;
     const gcut_node *n = gcut_node_at(h->g, node);
@@ -380,11 +372,11 @@ static void place_unpack(gcut_lowered *h, uint32_t node)
     const gcut_view *from = &h->view[x];
     bool one = gcut_type_of(h->g, x)->dim[0] == 1 || from->stride[0] == 1;
     if (!one || gcut_root_is_const(h, root) || gcut_root_is_iota(h, root)) {
-        place_other(h, GCUT_KERNEL_UNPACK, node);
+        group_other(h, GCUT_KERNEL_UNPACK, node);
         return;
     }
     gcut_view v = gcut_view_contiguous(m, gcut_type_of(h->g, n->res0), root);
-    v.offset = times(m, from->offset, 8);
+    v.offset = gcut_dim_times(m, from->offset, 8);
     v.bits = true;
     h->view[n->res0] = v;
 }
@@ -405,33 +397,33 @@ static void view_results(gcut_lowered *h, const gcut_node *n)
         h->view[v] = gcut_view_contiguous(h->g->module, gcut_type_of(h->g, v), v);
 }
 
-static void place_node(gcut_lowered *h, uint32_t node, const uint32_t *uses, const bool *reads_memory)
+static void group_node(gcut_lowered *h, uint32_t node, const uint32_t *uses, const bool *reads_memory)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
     view_results(h, n);
     switch (gcut_op_get((gcut_op)n->op)->emit) {
     case GCUT_EMIT_POINT:
-    case GCUT_EMIT_BOUNDED: place_point(h, node); break;
-    case GCUT_EMIT_CAST: place_cast(h, node, reads_memory); break;
-    case GCUT_EMIT_REDUCE: place_reduce(h, node); break;
-    case GCUT_EMIT_VIEW: place_view(h, node); break;
-    case GCUT_EMIT_GEMM: place_gemm(h, node, uses); break;
+    case GCUT_EMIT_BOUNDED: group_point(h, node); break;
+    case GCUT_EMIT_CAST: group_cast(h, node, reads_memory); break;
+    case GCUT_EMIT_REDUCE: group_reduce(h, node); break;
+    case GCUT_EMIT_VIEW: group_view(h, node); break;
+    case GCUT_EMIT_GEMM: group_gemm(h, node, uses); break;
     case GCUT_EMIT_CONST: break;
     case GCUT_EMIT_IOTA: h->view[n->res0] = iota_view(h->g, n); break;
-    case GCUT_EMIT_PAD: place_other(h, GCUT_KERNEL_PAD, node); break;
-    case GCUT_EMIT_CONCAT: place_other(h, GCUT_KERNEL_CONCAT, node); break;
-    case GCUT_EMIT_FLIP: place_other(h, GCUT_KERNEL_FLIP, node); break;
-    case GCUT_EMIT_TAKE: place_other(h, GCUT_KERNEL_TAKE, node); break;
-    case GCUT_EMIT_SCATTER: place_other(h, GCUT_KERNEL_SCATTER, node); break;
-    case GCUT_EMIT_PACK: place_other(h, GCUT_KERNEL_PACK, node); break;
-    case GCUT_EMIT_UNPACK: place_unpack(h, node); break;
-    case GCUT_EMIT_CUMSUM: place_other(h, GCUT_KERNEL_CUMSUM, node); break;
-    case GCUT_EMIT_EXTERNAL: place_external(h, node); break;
-    case GCUT_EMIT_CONV: place_other(h, GCUT_KERNEL_CONV, node); break;
-    case GCUT_EMIT_POOL: place_other(h, GCUT_KERNEL_POOL, node); break;
-    case GCUT_EMIT_ATTENTION: place_attention(h, GCUT_KERNEL_ATTENTION, node, uses); break;
-    case GCUT_EMIT_ATTENTION_GRAD: place_attention(h, GCUT_KERNEL_ATTENTION_GRAD, node, uses); break;
-    case GCUT_EMIT_REGION: place_region(h, node); break;
+    case GCUT_EMIT_PAD: group_other(h, GCUT_KERNEL_PAD, node); break;
+    case GCUT_EMIT_CONCAT: group_other(h, GCUT_KERNEL_CONCAT, node); break;
+    case GCUT_EMIT_FLIP: group_other(h, GCUT_KERNEL_FLIP, node); break;
+    case GCUT_EMIT_TAKE: group_other(h, GCUT_KERNEL_TAKE, node); break;
+    case GCUT_EMIT_SCATTER: group_other(h, GCUT_KERNEL_SCATTER, node); break;
+    case GCUT_EMIT_PACK: group_other(h, GCUT_KERNEL_PACK, node); break;
+    case GCUT_EMIT_UNPACK: group_unpack(h, node); break;
+    case GCUT_EMIT_CUMSUM: group_other(h, GCUT_KERNEL_CUMSUM, node); break;
+    case GCUT_EMIT_EXTERNAL: group_external(h, node); break;
+    case GCUT_EMIT_CONV: group_other(h, GCUT_KERNEL_CONV, node); break;
+    case GCUT_EMIT_POOL: group_other(h, GCUT_KERNEL_POOL, node); break;
+    case GCUT_EMIT_ATTENTION: group_attention(h, GCUT_KERNEL_ATTENTION, node, uses); break;
+    case GCUT_EMIT_ATTENTION_GRAD: group_attention(h, GCUT_KERNEL_ATTENTION_GRAD, node, uses); break;
+    case GCUT_EMIT_REGION: group_region(h, node); break;
     case GCUT_EMIT_EXPAND: GCUT_NEVER("composites are expanded before lowering"); break;
     }
 }
@@ -491,7 +483,7 @@ void gcut_make_fusion_groups(gcut_program *p, gcut_lowered *h)
     if (h->parent != GCUT_NONE) gcut_region_params(p, h);
     const bool *reads_memory = memory_readers(h);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
-        place_node(h, i, uses, reads_memory);
+        group_node(h, i, uses, reads_memory);
         if (gcut_node_at(g, i)->nres) complete_kernels(h, gcut_node_at(g, i));
     }
     gcut_kernel_raise(h, 0, GCUT_NONE); /* what comes now, copies and orders, is not in graph order */

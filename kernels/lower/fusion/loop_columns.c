@@ -14,11 +14,6 @@ typedef struct columns {
     gcut_dim inner, rows;
 } columns;
 
-static gcut_dim times(gcut_module *m, gcut_dim a, gcut_dim b)
-{
-    return gcut_dim_make(m->dims, GCUT_DIM_MUL, a, b);
-}
-
 void gcut_loop_make_flat(gcut_lowered *h, gcut_kernel *loop)
 {
     loop->loop.flat = true;
@@ -32,8 +27,8 @@ static gcut_dim rows_of(const gcut_lowered *h, gcut_dim numel, const gcut_type *
     uint32_t k = gcut_view_split(h->g->module, t, inner);
     gcut_dim r = 1;
     if (k > t->rank) return GCUT_DIM_BAD;
-    for (uint32_t d = 0; d < k; d++) r = times(h->g->module, r, t->dim[d]);
-    return numel == times(h->g->module, r, inner) ? r : GCUT_DIM_BAD;
+    for (uint32_t d = 0; d < k; d++) r = gcut_dim_times(h->g->module, r, t->dim[d]);
+    return numel == gcut_dim_times(h->g->module, r, inner) ? r : GCUT_DIM_BAD;
 }
 
 /* Of the types with as many elements as the loop, among operands and results, the first of the highest rank.
@@ -60,7 +55,7 @@ static columns decide(const gcut_lowered *h, const gcut_kernel *u)
     columns c = {.inner = GCUT_DIM_BAD};
     for (uint32_t k = 1; k < t->rank; k++) {
         c.inner = 1;
-        for (uint32_t d = k; d < t->rank; d++) c.inner = times(h->g->module, c.inner, t->dim[d]);
+        for (uint32_t d = k; d < t->rank; d++) c.inner = gcut_dim_times(h->g->module, c.inner, t->dim[d]);
         if (c.inner != 1 && gcut_kernel_is_even(h, u, c.inner)) break;
     }
     if (c.inner == GCUT_DIM_BAD || c.inner == 1) c.inner = t->rank ? t->dim[t->rank - 1] : 1;

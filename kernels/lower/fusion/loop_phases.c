@@ -120,12 +120,12 @@ gcut_loop_analysis gcut_loop_analyse(gcut_arena *a, const gcut_lowered *h, uint3
 gcut_dim gcut_loop_row_bytes(const gcut_loop_analysis *l, gcut_dtype t)
 {
     if (l->u->loop.inner == 0) return 64;
-    gcut_dim n = gcut_dim_make(l->m->dims, GCUT_DIM_MUL, l->u->loop.inner, gcut_dtype_bytes(t));
-    return gcut_dim_make(l->m->dims, GCUT_DIM_MUL, gcut_dim_make(l->m->dims, GCUT_DIM_CEILDIV, n, 64), 64);
+    gcut_dim n = gcut_dim_times(l->m, l->u->loop.inner, gcut_dtype_bytes(t));
+    return gcut_dim_times(l->m, gcut_dim_make(l->m->dims, GCUT_DIM_CEILDIV, n, 64), 64);
 }
 
 gcut_dim gcut_loop_partial_bytes(const gcut_loop_analysis *l, const gcut_loop_node *x)
 {
     gcut_dim one = x->level == GCUT_LEVEL_COLUMN ? gcut_loop_row_bytes(l, x->dtype) : 64;
-    return gcut_dim_make(l->m->dims, GCUT_DIM_MUL, one, GCUT_BLOCKS);
+    return gcut_dim_times(l->m, one, GCUT_BLOCKS);
 }

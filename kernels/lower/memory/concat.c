@@ -40,15 +40,11 @@ typedef struct part {
 
 static part part_of(const gcut_lowered *h, const gcut_node *n, uint32_t k)
 {
-    gcut_dims *ds = h->g->module->dims;
     const gcut_ref v = gcut_arg(h->g, n, k);
     const gcut_type *t = gcut_type_of(h->g, v);
-    part x = {v, h->kernel_of[v], (uint32_t)gcut_attr_get(h->g, n, GCUT_KEY_axis)->u.dim, 1, 1};
-    for (uint32_t d = 0; d < t->rank; d++) {
-        gcut_dim *size = d < x.axis ? &x.rows : &x.inner;
-        *size = gcut_dim_make(ds, GCUT_DIM_MUL, *size, t->dim[d]);
-    }
-    return x;
+    const uint32_t axis = (uint32_t)gcut_attr_get(h->g, n, GCUT_KEY_axis)->u.dim;
+    return (part){v, h->kernel_of[v], axis, gcut_dim_product(h->g->module, t->dim, axis),
+                  gcut_dim_product(h->g->module, t->dim + axis, t->rank - axis)};
 }
 
 /* The loop walks x.rows rows of x.inner elements, or all of them as one stretch, which that row is then; a
@@ -81,7 +77,7 @@ static void place_part(gcut_lowered *h, const gcut_node *n, const part *x, gcut_
     gcut_module *m = h->g->module;
     gcut_kernel *u = &h->kernels.at[x->loop];
     gcut_view c = gcut_view_contiguous(m, gcut_type_of(h->g, n->res0), x->v);
-    c.offset = gcut_dim_make(m->dims, GCUT_DIM_MUL, at, c.stride[x->axis]);
+    c.offset = gcut_dim_times(m, at, c.stride[x->axis]);
     h->view[x->v] = c;
     h->buffer[x->v] = h->buffer[n->res0];
     if (!u->loop.flat || x->rows == 1) return;

@@ -30,36 +30,32 @@ static gcut_workspace of_loop(const gcut_lowered *h, uint32_t kernel)
 
 /* ---- attention ---- */
 
-static gcut_dim make(const gcut_lowered *h, gcut_dim_op op, gcut_dim a, gcut_dim b)
+static gcut_dim padded(gcut_module *m, gcut_dim n)
 {
-    return gcut_dim_make(h->g->module->dims, op, a, b);
+    return gcut_dim_times(m, gcut_dim_make(m->dims, GCUT_DIM_CEILDIV, n, GCUT_RT_ATTENTION_PAD),
+                          GCUT_RT_ATTENTION_PAD);
 }
 
-static gcut_dim padded(const gcut_lowered *h, gcut_dim n)
+static gcut_dim add(gcut_module *m, gcut_dim a, gcut_dim b)
 {
-    return make(h, GCUT_DIM_MUL, make(h, GCUT_DIM_CEILDIV, n, GCUT_RT_ATTENTION_PAD), GCUT_RT_ATTENTION_PAD);
-}
-
-static gcut_dim add(const gcut_lowered *h, gcut_dim a, gcut_dim b)
-{
-    return make(h, GCUT_DIM_ADD, a, b);
+    return gcut_dim_make(m->dims, GCUT_DIM_ADD, a, b);
 }
 
 /* The sum that gradcut_rt.h states. */
-static gcut_dim attention_bytes(const gcut_lowered *h, uint32_t kernel)
+static gcut_dim attention_bytes(const gcut_lowered *h, const gcut_kernel *u)
 {
-    const gcut_kernel *u = &h->kernels.at[kernel];
+    gcut_module *m = h->g->module;
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
     bool grad = u->kind == GCUT_KERNEL_ATTENTION_GRAD;
     const gcut_dim *q = gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim;
     const gcut_dim *v = gcut_type_of(h->g, gcut_arg(h->g, n, 2))->dim;
-    gcut_dim s = v[2], d = q[3], e = v[3], rows = make(h, GCUT_DIM_MIN, q[2], GCUT_RT_ATTENTION_ROWS);
-    gcut_dim keys = add(h, d, rows), all;
-    if (grad) keys = add(h, keys, add(h, e, rows));
-    all =
-        add(h, make(h, GCUT_DIM_MUL, padded(h, s), keys), make(h, GCUT_DIM_MUL, s, padded(h, grad ? d : e)));
-    if (grad) all = add(h, all, make(h, GCUT_DIM_MUL, rows, add(h, padded(h, d), padded(h, e))));
-    return make(h, GCUT_DIM_MUL, all, gcut_dtype_bytes(gcut_type_of(h->g, n->res0)->dtype));
+    gcut_dim s = v[2], d = q[3], e = v[3],
+             rows = gcut_dim_make(m->dims, GCUT_DIM_MIN, q[2], GCUT_RT_ATTENTION_ROWS);
+    gcut_dim keys = add(m, d, rows), all;
+    if (grad) keys = add(m, keys, add(m, e, rows));
+    all = add(m, gcut_dim_times(m, padded(m, s), keys), gcut_dim_times(m, s, padded(m, grad ? d : e)));
+    if (grad) all = add(m, all, gcut_dim_times(m, rows, add(m, padded(m, d), padded(m, e))));
+    return gcut_dim_times(m, all, gcut_dtype_bytes(gcut_type_of(h->g, n->res0)->dtype));
 }
 
 /* ---- convolutions ---- */
@@ -81,14 +77,14 @@ static bool is_product(const gcut_type *w, const gcut_dim *stride, const gcut_di
 }
 
 /* w in the order of its taps; of x, in that of the taps that a lattice sees, the one that sees most. */
-static gcut_dim taps_elements(gcut_dims *ds, const gcut_type *w, gcut_way way, const gcut_dim *stride,
+static gcut_dim taps_elements(gcut_module *m, const gcut_type *w, gcut_way way, const gcut_dim *stride,
                               const gcut_dim *dilation)
 {
-    gcut_dim n = gcut_dim_make(ds, GCUT_DIM_MUL, w->dim[0], w->dim[1]);
+    gcut_dim n = gcut_dim_times(m, w->dim[0], w->dim[1]);
     for (int d = 0; d < 2; d++) {
         gcut_dim every = 1;
         while (way == GCUT_WAY_conv_x && every * dilation[d] % stride[d] != 0) every++;
-        n = gcut_dim_make(ds, GCUT_DIM_MUL, n, gcut_dim_make(ds, GCUT_DIM_CEILDIV, w->dim[2 + d], every));
+        n = gcut_dim_times(m, n, gcut_dim_make(m->dims, GCUT_DIM_CEILDIV, w->dim[2 + d], every));
     }
     return n;
 }
@@ -105,7 +101,7 @@ static gcut_dim conv_elements(const gcut_lowered *h, uint32_t kernel)
     if (gcut_conv_window(g, n) == GCUT_WINDOW_tiled) return tiles_elements(w, groups, way);
     if (way == GCUT_WAY_conv_w || tapwise || is_product(w, stride, gcut_attr_get(g, n, GCUT_KEY_pad)->u.dims))
         return 0;
-    return taps_elements(g->module->dims, w, way, stride, gcut_attr_get(g, n, GCUT_KEY_dilation)->u.dims);
+    return taps_elements(g->module, w, way, stride, gcut_attr_get(g, n, GCUT_KEY_dilation)->u.dims);
 }
 
 gcut_workspace gcut_workspace_of(const gcut_lowered *h, uint32_t kernel)
@@ -113,7 +109,7 @@ gcut_workspace gcut_workspace_of(const gcut_lowered *h, uint32_t kernel)
     const gcut_kernel *u = &h->kernels.at[kernel];
     if (u->kind == GCUT_KERNEL_LOOP) return of_loop(h, kernel);
     if (gcut_kernel_is_attention(u))
-        return (gcut_workspace){.each = attention_bytes(h, kernel), .each_name = "blocks of scores"};
+        return (gcut_workspace){.each = attention_bytes(h, u), .each_name = "blocks of scores"};
     if (u->kind != GCUT_KERNEL_CONV) return (gcut_workspace){0};
     return (gcut_workspace){.all = conv_elements(h, kernel),
                             .type = gcut_type_of(h->g, gcut_node_at(h->g, u->nodes.at[0])->res0)->dtype,
