@@ -400,12 +400,11 @@ static void add_results(differentiation *s, gcut_graph *g, const gcut_ref *map)
 /* Refuses backward graphs: how their saved values depend on the parameters is not in the graph. */
 static void refuse_half(const gcut_graph *g)
 {
-    for (uint32_t i = 0; i < g->params.n; i++)
-        if (g->params.at[i].role == GCUT_ROLE_saved)
-            gcut_fail(g->module->env, GCUT_EGRAD, gcut_loc_place(g->module, g->loc),
-                      "differentiate the function before it is split",
-                      "@%s is a backward graph: how its saved values depend on the parameters is not known",
-                      g->name);
+    if (gcut_takes_saved(g))
+        gcut_fail(g->module->env, GCUT_EGRAD, gcut_loc_place(g->module, g->loc),
+                  "differentiate the function before it is split",
+                  "@%s is a backward graph: how its saved values depend on the parameters is not known",
+                  g->name);
 }
 
 gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char *name)

@@ -7,45 +7,16 @@
  * original; bodies that nodes share are shared by the copies.  State of an unfinished construction is not
  * copied: scopes, captures, and the name counters.
  */
-#include <string.h>
 
 #include "graph/graph.h"
 #include "graph/names.h"
 
-/* The copy of each function and body, hashed by the address of the original. */
-typedef struct pair {
-    const gcut_graph *from;
-    gcut_graph *to;
-} pair;
-
 typedef struct cloner {
     gcut_module *m;
     gcut_arena *scratch;
-    pair *slot;
-    uint32_t n, cap;
+    gcut_map number; /* by the address of a function or body: where its copy is in `copies`, plus 1 */
+    GCUT_VEC(gcut_graph *) copies;
 } cloner;
-
-static pair *slot_of(pair *slot, uint32_t cap, const gcut_graph *g)
-{
-    uint64_t h = (uint64_t)(uintptr_t)g * UINT64_C(0x9E3779B97F4A7C15);
-    uint32_t k = (uint32_t)(h >> 32) & (cap - 1);
-    while (slot[k].from && slot[k].from != g) k = (k + 1) & (cap - 1);
-    return &slot[k];
-}
-
-static void remember(cloner *c, const gcut_graph *from, gcut_graph *to)
-{
-    if (2 * c->n >= c->cap) {
-        uint32_t cap = c->cap ? 2 * c->cap : 16;
-        pair *slot = gcut_calloc(c->scratch, cap, sizeof *slot);
-        for (uint32_t k = 0; k < c->cap; k++)
-            if (c->slot[k].from) *slot_of(slot, cap, c->slot[k].from) = c->slot[k];
-        c->slot = slot;
-        c->cap = cap;
-    }
-    *slot_of(c->slot, c->cap, from) = (pair){from, to};
-    c->n++;
-}
 
 /* A list with the same elements, in memory of the copy: the caller may then replace pointers in it. */
 #define COPY(arena, to, list)                                                                                \
@@ -91,7 +62,6 @@ static void copy_data(const cloner *c, const gcut_graph *of)
         gcut_data d = of->module->data.at[i];
         if (!gcut_data_is_of(&d, of)) continue;
         d.name = name(c, d.name);
-        d.kind = name(c, d.kind);
         d.file = name(c, d.file);
         d.key = name(c, d.key);
         d.nums = gcut_memdup(c->m->arena, d.nums, d.nnums * sizeof *d.nums);
@@ -143,10 +113,8 @@ static void copy_nodes(cloner *c, gcut_graph *g, const gcut_graph *from)
 /* Callees are copied first: they precede their callers in the module's list. */
 static gcut_graph *copy_graph(cloner *c, const gcut_graph *from)
 {
-    if (c->cap) {
-        gcut_graph *done = slot_of(c->slot, c->cap, from)->to;
-        if (done) return done;
-    }
+    uint32_t known = gcut_map_get(&c->number, gcut_map_key(from));
+    if (known) return c->copies.at[known - 1];
     gcut_graph *g = gcut_calloc(c->m->arena, 1, sizeof *g);
     g->module = c->m;
     g->name = name(c, from->name);
@@ -155,7 +123,8 @@ static gcut_graph *copy_graph(cloner *c, const gcut_graph *from)
     copy_interface(c, g, from);
     copy_values(c, g, from);
     copy_nodes(c, g, from);
-    remember(c, from, g);
+    *GCUT_PUSH(c->scratch, &c->copies) = g;
+    *gcut_map_at(c->scratch, &c->number, gcut_map_key(from)) = c->copies.n;
     if (!g->is_body) *GCUT_PUSH(c->m->arena, &c->m->graphs) = g;
     return g;
 }

@@ -139,6 +139,20 @@ gcut_ref gcut_param_new(gcut_graph *g, gcut_role role, const char *name, const g
     return v;
 }
 
+const gcut_param *gcut_param_find(const gcut_graph *g, const char *name)
+{
+    for (uint32_t i = 0; i < g->params.n; i++)
+        if (!strcmp(g->values.at[g->params.at[i].value].name, name)) return &g->params.at[i];
+    return NULL;
+}
+
+bool gcut_takes_saved(const gcut_graph *g)
+{
+    for (uint32_t i = 0; i < g->params.n; i++)
+        if (g->params.at[i].role == GCUT_ROLE_saved) return true;
+    return false;
+}
+
 void gcut_result_new(gcut_graph *g, gcut_role role, const char *name, gcut_ref value)
 {
     *GCUT_PUSH(g->module->arena, &g->results) =

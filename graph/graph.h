@@ -57,6 +57,7 @@
 #define GCUT_GRAPH_GRAPH_H
 
 #include "gradcut/dtype.h"
+#include "base/map.h"
 #include "graph/dim/dim.h"
 #include "graph/mark.h"
 
@@ -198,13 +199,24 @@ typedef struct gcut_loc {
     const char *text; /* onnx("Relu_17"): the text argument, else NULL */
 } gcut_loc;
 
+/* The words of the text IR. */
+typedef enum gcut_data_kind {
+    GCUT_DATA_splat,
+    GCUT_DATA_dense,
+    GCUT_DATA_file,
+    GCUT_DATA_normal,
+    GCUT_DATA_uniform,
+    GCUT_NDATA_KINDS
+} gcut_data_kind;
+const char *gcut_data_kind_name(gcut_data_kind k);
+
 typedef struct gcut_data {
     const char *name;
     gcut_type type;
-    const char *kind; /* splat dense file normal uniform */
+    gcut_data_kind kind;
     uint32_t nnums;
     const double *nums;
-    const char *file, *key; /* kind file */
+    const char *file, *key; /* GCUT_DATA_file */
     gcut_marks marks;
 } gcut_data;
 
@@ -224,10 +236,8 @@ typedef struct gcut_graph {
     GCUT_VEC(gcut_attr) attrs;
     GCUT_VEC(gcut_region) regions;
     GCUT_VEC(gcut_dim_check) checks;
-    uint32_t *name_slot; /* hash of value names -> value id, see gcut_graph_find */
-    uint32_t name_cap, name_used;
-    struct gcut_series *series; /* hash of names -> the last number behind each, see graph/names.c */
-    uint32_t series_cap, series_used;
+    gcut_map by_name;                 /* the value that got a name last, which may have another one by now */
+    gcut_map last_number;             /* of a name: the last number appended to it (graph/names.c) */
     const struct gcut_graph *copy_of; /* a graph whose names are wanted for copies: none of them is made up */
     bool failed;                      /* a public builder call on it failed */
     const gcut_diag *failure;         /* what the first one said; NULL: nothing, or memory was short */
@@ -368,6 +378,10 @@ gcut_axes_position gcut_axes_position_of(const gcut_type *t, uint32_t mask);
 bool gcut_node_takes_in(const gcut_graph *g, const gcut_node *n);
 /* For a view: is element k of the result element k of the operand, or a repeated element? */
 bool gcut_view_keeps_order(const gcut_graph *g, const gcut_node *n);
+/* Does g have `saved` parameters: is it a backward graph? */
+bool gcut_takes_saved(const gcut_graph *g);
+/* The parameter of that name, NULL = none. */
+const gcut_param *gcut_param_find(const gcut_graph *g, const char *name);
 /* The op that defines v, or the role of a parameter, as text. */
 const char *gcut_maker_name(const gcut_graph *g, gcut_ref v);
 /* The widest type among the node's operands and results. */

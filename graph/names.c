@@ -13,41 +13,15 @@
 
 #include "graph/ops/op_table.h"
 
-/* Names are interned, so a pointer is its own key; mixed because the low bits are alignment. */
-static uint32_t slot_of(const char *name, uint32_t cap)
-{
-    uint64_t h = (uint64_t)(uintptr_t)name * UINT64_C(0x9E3779B97F4A7C15);
-    return (uint32_t)(h >> 32) & (cap - 1);
-}
-
-static void slot_put(gcut_graph *g, gcut_ref v)
-{
-    uint32_t k = slot_of(g->values.at[v].name, g->name_cap);
-    while (g->name_slot[k]) k = (k + 1) & (g->name_cap - 1);
-    g->name_slot[k] = v;
-    g->name_used++;
-}
-
-/* A slot whose value was renamed stays in use and no longer matches; growing the table drops it. */
 void gcut_name_insert(gcut_graph *g, gcut_ref v)
 {
-    if (2 * g->name_used >= g->name_cap) {
-        g->name_cap = g->name_cap ? 2 * g->name_cap : 64;
-        g->name_slot = gcut_calloc(g->module->arena, g->name_cap, sizeof *g->name_slot);
-        g->name_used = 0;
-        for (gcut_ref u = 1; u < g->values.n; u++)
-            if (u != v) slot_put(g, u);
-    }
-    slot_put(g, v);
+    *gcut_map_at(g->module->arena, &g->by_name, gcut_map_key(g->values.at[v].name)) = v;
 }
 
 static gcut_ref find_interned(const gcut_graph *g, const char *name)
 {
-    if (!g->name_cap) return 0;
-    uint32_t k = slot_of(name, g->name_cap);
-    for (; g->name_slot[k]; k = (k + 1) & (g->name_cap - 1))
-        if (g->values.at[g->name_slot[k]].name == name) return g->name_slot[k];
-    return 0;
+    gcut_ref v = gcut_map_get(&g->by_name, gcut_map_key(name));
+    return v && g->values.at[v].name == name ? v : 0;
 }
 
 gcut_ref gcut_graph_find(const gcut_graph *g, const char *name)
@@ -64,46 +38,15 @@ void gcut_value_rename(gcut_graph *g, gcut_ref v, const char *name)
 
 /* ---- numbers behind names ---- */
 
-/* The last number appended to a base name.  The search for a free name starts after it, so that n names of
- * one base take O(n) time, also when their values are renamed. */
-typedef struct gcut_series {
-    const char *base; /* interned; NULL: a free slot */
-    uint32_t last;
-} gcut_series;
-
-/* The slot of base, or the free one where it belongs. */
-static gcut_series *series_slot(gcut_series *slot, uint32_t cap, const char *base)
-{
-    uint32_t k = slot_of(base, cap);
-    while (slot[k].base && slot[k].base != base) k = (k + 1) & (cap - 1);
-    return &slot[k];
-}
-
-/* The counter of an interned base; the pointer is valid until the next call. */
-static uint32_t *last_of(gcut_graph *g, const char *base)
-{
-    if (2 * g->series_used >= g->series_cap) {
-        uint32_t cap = g->series_cap ? 2 * g->series_cap : 16;
-        gcut_series *slot = gcut_calloc(g->module->arena, cap, sizeof *slot);
-        for (uint32_t k = 0; k < g->series_cap; k++)
-            if (g->series[k].base) *series_slot(slot, cap, g->series[k].base) = g->series[k];
-        g->series = slot;
-        g->series_cap = cap;
-    }
-    gcut_series *s = series_slot(g->series, g->series_cap, base);
-    g->series_used += !s->base;
-    s->base = base;
-    return &s->last;
-}
-
 /* base, else base.1, base.2, … (or from base.2): the first after the last one used for which is_taken is
- * false. */
+ * false.  The last one is remembered, so that n names of one base take O(n) time, also when their values are
+ * renamed. */
 static const char *number(gcut_graph *g, const char *text, uint32_t first,
                           bool (*is_taken)(const gcut_graph *, const char *))
 {
     const char *base = gcut_intern_name(g->module, text), *name = base;
     if (!is_taken(g, name)) return name;
-    uint32_t *last = last_of(g, base);
+    uint32_t *last = gcut_map_at(g->module->arena, &g->last_number, gcut_map_key(base));
     if (*last + 1 < first) *last = first - 1;
     do name = gcut_intern_name(g->module, gcut_printf(g->module->arena, "%s.%u", base, ++*last));
     while (is_taken(g, name));

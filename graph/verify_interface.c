@@ -11,26 +11,12 @@
 
 /* ---- G6: parameters and results ---- */
 
-static const gcut_param *find_param(const gcut_graph *g, const char *name)
-{
-    for (uint32_t i = 0; i < g->params.n; i++)
-        if (!strcmp(g->values.at[g->params.at[i].value].name, name)) return &g->params.at[i];
-    return NULL;
-}
-
-static bool has_saved_param(const gcut_graph *g)
-{
-    for (uint32_t i = 0; i < g->params.n; i++)
-        if (g->params.at[i].role == GCUT_ROLE_saved) return true;
-    return false;
-}
-
 static bool is_backward_half(const gcut_graph *g)
 {
     const gcut_module *m = g->module;
     for (uint32_t i = 0; i < m->pairs.n; i++)
         if (!strcmp(m->pairs.at[i].bwd, g->name)) return true;
-    return has_saved_param(g) || gcut_mark_find(&g->marks, GCUT_MARK_bwd);
+    return gcut_takes_saved(g) || gcut_mark_find(&g->marks, GCUT_MARK_bwd);
 }
 
 const char *gcut_param_fault(gcut_arena *a, const gcut_graph *g, const gcut_param *p)
@@ -84,7 +70,7 @@ const char *gcut_result_fault(gcut_arena *a, const gcut_graph *g, const gcut_res
                            gcut_role_name(r->role), r->name);
     if (!next && r->role != GCUT_ROLE_grad) return NULL;
     const char *role = gcut_role_name(r->role);
-    const gcut_param *p = find_param(g, r->name);
+    const gcut_param *p = gcut_param_find(g, r->name);
     if (!p && !next && (is_backward_half(g) || gcut_is_derivative(g))) return NULL;
     if (!p)
         return gcut_printf(a, "%s '%s': @%s has no param%s or state of that name", role, r->name, g->name,
@@ -172,7 +158,7 @@ static const char *taken_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_
     } else if (p->role == GCUT_ROLE_cotan) {
         return NULL;
     } else {
-        const gcut_param *q = find_param(fwd, name);
+        const gcut_param *q = gcut_param_find(fwd, name);
         if (!q) return NULL; /* each graph takes only what it reads */
         have = q->role == p->role ? gcut_type_of(fwd, q->value) : NULL;
     }
@@ -189,7 +175,7 @@ const char *gcut_pair_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_gra
     for (uint32_t i = 0; i < fwd->results.n; i++) {
         const gcut_result *r = &fwd->results.at[i];
         if (r->role != GCUT_ROLE_saved) continue;
-        const gcut_param *p = find_param(bwd, r->name);
+        const gcut_param *p = gcut_param_find(bwd, r->name);
         if (!p || p->role != GCUT_ROLE_saved)
             return gcut_printf(a, "@%s does not take the saved value '%s'", bwd->name, r->name);
     }
@@ -199,8 +185,8 @@ const char *gcut_pair_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_gra
     }
     for (uint32_t i = 0; i < bwd->results.n; i++) {
         const gcut_result *r = &bwd->results.at[i];
-        if (r->role != GCUT_ROLE_grad || find_param(bwd, r->name)) continue; /* G6 has seen it */
-        const gcut_param *p = find_param(fwd, r->name);
+        if (r->role != GCUT_ROLE_grad || gcut_param_find(bwd, r->name)) continue; /* G6 has seen it */
+        const gcut_param *p = gcut_param_find(fwd, r->name);
         if (!p || !gcut_type_equal(gcut_type_of(fwd, p->value), gcut_type_of(bwd, r->value)))
             return gcut_printf(a, "'grad %s' is of no parameter of @%s", r->name, fwd->name);
     }

@@ -100,10 +100,10 @@ static void need(const gcut_module *m, const gcut_data *d, uint32_t nums, const 
 
 static void fill_random(const gcut_module *m, const gcut_data *d, gcut_array *out)
 {
-    bool is_normal = strcmp(d->kind, "normal") == 0;
+    bool is_normal = d->kind == GCUT_DATA_normal;
     need(m, d, is_normal ? 2 : 3, is_normal ? "normal(seed, std)" : "uniform(seed, lo, hi)");
     if (!gcut_dtype_is_float(out->dtype))
-        BAD(m, GCUT_ETYPE, "data @%s: %s gives floats, not %s", d->name, d->kind,
+        BAD(m, GCUT_ETYPE, "data @%s: %s gives floats, not %s", d->name, gcut_data_kind_name(d->kind),
             gcut_dtype_name(out->dtype));
     double seed = d->nums[0];
     if (seed != floor(seed) || seed < 0 || seed > 0x1p53)
@@ -133,20 +133,18 @@ static gcut_array from_file(gcut_arena *arena, const gcut_module *m, const gcut_
 gcut_array gcut_data_array(gcut_arena *arena, const gcut_module *m, const gcut_data *d, const int64_t *dims,
                            gcut_data_file_fn file, void *user)
 {
-    if (strcmp(d->kind, "file") == 0) return from_file(arena, m, d, dims, file, user);
+    if (d->kind == GCUT_DATA_file) return from_file(arena, m, d, dims, file, user);
     gcut_array out = gcut_array_new(arena, d->type.dtype, d->type.rank, dims);
-    if (strcmp(d->kind, "splat") == 0) {
+    if (d->kind == GCUT_DATA_splat) {
         need(m, d, 1, "splat(x)");
         for (int64_t k = 0; k < out.n; k++) set(m, d, &out, k, d->nums[0]);
-    } else if (strcmp(d->kind, "dense") == 0) {
+    } else if (d->kind == GCUT_DATA_dense) {
         if (d->nnums != out.n)
             BAD(m, GCUT_ETYPE, "data @%s: %u numbers for %lld elements", d->name, (unsigned)d->nnums,
                 (long long)out.n);
         for (int64_t k = 0; k < out.n; k++) set(m, d, &out, k, d->nums[k]);
-    } else if (strcmp(d->kind, "normal") == 0 || strcmp(d->kind, "uniform") == 0) {
-        fill_random(m, d, &out);
     } else {
-        BAD(m, GCUT_ETYPE, "data @%s: '%s' is none of splat, dense, file, normal, uniform", d->name, d->kind);
+        fill_random(m, d, &out);
     }
     return out;
 }

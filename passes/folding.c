@@ -24,47 +24,20 @@
 #include "interp/eval.h"
 #include "passes/passes.h"
 
+/* The column fold of the op table. */
 static gcut_fold_fn *const rules[GCUT_NOPS] = {
-    [GCUT_OP_neg] = gcut_fold_neg,
-    [GCUT_OP_abs] = gcut_fold_abs,
-    [GCUT_OP_sign] = gcut_fold_idempotent,
-    [GCUT_OP_relu] = gcut_fold_idempotent,
-    [GCUT_OP_floor] = gcut_fold_idempotent,
-    [GCUT_OP_ceil] = gcut_fold_idempotent,
-    [GCUT_OP_round] = gcut_fold_idempotent,
-    [GCUT_OP_stop_gradient] = gcut_fold_idempotent,
-    [GCUT_OP_not] = gcut_fold_not,
-    [GCUT_OP_cast] = gcut_fold_cast,
-    [GCUT_OP_add] = gcut_fold_add,
-    [GCUT_OP_sub] = gcut_fold_sub,
-    [GCUT_OP_mul] = gcut_fold_mul,
-    [GCUT_OP_div] = gcut_fold_div,
-    [GCUT_OP_pow] = gcut_fold_pow,
-    [GCUT_OP_max] = gcut_fold_either,
-    [GCUT_OP_min] = gcut_fold_either,
-    [GCUT_OP_and] = gcut_fold_either,
-    [GCUT_OP_or] = gcut_fold_either,
-    [GCUT_OP_eq] = gcut_fold_reflexive,
-    [GCUT_OP_le] = gcut_fold_reflexive,
-    [GCUT_OP_ge] = gcut_fold_reflexive,
-    [GCUT_OP_lt] = gcut_fold_strict,
-    [GCUT_OP_gt] = gcut_fold_strict,
-    [GCUT_OP_ne] = gcut_fold_ne,
-    [GCUT_OP_select] = gcut_fold_select,
-    [GCUT_OP_clamp] = gcut_fold_clamp,
-    [GCUT_OP_reshape] = gcut_fold_reshape,
-    [GCUT_OP_transpose] = gcut_fold_transpose,
-    [GCUT_OP_broadcast] = gcut_fold_broadcast,
-    [GCUT_OP_slice] = gcut_fold_slice,
-    [GCUT_OP_pad] = gcut_fold_pad,
-    [GCUT_OP_concat] = gcut_fold_concat,
-    [GCUT_OP_flip] = gcut_fold_flip,
-    [GCUT_OP_dim] = gcut_fold_dim,
-    [GCUT_OP_iota] = gcut_fold_iota,
-    [GCUT_OP_sum] = gcut_fold_sum,
-    [GCUT_OP_max_reduce] = gcut_fold_extreme,
-    [GCUT_OP_min_reduce] = gcut_fold_extreme,
+#define OP(name, operands, dtypes, attrs, shape, feval, ieval, vjp, class, linear, cost, emit, c, meaning,   \
+           api, fold)                                                                                        \
+    [GCUT_OP_##name] = gcut_fold_##fold,
+#include "graph/ops/ops.def"
+#undef OP
 };
+
+gcut_ref gcut_fold_none(gcut_fold *f)
+{
+    (void)f;
+    return 0;
+}
 
 const gcut_node *gcut_fold_is(const gcut_fold *f, gcut_ref v, gcut_op op)
 {
@@ -127,7 +100,7 @@ gcut_graph *gcut_pass_fold(gcut_graph *g, const char *name)
     f.rw.pass = gcut_pass_fold;
     for (f.n = 0; f.n < g->nodes.n; f.n++) {
         const gcut_node *node = gcut_fold_node(&f);
-        bool looks = rules[node->op] && node->marks.n == 0 && node->nres == 1;
+        bool looks = node->marks.n == 0 && node->nres == 1;
         gcut_ref v = looks ? rules[node->op](&f) : 0;
         if (v)
             gcut_rewrite_use(&f.rw, f.n, v);

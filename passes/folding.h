@@ -57,10 +57,10 @@ gcut_ref gcut_fold_full_of(gcut_fold *f, const gcut_type *type, gcut_num value, 
 
 /* ---- the rules: passes/folding_point.c and passes/folding_shape.c ---- */
 
-gcut_fold_fn gcut_fold_neg, gcut_fold_abs, gcut_fold_idempotent, gcut_fold_not, gcut_fold_cast, gcut_fold_add,
-    gcut_fold_sub, gcut_fold_mul, gcut_fold_div, gcut_fold_pow, gcut_fold_either, gcut_fold_reflexive,
-    gcut_fold_strict, gcut_fold_ne, gcut_fold_select, gcut_fold_clamp;
-gcut_fold_fn gcut_fold_reshape, gcut_fold_transpose, gcut_fold_broadcast, gcut_fold_slice, gcut_fold_pad,
-    gcut_fold_concat, gcut_fold_flip, gcut_fold_dim, gcut_fold_iota, gcut_fold_sum, gcut_fold_extreme;
+#define OP(name, operands, dtypes, attrs, shape, feval, ieval, vjp, class, linear, cost, emit, c, meaning,   \
+           api, fold)                                                                                        \
+    gcut_fold_fn gcut_fold_##fold;
+#include "graph/ops/ops.def"
+#undef OP
 
 #endif

@@ -17,11 +17,9 @@ static bool is_half(const gcut_graph *g)
     const gcut_module *m = g->module;
     for (uint32_t i = 0; i < m->pairs.n; i++)
         if (!strcmp(m->pairs.at[i].fwd, g->name) || !strcmp(m->pairs.at[i].bwd, g->name)) return true;
-    for (uint32_t i = 0; i < g->params.n; i++)
-        if (g->params.at[i].role == GCUT_ROLE_saved) return true;
     for (uint32_t i = 0; i < g->results.n; i++)
         if (g->results.at[i].role == GCUT_ROLE_saved) return true;
-    return false;
+    return gcut_takes_saved(g);
 }
 
 /* ---- what results depend on ---- */

@@ -75,20 +75,19 @@ static void random_args(gcut_parser *p, uint32_t floats, numbers *out)
 void gcut_parse_contents(gcut_parser *p, gcut_data *d)
 {
     numbers nums = {0};
-    gcut_token kind = gcut_parse_take(p, GCUT_TOK_IDENT, "splat, dense, file, normal or uniform");
-    d->kind = gcut_parse_name(p, &kind);
-    bool splat = !strcmp(d->kind, "splat"), list = !strcmp(d->kind, "dense"), file = !strcmp(d->kind, "file");
-    bool normal = !strcmp(d->kind, "normal"), uniform = !strcmp(d->kind, "uniform");
-    if (!splat && !list && !file && !normal && !uniform)
-        GCUT_PARSE_FAIL(p, &kind, NULL, "expected splat, dense, file, normal or uniform, found '%s'",
-                        d->kind);
-    if ((normal || uniform) && !gcut_dtype_is_float(d->type.dtype))
-        GCUT_PARSE_FAIL(p, &kind, NULL, "'%s' fills floats, not %s", d->kind, gcut_dtype_name(d->type.dtype));
+    gcut_token word = gcut_parse_take(p, GCUT_TOK_IDENT, "splat, dense, file, normal or uniform");
+    const char *name = gcut_parse_name(p, &word);
+    while (d->kind < GCUT_NDATA_KINDS && strcmp(gcut_data_kind_name(d->kind), name) != 0) d->kind++;
+    bool random = d->kind == GCUT_DATA_normal || d->kind == GCUT_DATA_uniform;
+    if (d->kind == GCUT_NDATA_KINDS)
+        GCUT_PARSE_FAIL(p, &word, NULL, "expected splat, dense, file, normal or uniform, found '%s'", name);
+    if (random && !gcut_dtype_is_float(d->type.dtype))
+        GCUT_PARSE_FAIL(p, &word, NULL, "'%s' fills floats, not %s", name, gcut_dtype_name(d->type.dtype));
     gcut_parse_expect(p, '(', "'('");
-    if (splat) element(p, &d->type, &nums);
-    if (list) dense(p, &d->type, 0, &nums);
-    if (normal || uniform) random_args(p, normal ? 1 : 2, &nums);
-    if (file) {
+    if (d->kind == GCUT_DATA_splat) element(p, &d->type, &nums);
+    if (d->kind == GCUT_DATA_dense) dense(p, &d->type, 0, &nums);
+    if (random) random_args(p, d->kind == GCUT_DATA_normal ? 1 : 2, &nums);
+    if (d->kind == GCUT_DATA_file) {
         gcut_token path = gcut_parse_take(p, GCUT_TOK_STRING, "the name of a file as a string");
         d->file = gcut_parse_text(p, &path);
         if (gcut_parse_accept(p, ',')) {
@@ -125,21 +124,13 @@ static bool has_contents(gcut_role r)
     return r == GCUT_ROLE_param || r == GCUT_ROLE_state;
 }
 
-/* The parameter of g of that name, or NULL. */
-static const gcut_param *param_of(const gcut_graph *g, const char *name)
-{
-    for (uint32_t i = 0; i < g->params.n; i++)
-        if (g->values.at[g->params.at[i].value].name == name) return &g->params.at[i];
-    return NULL;
-}
-
 static void check_use(gcut_parser *p, const gcut_token *name, const gcut_data *d)
 {
     const gcut_graph *owner = NULL; /* has a parameter of the name, which the contents do not fit */
     const gcut_param *other = NULL;
     for (uint32_t i = 0; i < p->m->graphs.n; i++) {
         const gcut_graph *g = p->m->graphs.at[i];
-        const gcut_param *x = param_of(g, d->name);
+        const gcut_param *x = gcut_param_find(g, d->name);
         if (x && has_contents(x->role) && gcut_type_equal(gcut_type_of(g, x->value), &d->type)) return;
         if (x && !other) owner = g, other = x;
     }

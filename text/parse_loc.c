@@ -7,33 +7,6 @@
 #include <limits.h>
 #include <string.h>
 
-/* The slot of that number, or the free one where it belongs. */
-static gcut_loc_slot *slot_of(gcut_loc_slot *slot, uint32_t cap, uint64_t number)
-{
-    uint32_t k = (uint32_t)((number * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (cap - 1);
-    while (slot[k].id && slot[k].number != number) k = (k + 1) & (cap - 1);
-    return &slot[k];
-}
-
-static gcut_locid lookup(const gcut_parser *p, uint64_t number)
-{
-    return p->cap_slots ? slot_of(p->slot, p->cap_slots, number)->id : 0;
-}
-
-static void define(gcut_parser *p, uint64_t number, gcut_locid id)
-{
-    if (2 * (p->nslots + 1) > p->cap_slots) {
-        uint32_t cap = p->cap_slots ? 2 * p->cap_slots : 64;
-        gcut_loc_slot *slot = gcut_calloc(p->scratch, cap, sizeof *slot);
-        for (uint32_t i = 0; i < p->cap_slots; i++)
-            if (p->slot[i].id) *slot_of(slot, cap, p->slot[i].number) = p->slot[i];
-        p->slot = slot;
-        p->cap_slots = cap;
-    }
-    *slot_of(p->slot, p->cap_slots, number) = (gcut_loc_slot){number, id};
-    p->nslots++;
-}
-
 static void check_number(gcut_parser *p, const gcut_token *t)
 {
     if (t->big) GCUT_PARSE_FAIL(p, t, NULL, "expected a location number of at most 64 bits");
@@ -75,7 +48,7 @@ static gcut_locid call_loc(gcut_parser *p, const char *fn)
             text = gcut_parse_text(p, &t);
         } else if (t.kind == GCUT_TOK_LOC) {
             check_number(p, &t);
-            gcut_locid id = lookup(p, t.u);
+            gcut_locid id = gcut_map_get(&p->locs, t.u);
             if (!id)
                 GCUT_PARSE_FAIL(p, &t, "a location refers to those of earlier lines",
                                 "the location !%llu is not defined before this line",
@@ -100,7 +73,7 @@ void gcut_parse_locdef(gcut_parser *p)
     gcut_parse_advance(p);
     gcut_token number = gcut_parse_take(p, GCUT_TOK_LOC, "a location number such as !1");
     check_number(p, &number);
-    if (lookup(p, number.u))
+    if (gcut_map_get(&p->locs, number.u))
         GCUT_PARSE_FAIL(p, &number, NULL, "the location !%llu is already defined",
                         (unsigned long long)number.u);
     gcut_parse_expect(p, '=', "'='");
@@ -112,7 +85,7 @@ void gcut_parse_locdef(gcut_parser *p)
         id = file_loc(p, gcut_parse_text(p, &t));
     else
         id = call_loc(p, gcut_parse_name(p, &t));
-    define(p, number.u, id);
+    *gcut_map_at(p->scratch, &p->locs, number.u) = id;
 }
 
 /* Nesting is bounded by the parser. */
@@ -135,7 +108,7 @@ void gcut_parse_locs_resolve(gcut_parser *p)
     gcut_locid *to = gcut_calloc(p->scratch, p->m->locs.n, sizeof *to);
     for (uint32_t i = 0; i < p->uses.n; i++) {
         const gcut_loc_use *u = &p->uses.at[i];
-        gcut_locid id = lookup(p, u->number);
+        gcut_locid id = gcut_map_get(&p->locs, u->number);
         if (!id)
             gcut_fail(p->env, GCUT_ESYNTAX, u->at,
                       gcut_printf(p->scratch, "add a line: loc !%llu = \"file.c\":1:1",

@@ -71,9 +71,7 @@ static gcut_mark_name mark_name(gcut_parser *p, gcut_mark_place on)
 static bool is_backward(const gcut_graph *g)
 {
     while (g->outer) g = g->outer;
-    for (uint32_t i = 0; i < g->params.n; i++)
-        if (g->params.at[i].role == GCUT_ROLE_saved) return true;
-    return gcut_mark_find(&g->marks, GCUT_MARK_bwd) != NULL;
+    return gcut_takes_saved(g) || gcut_mark_find(&g->marks, GCUT_MARK_bwd);
 }
 
 /* A backward graph may name values of its forward graph, which are not in it. */

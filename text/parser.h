@@ -20,11 +20,6 @@ typedef struct gcut_loc_use {
     gcut_place at;
 } gcut_loc_use;
 
-typedef struct gcut_loc_slot {
-    uint64_t number;
-    gcut_locid id; /* 0 = free */
-} gcut_loc_slot;
-
 /* A result that names a parameter; checked once all functions and pairs are read. */
 typedef struct gcut_target_use {
     const gcut_graph *g;
@@ -47,8 +42,7 @@ typedef struct gcut_parser {
     GCUT_VEC(gcut_token) paired; /* the functions that they name, two each; these may be defined later */
     GCUT_VEC(gcut_target_use) targets;
     GCUT_VEC(gcut_loc_use) uses;
-    gcut_loc_slot *slot; /* the location table, hashed by number */
-    uint32_t nslots, cap_slots;
+    gcut_map locs; /* the location table: ids by number */
     gcut_names
         taken; /* every %name of the function, read ahead for the first literal operand; n = 0: not yet */
     uint32_t fresh;     /* the last cN given to a literal operand */

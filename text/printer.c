@@ -309,8 +309,9 @@ static void put_block(printer *p, const gcut_graph *g, names called, int indent)
 
 void gcut_print_contents(const gcut_data *d, gcut_text *out)
 {
-    bool seeded = !strcmp(d->kind, "normal") || !strcmp(d->kind, "uniform"), list = !strcmp(d->kind, "dense");
-    gcut_text_add(out, "%s(%s", d->kind, list ? "[" : "");
+    bool seeded = d->kind == GCUT_DATA_normal || d->kind == GCUT_DATA_uniform;
+    bool list = d->kind == GCUT_DATA_dense;
+    gcut_text_add(out, "%s(%s", gcut_data_kind_name(d->kind), list ? "[" : "");
     for (uint32_t i = 0; i < d->nnums; i++) {
         if (i) gcut_text_add(out, ", ");
         /* A seed is an integer, its parameters are f64; all other numbers are elements. */

@@ -301,8 +301,8 @@ static const gcut_data_info *data_of(const looking *j, const gcut_data *d)
     gcut_text t = {.arena = j->a};
     gcut_print_contents(d, &t);
     return GCUT_NEW(j->a, gcut_data_info, .name = d->name, .type = gcut_type_text(j->a, j->m, &d->type),
-                    .contents = t.at, .kind = d->kind, .number = d->nums, .n = d->nnums, .file = d->file,
-                    .key = d->key);
+                    .contents = t.at, .kind = gcut_data_kind_name(d->kind), .number = d->nums, .n = d->nnums,
+                    .file = d->file, .key = d->key);
 }
 
 static const gcut_buffer_info *buffer_of(const looking *j, const gcut_placed *b)

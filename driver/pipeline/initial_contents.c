@@ -31,13 +31,13 @@ static void range_of(const gcut_pipeline *p, const char *name, double number[3])
 
 static gcut_contents declared(const gcut_data *d)
 {
-    gcut_contents c = {.kind = GCUT_RT_FILE, .file = d->file, .key = d->key};
-    if (!strcmp(d->kind, "file")) return c;
-    bool dense = !strcmp(d->kind, "dense");
-    c = (gcut_contents){.kind = dense                        ? GCUT_RT_DENSE
-                                : !strcmp(d->kind, "normal") ? GCUT_RT_NORMAL
-                                : !strcmp(d->kind, "splat")  ? GCUT_RT_SPLAT
-                                                             : GCUT_RT_UNIFORM};
+    static const gcut_rt_contents kinds[GCUT_NDATA_KINDS] = {[GCUT_DATA_splat] = GCUT_RT_SPLAT,
+                                                             [GCUT_DATA_dense] = GCUT_RT_DENSE,
+                                                             [GCUT_DATA_file] = GCUT_RT_FILE,
+                                                             [GCUT_DATA_normal] = GCUT_RT_NORMAL,
+                                                             [GCUT_DATA_uniform] = GCUT_RT_UNIFORM};
+    gcut_contents c = {.kind = kinds[d->kind], .file = d->file, .key = d->key};
+    bool dense = d->kind == GCUT_DATA_dense;
     if (dense) c.list = d->nums, c.n = d->nnums;
     for (uint32_t k = 0; k < 3 && k < d->nnums && !dense; k++) c.number[k] = d->nums[k];
     return c;

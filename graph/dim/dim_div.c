@@ -70,16 +70,6 @@ static void split_even(gcut_dims *t, const gcut_dim_poly *p, const gcut_dim_poly
     *r = *p;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a < 0 ? -a : a;
-}
-
 /* D2: the common factor of c and of every coefficient of r but the constant; r becomes s + k div g, *k the
  * remainder k mod g.  After D1 the coefficients of r are in 0..c-1, so of a constant r nothing is left (g
  * = c). */
@@ -87,7 +77,7 @@ static int64_t take_common(gcut_dim_poly *r, int64_t c, int64_t *k)
 {
     int64_t g = c;
     for (uint32_t i = 0; i < r->n; i++)
-        if (r->at[i].mono != 0) g = gcd(g, r->at[i].coef);
+        if (r->at[i].mono != 0) g = gcut_dim_gcd(g, r->at[i].coef);
     *k = gcut_dim_poly_const(r) % g;
     for (uint32_t i = 0; i < r->n; i++) r->at[i].coef /= g;
     if (r->n && r->at[r->n - 1].coef == 0) r->n--;

@@ -204,16 +204,6 @@ void gcut_dim_range(const gcut_dims *t, gcut_dim d, const gcut_dim_decl *decl, u
 
 /* ---- comparing ---- */
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a < 0 ? -a : a;
-}
-
 /* A number that divides the term whatever its symbols are. */
 static int64_t divisor_of(const decls *s, gcut_dim_term term)
 {
@@ -242,7 +232,7 @@ gcut_dim_cmp gcut_dim_compare(gcut_dims *t, gcut_dim a, gcut_dim b, const gcut_d
     if (r.lo > 0 || r.hi < 0) return GCUT_DIM_DIFFERS;
     int64_t constant = gcut_dim_poly_const(&p), g = 0;
     for (uint32_t i = 0; i < p.n; i++)
-        if (p.at[i].mono != 0) g = gcd(g, divisor_of(&s, p.at[i]));
+        if (p.at[i].mono != 0) g = gcut_dim_gcd(g, divisor_of(&s, p.at[i]));
     return constant != 0 && g != 0 && constant % g != 0 ? GCUT_DIM_DIFFERS : GCUT_DIM_UNDECIDED;
 }
 

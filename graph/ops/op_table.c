@@ -27,7 +27,7 @@
 #define INTERNAL NULL, "INTERNAL"
 
 #define OP(id, operands, types, attr, shape, feval, ieval, vjp, cls, linearity, cost, emitter, c, meaning,   \
-           api)                                                                                              \
+           api, fold)                                                                                        \
     [GCUT_OP_##id] = {.name = #id,                                                                           \
                       operands,                                                                              \
                       .dtypes = #types[0],                                                                   \
@@ -160,6 +160,12 @@ const char *gcut_role_name(gcut_role r)
     static const char *const names[GCUT_NROLES] = {"param", "input", "state", "rng", "cotan",
                                                    "saved", "out",   "grad",  "next"};
     return names[r];
+}
+
+const char *gcut_data_kind_name(gcut_data_kind k)
+{
+    static const char *const names[GCUT_NDATA_KINDS] = {"splat", "dense", "file", "normal", "uniform"};
+    return names[k];
 }
 
 /* [1,1]: numbers without blanks. */
