@@ -154,9 +154,7 @@ static bool half_uses(const builder *b, gcut_dim sym)
         if (b->needed[v] && type_has(g, v, sym, false)) return true;
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        bool here = false;
-        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) here |= b->needed[v];
-        if (here && node_uses(g, n, sym)) return true;
+        if (gcut_any_result(n, b->needed) && node_uses(g, n, sym)) return true;
     }
     return false;
 }
@@ -313,12 +311,8 @@ static void copy_node(builder *b, gcut_arena *arena, uint32_t i)
 
 static void copy_forward(builder *b, gcut_arena *arena)
 {
-    for (uint32_t i = 0; i < b->src->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(b->src, i);
-        bool here = false;
-        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) here |= b->needed[v];
-        if (here) copy_node(b, arena, i);
-    }
+    for (uint32_t i = 0; i < b->src->nodes.n; i++)
+        if (gcut_any_result(gcut_node_at(b->src, i), b->needed)) copy_node(b, arena, i);
 }
 
 static void copy_backward(builder *b, gcut_arena *arena)

@@ -13,7 +13,6 @@
 
 /* Lists of pointers are filled from vectors of them. */
 typedef GCUT_VEC(const gcut_plan_value *) values;
-typedef GCUT_VEC(const gcut_plan_loop *) loops;
 typedef GCUT_VEC(const gcut_replay_part *) parts;
 
 typedef struct looking {
@@ -22,7 +21,7 @@ typedef struct looking {
     gcut_query r;
     gcut_refs saved, recomputed;
     values all;
-    loops loops;
+    gcut_query_loops loops;
     parts parts;
 } looking;
 
@@ -107,30 +106,6 @@ static void add_values(looking *j)
         if (is_alive(j, v)) add(j, v);
 }
 
-/* ---- loops ---- */
-
-static void add_loop(looking *j, const gcut_query_loop *l)
-{
-    const gcut_plan_options *o = &j->plan->options;
-    const char **saved = gcut_calloc(j->a, l->saved.n + 1, sizeof *saved);
-    gcut_plan_op *recomputed = gcut_calloc(j->a, l->body->nodes.n + 1, sizeof *recomputed);
-    gcut_plan_loop *out = gcut_calloc(j->a, 1, sizeof *out);
-    *out = (gcut_plan_loop){.name = name_of(j, l->loop),
-                            .where = gcut_query_at(&j->r, l->loop),
-                            .saved = saved,
-                            .recomputed = recomputed,
-                            .nsaved = l->saved.n};
-    gcut_dim_eval(j->r.g->module->dims, l->bytes, o->at, o->nat, &out->step_bytes);
-    for (uint32_t k = 0; k < l->saved.n; k++) saved[k] = name_of(j, l->saved.at[k]);
-    for (uint32_t k = 0; k < l->body->nodes.n; k++) {
-        const gcut_node *n = gcut_node_at(l->body, k);
-        if (gcut_mark_find(&n->marks, GCUT_MARK_recomputed))
-            recomputed[out->nrecomputed++] =
-                (gcut_plan_op){l->body->values.at[n->res0].name, gcut_op_get((gcut_op)n->op)->name};
-    }
-    *GCUT_PUSH(j->a, &j->loops) = out;
-}
-
 /* ---- plan files ---- */
 
 static void add_part(looking *j, const char *loop, const gcut_plan *plan, const gcut_problem *p)
@@ -213,8 +188,7 @@ const gcut_plan_info *gcut_plan_info_of(const gcut_plan *plan)
     j.r = gcut_query_open(plan, j.scratch);
     j.r.arena = a;
     add_values(&j);
-    gcut_query_loops found = gcut_query_loops_of(&j.r);
-    for (uint32_t i = 0; i < found.n; i++) add_loop(&j, &found.at[i]);
+    j.loops = gcut_query_loops_of(&j.r);
     add_parts(&j);
     gcut_plan_info *out = gcut_calloc(a, 1, sizeof *out);
     *out = info_of(&j);

@@ -131,7 +131,7 @@ static void mark_advance(const gcut_problem *p, gcut_arena *arena, gcut_blocks *
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
         if (b->of[i] == GCUT_NONE) continue;
-        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) b->advance[i] |= want[v];
+        b->advance[i] = gcut_any_result(n, want);
         for (uint32_t k = 0; b->advance[i] && k < n->nargs; k++) {
             gcut_ref v = gcut_arg(g, n, k), a = p->facts->base[v];
             if (!b->through[a] && (b->enter[a] == GCUT_NONE || v != a)) want[v] = true;

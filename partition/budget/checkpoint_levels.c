@@ -19,16 +19,14 @@
 #define MOST_WORK 3e7 /* innermost iterations for one table */
 #define MOST_SLOTS 512
 
+/* [s][e][m], e from 0 to n: cost(s, e, m), and fwd_cost(s, m) for e = n. */
 typedef struct table {
     gcut_arena *arena;
     const gcut_chain *c;
     uint32_t n, slots;
     int64_t unit;
-    double *cost;        /* [s][t][m] */
-    int16_t *choice;     /* of cost: s' > s keeps cut[s'], s is the base, -o keeps option o */
-    double *fwd_cost;    /* [s][m] */
-    int16_t *fwd_choice; /* of fwd_cost: the same; the base is 0, its option is in fwd_base */
-    int16_t *fwd_base;   /* [m] */
+    double *cost;
+    int16_t *choice; /* s' > s keeps cut[s'], s is the base, -o keeps option o; of fwd_cost's base -o too */
 } table;
 
 static uint32_t slots_of(const table *t, int64_t bytes)
@@ -39,111 +37,79 @@ static uint32_t slots_of(const table *t, int64_t bytes)
 
 static size_t at(const table *t, uint32_t s, uint32_t e, uint32_t m)
 {
-    return ((size_t)s * t->n + e) * (t->slots + 1) + m;
+    return ((size_t)s * (t->n + 1) + e) * (t->slots + 1) + m;
 }
 
-/* To keep cut[k]: m - need slots remain for the rest. */
-static void try_cut(table *t, uint32_t s, uint32_t e, uint32_t k, double advance, uint32_t least)
+/* The last epoch of a row; in the forward graph it may keep an option too. */
+static void try_base(table *t, uint32_t s, uint32_t e)
+{
+    const gcut_block *b = &t->c->at[s];
+    bool forward = e == t->n;
+    for (uint32_t m = 0; m <= t->slots; m++)
+        for (uint32_t o = 0; o < (forward ? b->nopt : 1); o++) {
+            double ns = b->opt[o].rec_ns + b->opt[o].trip_ns, *out = &t->cost[at(t, s, e, m)];
+            if (m < slots_of(t, b->opt[o].work) || ns >= *out) continue;
+            *out = ns;
+            if (forward) t->choice[at(t, s, e, m)] = (int16_t) - (int)o;
+        }
+}
+
+/* To keep cut[k]: m - need slots remain for the rest.  `ns`: to advance to it, or its trip. */
+static void try_cut(table *t, uint32_t s, uint32_t e, uint32_t k, double ns, uint32_t least)
 {
     uint32_t need = slots_of(t, t->c->at[k].cut_bytes);
     const double *right = &t->cost[at(t, k, e, 0)], *left = &t->cost[at(t, s, k - 1, 0)];
     double *out = &t->cost[at(t, s, e, 0)];
     int16_t *choice = &t->choice[at(t, s, e, 0)];
     for (uint32_t m = need > least ? need : least; m <= t->slots; m++) {
-        double ns = advance + right[m - need] + left[m];
-        if (ns < out[m]) out[m] = ns, choice[m] = (int16_t)k;
+        double sum = ns + right[m - need] + left[m];
+        if (sum < out[m]) out[m] = sum, choice[m] = (int16_t)k;
     }
 }
 
 static void try_option(table *t, uint32_t s, uint32_t e, uint32_t o)
 {
-    const gcut_option *x = &t->c->at[s].opt[o];
-    uint32_t need = slots_of(t, x->keep + t->c->at[s + 1].cut_bytes), work = slots_of(t, x->work);
+    const gcut_block *b = t->c->at;
+    const gcut_option *x = &b[s].opt[o];
+    uint32_t need = slots_of(t, x->keep + b[s + 1].cut_bytes), work = slots_of(t, x->work);
     const double *right = &t->cost[at(t, s + 1, e, 0)];
-    double *out = &t->cost[at(t, s, e, 0)], ns;
+    double *out = &t->cost[at(t, s, e, 0)];
     int16_t *choice = &t->choice[at(t, s, e, 0)];
-    for (uint32_t m = need > work ? need : work; m <= t->slots; m++)
-        if ((ns = t->c->at[s].advance_ns + right[m - need] + x->rec_ns) < out[m])
-            out[m] = ns, choice[m] = (int16_t) - (int)o;
+    for (uint32_t m = need > work ? need : work; m <= t->slots; m++) {
+        double sum = e == t->n ? right[m - need] + x->rec_ns + x->trip_ns + b[s + 1].cut_trip_ns
+                               : b[s].advance_ns + right[m - need] + x->rec_ns;
+        if (sum < out[m]) out[m] = sum, choice[m] = (int16_t) - (int)o;
+    }
 }
 
-static void fill_again(table *t)
+static void fill_row(table *t, uint32_t s, uint32_t e)
 {
     const gcut_block *b = t->c->at;
-    for (uint32_t e = 0; e < t->n; e++)
-        for (uint32_t s = e + 1; s-- > 0;) {
-            double *out = &t->cost[at(t, s, e, 0)], advance = 0;
-            uint32_t least = 0;
-            for (uint32_t m = 0; m <= t->slots; m++) {
-                out[m] = s == e && m >= slots_of(t, b[s].opt[0].work) ? b[s].opt[0].rec_ns : INFINITY;
-                t->choice[at(t, s, e, m)] = (int16_t)s;
-            }
-            for (uint32_t k = s + 1; k <= e; k++) {
-                uint32_t need = slots_of(t, b[k - 1].advance_work + b[k].cut_bytes);
-                advance += b[k - 1].advance_ns;
-                if (need > least) least = need;
-                try_cut(t, s, e, k, advance, least);
-            }
-            for (uint32_t o = 1; s < e && o < b[s].nopt; o++) try_option(t, s, e, o);
-        }
-}
-
-/* ---- the forward graph ---- */
-
-static void first_base(table *t)
-{
-    uint32_t s = t->n - 1;
-    const gcut_block *b = &t->c->at[s];
+    bool forward = e == t->n;
+    uint32_t last = forward ? t->n - 1 : e, least = 0;
+    double advance = 0;
     for (uint32_t m = 0; m <= t->slots; m++) {
-        double *out = &t->fwd_cost[(size_t)s * (t->slots + 1) + m];
-        *out = INFINITY;
-        for (uint32_t o = 0; o < b->nopt; o++) {
-            double ns = b->opt[o].rec_ns + b->opt[o].trip_ns;
-            if (m < slots_of(t, b->opt[o].work) || ns >= *out) continue;
-            *out = ns;
-            t->fwd_base[m] = (int16_t)o;
-        }
+        t->cost[at(t, s, e, m)] = INFINITY;
+        t->choice[at(t, s, e, m)] = (int16_t)s;
     }
-}
-
-static void first_at(table *t, uint32_t s, uint32_t m)
-{
-    const gcut_block *b = t->c->at;
-    double *out = &t->fwd_cost[(size_t)s * (t->slots + 1) + m], ns;
-    int16_t *choice = &t->fwd_choice[(size_t)s * (t->slots + 1) + m];
-    uint32_t least = 0;
-    *out = INFINITY;
-    for (uint32_t k = s + 1; k < t->n; k++) {
-        uint32_t need = slots_of(t, b[k].cut_bytes), w = slots_of(t, b[k - 1].advance_work + b[k].cut_bytes);
-        if (w > least) least = w;
-        if (m < need || m < least) continue;
-        ns = t->fwd_cost[(size_t)k * (t->slots + 1) + m - need] + b[k].cut_trip_ns +
-             t->cost[at(t, s, k - 1, m)];
-        if (ns < *out) *out = ns, *choice = (int16_t)k;
+    if (s == last) try_base(t, s, e);
+    for (uint32_t k = s + 1; k <= last; k++) {
+        uint32_t need = slots_of(t, b[k - 1].advance_work + b[k].cut_bytes);
+        advance += b[k - 1].advance_ns;
+        if (need > least) least = need;
+        try_cut(t, s, e, k, forward ? b[k].cut_trip_ns : advance, least);
     }
-    for (uint32_t o = 1; o < b[s].nopt; o++) {
-        const gcut_option *x = &b[s].opt[o];
-        uint32_t need = slots_of(t, x->keep + b[s + 1].cut_bytes);
-        if (m < need || m < slots_of(t, x->work)) continue;
-        ns = t->fwd_cost[(size_t)(s + 1) * (t->slots + 1) + m - need] + x->rec_ns + x->trip_ns +
-             b[s + 1].cut_trip_ns;
-        if (ns < *out) *out = ns, *choice = (int16_t) - (int)o;
-    }
+    for (uint32_t o = 1; s < last && o < b[s].nopt; o++) try_option(t, s, e, o);
 }
 
 static table solve(const gcut_chain *c, gcut_arena *arena, int64_t unit, uint32_t slots)
 {
     table t = {.arena = arena, .c = c, .n = c->b.n, .slots = slots, .unit = unit};
-    size_t row = (size_t)slots + 1, n = t.n;
-    t.cost = gcut_alloc(arena, n * n * row * sizeof *t.cost);
-    t.choice = gcut_alloc(arena, n * n * row * sizeof *t.choice);
-    t.fwd_cost = gcut_alloc(arena, n * row * sizeof *t.fwd_cost);
-    t.fwd_choice = gcut_calloc(arena, n * row, sizeof *t.fwd_choice);
-    t.fwd_base = gcut_calloc(arena, row, sizeof *t.fwd_base);
-    fill_again(&t);
-    first_base(&t);
-    for (uint32_t s = t.n - 1; s-- > 0;)
-        for (uint32_t m = 0; m <= slots; m++) first_at(&t, s, m);
+    size_t size = at(&t, t.n, 0, 0);
+    t.cost = gcut_alloc(arena, size * sizeof *t.cost);
+    t.choice = gcut_alloc(arena, size * sizeof *t.choice);
+    for (uint32_t e = 0; e <= t.n; e++)
+        for (uint32_t s = e < t.n ? e + 1 : t.n; s-- > 0;) fill_row(&t, s, e);
     return t;
 }
 
@@ -174,9 +140,8 @@ static void walk_backward(const table *t, gcut_nesting *s, uint32_t from, uint32
 static void walk_forward(const table *t, gcut_nesting *s, uint32_t m)
 {
     for (uint32_t k = 0; k < t->n;) {
-        int16_t choice = t->fwd_choice[(size_t)k * (t->slots + 1) + m];
-        uint32_t next = choice < 0 || k == t->n - 1 ? k + 1 : (uint32_t)choice;
-        if (k == t->n - 1) choice = (int16_t)-t->fwd_base[m];
+        int16_t choice = t->choice[at(t, k, t->n, m)];
+        uint32_t next = choice <= 0 ? k + 1 : (uint32_t)choice;
         if (choice <= 0) {
             s->option[k] = (uint32_t)-choice;
             s->first[k] = true;
@@ -259,7 +224,8 @@ static uint32_t scales(const gcut_chain *c, scale out[3])
 static void take(const table *t, gcut_arena *arena, uint32_t m, gcut_level_plans *out)
 {
     gcut_nesting s = nesting_at(t, t->arena, m);
-    gcut_level_plan x = {gcut_nesting_choice(t->c, arena, &s), (int64_t)m * t->unit, t->fwd_cost[m], 0};
+    gcut_level_plan x = {gcut_nesting_choice(t->c, arena, &s), (int64_t)m * t->unit,
+                         t->cost[at(t, 0, t->n, m)], 0};
     for (uint32_t k = 0; k < t->n; k++) x.saved += s.saved[k];
     *GCUT_PUSH(arena, &out->at) = x;
 }
@@ -268,11 +234,11 @@ static void take(const table *t, gcut_arena *arena, uint32_t m, gcut_level_plans
 static void take_some(const table *t, gcut_arena *arena, uint32_t most, gcut_level_plans *out)
 {
     uint32_t least = 0;
-    while (least < t->slots && isinf(t->fwd_cost[least])) least++;
+    while (least < t->slots && isinf(t->cost[at(t, 0, t->n, least)])) least++;
     double before = INFINITY, next = 0, step = pow((t->slots + 1.0) / (least + 1), 1.0 / most);
     for (uint32_t m = least; m <= t->slots; m++) {
-        if (!(t->fwd_cost[m] < before) || m + 1 < next) continue;
-        before = t->fwd_cost[m];
+        if (!(t->cost[at(t, 0, t->n, m)] < before) || m + 1 < next) continue;
+        before = t->cost[at(t, 0, t->n, m)];
         if (t->slots - least > most) next = (m + 1) * step;
         take(t, arena, m, out);
     }

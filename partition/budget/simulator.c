@@ -73,7 +73,7 @@ static bool *forward_nodes(const sim *s)
         needed[v] = s->p->facts->out[v] || s->c->decision[v] == GCUT_PLAN_SAVED;
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
-        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) run[i] |= needed[v];
+        run[i] = gcut_any_result(n, needed);
         for (uint32_t k = 0; run[i] && k < n->nargs; k++) needed[gcut_arg(g, n, k)] = true;
     }
     return run;

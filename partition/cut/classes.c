@@ -64,10 +64,8 @@ static void propagate_backwards(dependence *s)
     }
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
-        bool primal = false, serves = false, live = false, adjoint = false;
-        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
-            primal |= s->primal[v], serves |= s->serves[v], live |= s->live[v], adjoint |= s->adjoint[v];
-        }
+        bool primal = gcut_any_result(n, s->primal), serves = gcut_any_result(n, s->serves),
+             live = gcut_any_result(n, s->live), adjoint = gcut_any_result(n, s->adjoint);
         if (gcut_node_has_effects(g, n))
             live = true,
             primal |= !adjoint; /* it must run: once, in the earliest graph that has its operands */
@@ -205,7 +203,7 @@ gcut_facts *gcut_classify(gcut_arena *arena, gcut_graph *g)
     }
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        for (uint32_t k = 0; k < n->nres; k++) f->live[i] |= s.live[n->res0 + k];
+        f->live[i] = gcut_any_result(n, s.live);
         if (gcut_node_class(n) == GCUT_CLASS_VIEW && n->nargs) f->base[n->res0] = f->base[gcut_arg(g, n, 0)];
     }
     settle_dead(f);

@@ -13,6 +13,7 @@
 #include "graph/external.h"
 #include "partition/cut/decisions.h"
 #include "partition/cut/min_cut.h"
+#include "text/parser.h"
 
 /* Where a constraint comes from, for the message that names both. */
 typedef struct constraint {
@@ -80,26 +81,6 @@ static void constrain(constraints *w, gcut_ref asked, gcut_constraint f, bool ma
 
 /* ---- names ---- */
 
-/* Levenshtein distance, for names of at most 63 characters; longer ones count as far away. */
-static uint32_t distance(const char *a, const char *b)
-{
-    size_t la = strlen(a), lb = strlen(b);
-    uint32_t row[64];
-    if (la > 63 || lb > 63) return UINT32_MAX;
-    for (uint32_t j = 0; j <= lb; j++) row[j] = j;
-    for (uint32_t i = 1; i <= la; i++) {
-        uint32_t diagonal = row[0];
-        row[0] = i;
-        for (uint32_t j = 1; j <= lb; j++) {
-            uint32_t change = diagonal + (a[i - 1] != b[j - 1]);
-            uint32_t other = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
-            row[j] = change < other ? change : other;
-        }
-    }
-    return row[lb];
-}
-
 /* True when a loop or branch has a value of that name, which its own plan decides, if any. */
 static bool in_body(const gcut_graph *g, const char *name)
 {
@@ -118,15 +99,10 @@ gcut_ref gcut_named(const gcut_graph *g, const char *name)
     const char *bare = name[0] == '%' ? name + 1 : name;
     gcut_ref v = gcut_graph_find(g, bare);
     if (v || in_body(g, bare)) return v;
-    gcut_ref nearest = 0;
-    uint32_t best = UINT32_MAX;
-    for (gcut_ref u = 1; u < g->values.n; u++) {
-        uint32_t d = distance(bare, g->values.at[u].name);
-        if (d < best) best = d, nearest = u;
-    }
+    gcut_nearest near = {.wanted = bare, .distance = SIZE_MAX};
+    for (gcut_ref u = 1; u < g->values.n; u++) gcut_nearest_add(&near, g->values.at[u].name);
     const char *hint =
-        nearest ? gcut_printf(g->module->arena, "the nearest name is %%%s", g->values.at[nearest].name)
-                : NULL;
+        near.best ? gcut_printf(g->module->arena, "the nearest name is %%%s", near.best) : NULL;
     gcut_fail(g->module->env, GCUT_EUSAGE, (gcut_place){.file = g->module->file}, hint,
               "there is no value %%%s in @%s", bare, g->name);
 }

@@ -15,8 +15,7 @@
  *     w <= y     a value is saved in its other format, where both may be best
  *     minimise the prices at lambda 0 of the cut arcs, whose bytes are at most B
  *
- * With too many components, a smaller D leaves fewer to decide: the program then proves no bound, but may
- * find a better plan, with which D is smaller.
+ * With too many components the point of the frontier stays, with its gap.
  *
  * Only the z and w need be integers.  Costs are divided by D, so that the solver's tolerances are relative to
  * the gap.
@@ -31,7 +30,6 @@
 
 #define MOST_BINARIES 4000
 #define MOST_NODES 4000
-#define ROUNDS 6
 #define MOST_WORK 8000000 /* nodes times terms of the program */
 
 #define WITH_SOURCE (UINT32_MAX - 1)
@@ -304,21 +302,6 @@ typedef struct search {
     incumbent best;
 } search;
 
-/* The program for D = *spread, which is lowered until the program is small enough. */
-static program reduce(const search *h, gcut_arena *scratch, double *spread)
-{
-    for (;; *spread /= 2) {
-        double taken;
-        program q = {.arena = scratch, .net = h->net, .unit_ns = h->best.choice->fixed_ns - h->bound};
-        q.ns = forced(&h->at, &taken);
-        q.room = (double)h->bytes - taken;
-        q.var = gcut_calloc(scratch, h->net->nvertices, sizeof *q.var);
-        name_components(&q, &h->cut.residual, *spread);
-        collect_others(&q, &h->at, h->lambda, *spread);
-        if (q.nvars + q.others.n <= MOST_BINARIES || *spread <= h->cut.tolerance) return q;
-    }
-}
-
 /* True when the gap between plan and bound is more than rounding. */
 static bool is_open(const search *h)
 {
@@ -326,32 +309,34 @@ static bool is_open(const search *h)
     return ns - h->bound > 1e-9 * ns + 1e-6;
 }
 
-/* Solves one program: it may give a better plan and, when D was not lowered, a better bound.  Returns true
- * when another round from the new incumbent may improve further. */
-static bool improve(search *h)
+/* Solves the program, if it is small enough: gives a bound, and a plan that may be better. */
+static void improve(search *h)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(h->arena), h->arena);
-    double before = h->best.choice->fixed_ns, unit = before - h->bound;
-    double whole = fmax(unit * (1 + 1e-6) + h->cut.error, h->cut.tolerance), spread = whole;
-    program q = reduce(h, scratch, &spread);
-    bool small = q.nvars + q.others.n <= MOST_BINARIES, proof = small && spread == whole;
-    if (small) {
+    double before = h->best.choice->fixed_ns, unit = before - h->bound, taken;
+    double spread = fmax(unit * (1 + 1e-6) + h->cut.error, h->cut.tolerance); /* D */
+    program q = {.arena = scratch, .net = h->net, .unit_ns = unit};
+    q.ns = forced(&h->at, &taken);
+    q.room = (double)h->bytes - taken;
+    q.var = gcut_calloc(scratch, h->net->nvertices, sizeof *q.var);
+    name_components(&q, &h->cut.residual, spread);
+    collect_others(&q, &h->at, h->lambda, spread);
+    if (q.nvars + q.others.n <= MOST_BINARIES) {
         collect(&q, &h->cut.residual, spread);
         write_program(&q);
         write_others(&q);
         uint32_t nodes = MOST_WORK / (q.lp.terms.n + 1);
         gcut_lp_answer x = gcut_glpk_intopt(scratch, &q.lp, variables_of(&q, &h->at, &h->best),
                                             nodes < MOST_NODES ? nodes : MOST_NODES);
-        if (proof) h->bound = fmax(h->bound, (x.bound - 1e-6) * unit + q.ns);
+        h->bound = fmax(h->bound, (x.bound - 1e-6) * unit + q.ns);
         incumbent found = x.found ? plan_of(&q, h->arena, &h->at, x.x) : h->best;
         if (found.choice->saved_bytes <= h->bytes && found.choice->fixed_ns < before) h->best = found;
     }
     gcut_arena_free(scratch);
-    return !proof && h->best.choice->fixed_ns < before - 1e-3 * unit && is_open(h);
 }
 
-static gcut_choice *hunt_within(const gcut_cut_frontier *f, gcut_arena *arena, const gcut_supported *point,
-                                int64_t bytes)
+static gcut_choice *search_below(const gcut_cut_frontier *f, gcut_arena *arena, const gcut_supported *point,
+                                 int64_t bytes)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
     search h = {.arena = arena, .bytes = bytes, .bound = gcut_bound_at(f, bytes)};
@@ -362,7 +347,7 @@ static gcut_choice *hunt_within(const gcut_cut_frontier *f, gcut_arena *arena, c
         h.net = gcut_problem_network(&h.at, scratch);
         gcut_network_at(h.net, h.lambda);
         h.cut = gcut_solve(h.net, scratch);
-        for (int round = 0; round < ROUNDS && improve(&h); round++) continue;
+        improve(&h);
     }
     gcut_arena_free(scratch);
     h.best.choice->lower_bound_ns = h.bound;
@@ -396,7 +381,7 @@ gcut_choice *gcut_frontier_at_most(const gcut_cut_frontier *f, gcut_arena *arena
     uint32_t i = 0;
     while (i < f->points.n && f->points.at[i].saved_bytes > saved_bytes) i++;
     if (i == f->points.n) refuse(f, saved_bytes);
-    gcut_choice *c = hunt_within(f, arena, &f->points.at[i], saved_bytes);
+    gcut_choice *c = search_below(f, arena, &f->points.at[i], saved_bytes);
     c->lambda = 0;
     c->cost_ns = c->fixed_ns;
     c->lower_bound_ns = gcut_bound_below(c->lower_bound_ns, c->cost_ns);

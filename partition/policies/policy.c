@@ -77,14 +77,14 @@ static bool *attention_only(const gcut_problem *p, gcut_arena *arena)
     bool *after = gcut_calloc(arena, g->values.n, 1), *before = gcut_calloc(arena, g->values.n, 1);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        bool product = gcut_node_class(n) == GCUT_CLASS_CONTRACTION, from = mixes(p, n, data);
-        for (uint32_t k = 0; !product && k < n->nargs; k++) from |= after[gcut_arg(g, n, k)];
+        bool product = gcut_node_class(n) == GCUT_CLASS_CONTRACTION;
+        bool from = mixes(p, n, data) || (!product && gcut_any_arg(g, n, after));
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) after[v] = from && is_forward(p, v);
     }
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
-        bool product = gcut_node_class(n) == GCUT_CLASS_CONTRACTION, to = mixes(p, n, data);
-        for (gcut_ref v = n->res0; !product && v < n->res0 + n->nres; v++) to |= before[v];
+        bool product = gcut_node_class(n) == GCUT_CLASS_CONTRACTION;
+        bool to = mixes(p, n, data) || (!product && gcut_any_result(n, before));
         for (uint32_t k = 0; to && k < n->nargs; k++) before[gcut_arg(g, n, k)] = true;
     }
     for (gcut_ref v = 1; v < g->values.n; v++) saved[v] &= !(after[v] && before[v]);

@@ -5,116 +5,44 @@
  */
 #include "partition/policies/policy_torch.h"
 
+/* The ops of each kind. */
+// clang-format off
+#define POINT_OPS(X) \
+    X(neg) X(abs) X(sign) X(exp) X(expm1) X(log) X(log1p) X(sqrt) X(rsqrt) X(sin) X(cos) X(tanh) X(sigmoid) \
+    X(erf) X(relu) X(gelu) X(silu) X(softplus) X(elu) X(leaky_relu) X(hardsigmoid) X(hardswish) X(mish) \
+    X(tan) X(floor) X(ceil) X(round) X(not) X(isnan) X(cast) X(add) X(sub) X(mul) X(div) X(pow) X(max) \
+    X(min) X(mod) X(and) X(or) X(xor) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(select) X(clamp) X(dim) X(full) \
+    X(iota) X(sum) X(mean) X(max_reduce) X(argmax) X(pick) X(bounded) X(softmax) X(log_softmax) X(logsumexp) \
+    X(layer_norm) X(rms_norm) X(batch_norm) X(group_norm) X(instance_norm) X(cross_entropy) X(mse) \
+    X(upsample) X(key_split)
+#define VIEW_OPS(X) \
+    X(stop_gradient) X(reshape) X(transpose) X(broadcast) X(slice)
+#define RANDOM_OPS(X) \
+    X(random) X(uniform) X(normal) X(dropout)
+#define HEAVY_OPS(X) \
+    X(matmul) X(conv2d) X(conv2d_input) X(conv2d_weight) X(conv_transpose2d) X(attention) X(attention_grad)
+#define CAT_OPS(X) \
+    X(concat)
+#define NONE_OPS(X) \
+    X(pad) X(flip) X(pack_bits) X(unpack_bits) X(min_reduce) X(prod) X(argmin) X(cumsum) X(cumprod) \
+    X(max_pool2d) X(max_pool2d_grad) X(max_pool2d_take) X(avg_pool2d) X(avg_pool2d_grad) X(take) \
+    X(scatter_add) X(if) X(while) X(scan) X(call) X(external)
+
+#define IS_POINT(op) [GCUT_OP_##op] = GCUT_TORCH_POINT,
+#define IS_VIEW(op) [GCUT_OP_##op] = GCUT_TORCH_VIEW,
+#define IS_RANDOM(op) [GCUT_OP_##op] = GCUT_TORCH_RANDOM,
+#define IS_HEAVY(op) [GCUT_OP_##op] = GCUT_TORCH_HEAVY,
+#define IS_CAT(op) [GCUT_OP_##op] = GCUT_TORCH_CAT,
+#define IS_NONE(op) [GCUT_OP_##op] = GCUT_TORCH_NONE,
 static const gcut_torch kinds[GCUT_NOPS] = {
-    [GCUT_OP_neg] = GCUT_TORCH_POINT,
-    [GCUT_OP_abs] = GCUT_TORCH_POINT,
-    [GCUT_OP_sign] = GCUT_TORCH_POINT,
-    [GCUT_OP_exp] = GCUT_TORCH_POINT,
-    [GCUT_OP_expm1] = GCUT_TORCH_POINT,
-    [GCUT_OP_log] = GCUT_TORCH_POINT,
-    [GCUT_OP_log1p] = GCUT_TORCH_POINT,
-    [GCUT_OP_sqrt] = GCUT_TORCH_POINT,
-    [GCUT_OP_rsqrt] = GCUT_TORCH_POINT,
-    [GCUT_OP_sin] = GCUT_TORCH_POINT,
-    [GCUT_OP_cos] = GCUT_TORCH_POINT,
-    [GCUT_OP_tanh] = GCUT_TORCH_POINT,
-    [GCUT_OP_sigmoid] = GCUT_TORCH_POINT,
-    [GCUT_OP_erf] = GCUT_TORCH_POINT,
-    [GCUT_OP_relu] = GCUT_TORCH_POINT,
-    [GCUT_OP_gelu] = GCUT_TORCH_POINT,
-    [GCUT_OP_silu] = GCUT_TORCH_POINT,
-    [GCUT_OP_softplus] = GCUT_TORCH_POINT,
-    [GCUT_OP_elu] = GCUT_TORCH_POINT,
-    [GCUT_OP_leaky_relu] = GCUT_TORCH_POINT,
-    [GCUT_OP_hardsigmoid] = GCUT_TORCH_POINT,
-    [GCUT_OP_hardswish] = GCUT_TORCH_POINT,
-    [GCUT_OP_mish] = GCUT_TORCH_POINT,
-    [GCUT_OP_tan] = GCUT_TORCH_POINT,
-    [GCUT_OP_floor] = GCUT_TORCH_POINT,
-    [GCUT_OP_ceil] = GCUT_TORCH_POINT,
-    [GCUT_OP_round] = GCUT_TORCH_POINT,
-    [GCUT_OP_not] = GCUT_TORCH_POINT,
-    [GCUT_OP_isnan] = GCUT_TORCH_POINT,
-    [GCUT_OP_cast] = GCUT_TORCH_POINT,
-    [GCUT_OP_add] = GCUT_TORCH_POINT,
-    [GCUT_OP_sub] = GCUT_TORCH_POINT,
-    [GCUT_OP_mul] = GCUT_TORCH_POINT,
-    [GCUT_OP_div] = GCUT_TORCH_POINT,
-    [GCUT_OP_pow] = GCUT_TORCH_POINT,
-    [GCUT_OP_max] = GCUT_TORCH_POINT,
-    [GCUT_OP_min] = GCUT_TORCH_POINT,
-    [GCUT_OP_mod] = GCUT_TORCH_POINT,
-    [GCUT_OP_and] = GCUT_TORCH_POINT,
-    [GCUT_OP_or] = GCUT_TORCH_POINT,
-    [GCUT_OP_xor] = GCUT_TORCH_POINT,
-    [GCUT_OP_eq] = GCUT_TORCH_POINT,
-    [GCUT_OP_ne] = GCUT_TORCH_POINT,
-    [GCUT_OP_lt] = GCUT_TORCH_POINT,
-    [GCUT_OP_le] = GCUT_TORCH_POINT,
-    [GCUT_OP_gt] = GCUT_TORCH_POINT,
-    [GCUT_OP_ge] = GCUT_TORCH_POINT,
-    [GCUT_OP_select] = GCUT_TORCH_POINT,
-    [GCUT_OP_clamp] = GCUT_TORCH_POINT,
-    [GCUT_OP_dim] = GCUT_TORCH_POINT,
-    [GCUT_OP_full] = GCUT_TORCH_POINT,
-    [GCUT_OP_iota] = GCUT_TORCH_POINT,
-    [GCUT_OP_sum] = GCUT_TORCH_POINT,
-    [GCUT_OP_mean] = GCUT_TORCH_POINT,
-    [GCUT_OP_max_reduce] = GCUT_TORCH_POINT,
-    [GCUT_OP_argmax] = GCUT_TORCH_POINT,
-    [GCUT_OP_pick] = GCUT_TORCH_POINT,
-    [GCUT_OP_bounded] = GCUT_TORCH_POINT,
-    [GCUT_OP_softmax] = GCUT_TORCH_POINT,
-    [GCUT_OP_log_softmax] = GCUT_TORCH_POINT,
-    [GCUT_OP_logsumexp] = GCUT_TORCH_POINT,
-    [GCUT_OP_layer_norm] = GCUT_TORCH_POINT,
-    [GCUT_OP_rms_norm] = GCUT_TORCH_POINT,
-    [GCUT_OP_batch_norm] = GCUT_TORCH_POINT,
-    [GCUT_OP_group_norm] = GCUT_TORCH_POINT,
-    [GCUT_OP_instance_norm] = GCUT_TORCH_POINT,
-    [GCUT_OP_cross_entropy] = GCUT_TORCH_POINT,
-    [GCUT_OP_mse] = GCUT_TORCH_POINT,
-    [GCUT_OP_upsample] = GCUT_TORCH_POINT,
-    [GCUT_OP_key_split] = GCUT_TORCH_POINT,
-    [GCUT_OP_stop_gradient] = GCUT_TORCH_VIEW,
-    [GCUT_OP_reshape] = GCUT_TORCH_VIEW,
-    [GCUT_OP_transpose] = GCUT_TORCH_VIEW,
-    [GCUT_OP_broadcast] = GCUT_TORCH_VIEW,
-    [GCUT_OP_slice] = GCUT_TORCH_VIEW,
-    [GCUT_OP_random] = GCUT_TORCH_RANDOM,
-    [GCUT_OP_uniform] = GCUT_TORCH_RANDOM,
-    [GCUT_OP_normal] = GCUT_TORCH_RANDOM,
-    [GCUT_OP_dropout] = GCUT_TORCH_RANDOM,
-    [GCUT_OP_matmul] = GCUT_TORCH_HEAVY,
-    [GCUT_OP_conv2d] = GCUT_TORCH_HEAVY,
-    [GCUT_OP_conv2d_input] = GCUT_TORCH_HEAVY,
-    [GCUT_OP_conv2d_weight] = GCUT_TORCH_HEAVY,
-    [GCUT_OP_conv_transpose2d] = GCUT_TORCH_HEAVY,
-    [GCUT_OP_attention] = GCUT_TORCH_HEAVY,
-    [GCUT_OP_attention_grad] = GCUT_TORCH_HEAVY,
-    [GCUT_OP_concat] = GCUT_TORCH_CAT,
-    [GCUT_OP_pad] = GCUT_TORCH_NONE,
-    [GCUT_OP_flip] = GCUT_TORCH_NONE,
-    [GCUT_OP_pack_bits] = GCUT_TORCH_NONE,
-    [GCUT_OP_unpack_bits] = GCUT_TORCH_NONE,
-    [GCUT_OP_min_reduce] = GCUT_TORCH_NONE,
-    [GCUT_OP_prod] = GCUT_TORCH_NONE,
-    [GCUT_OP_argmin] = GCUT_TORCH_NONE,
-    [GCUT_OP_cumsum] = GCUT_TORCH_NONE,
-    [GCUT_OP_cumprod] = GCUT_TORCH_NONE,
-    [GCUT_OP_max_pool2d] = GCUT_TORCH_NONE,
-    [GCUT_OP_max_pool2d_grad] = GCUT_TORCH_NONE,
-    [GCUT_OP_max_pool2d_take] = GCUT_TORCH_NONE,
-    [GCUT_OP_avg_pool2d] = GCUT_TORCH_NONE,
-    [GCUT_OP_avg_pool2d_grad] = GCUT_TORCH_NONE,
-    [GCUT_OP_take] = GCUT_TORCH_NONE,
-    [GCUT_OP_scatter_add] = GCUT_TORCH_NONE,
-    [GCUT_OP_if] = GCUT_TORCH_NONE,
-    [GCUT_OP_while] = GCUT_TORCH_NONE,
-    [GCUT_OP_scan] = GCUT_TORCH_NONE,
-    [GCUT_OP_call] = GCUT_TORCH_NONE,
-    [GCUT_OP_external] = GCUT_TORCH_NONE,
+    POINT_OPS(IS_POINT)
+    VIEW_OPS(IS_VIEW)
+    RANDOM_OPS(IS_RANDOM)
+    HEAVY_OPS(IS_HEAVY)
+    CAT_OPS(IS_CAT)
+    NONE_OPS(IS_NONE)
 };
+// clang-format on
 
 gcut_torch gcut_torch_of(gcut_op op)
 {

@@ -191,19 +191,33 @@ gcut_query_chain gcut_query_instead(const gcut_query *r, gcut_ref v, gcut_arena 
 
 /* ---- loops ---- */
 
-static gcut_query_loop loop_of(const gcut_query *r, gcut_ref first, const gcut_node *bwd)
+static const gcut_plan_loop *loop_of(const gcut_query *r, gcut_ref first, const gcut_node *bwd)
 {
     gcut_module *m = r->g->module;
+    const gcut_plan_options *o = &r->plan->options;
     const gcut_node *fwd = gcut_def(r->g, first);
-    gcut_query_loop out = {.loop = first, .body = gcut_region_at(r->g, bwd, 0)->body};
+    const gcut_graph *body = gcut_region_at(r->g, bwd, 0)->body;
+    const char **saved = gcut_calloc(r->arena, bwd->nargs + 1u, sizeof *saved);
+    gcut_plan_op *recomputed = gcut_calloc(r->arena, body->nodes.n + 1u, sizeof *recomputed);
+    gcut_plan_loop *out = gcut_calloc(r->arena, 1, sizeof *out);
+    gcut_dim bytes = 0;
+    *out = (gcut_plan_loop){.name = r->g->values.at[first].name,
+                            .where = gcut_query_at(r, first),
+                            .saved = saved,
+                            .recomputed = recomputed};
     for (uint32_t k = gcut_node_carries(r->g, bwd); k < bwd->nargs - bwd->ncaptured; k++) {
         gcut_ref v = gcut_arg(r->g, bwd, k);
         if (v < fwd->res0 || v >= fwd->res0 + fwd->nres) continue;
-        const gcut_type *t = gcut_type_of(out.body, out.body->params.at[k].value);
-        gcut_dim bytes =
-            gcut_dim_make(m->dims, GCUT_DIM_MUL, gcut_type_numel(m, t), gcut_dtype_bytes(t->dtype));
-        out.bytes = gcut_dim_make(m->dims, GCUT_DIM_ADD, out.bytes, bytes);
-        *GCUT_PUSH(r->arena, &out.saved) = v;
+        const gcut_type *t = gcut_type_of(body, body->params.at[k].value);
+        bytes = gcut_dim_make(m->dims, GCUT_DIM_ADD, bytes, gcut_format_bytes(m, t, GCUT_FORMAT_PLAIN));
+        saved[out->nsaved++] = r->g->values.at[v].name;
+    }
+    gcut_dim_eval(m->dims, bytes, o->at, o->nat, &out->step_bytes);
+    for (uint32_t k = 0; k < body->nodes.n; k++) {
+        const gcut_node *n = gcut_node_at(body, k);
+        if (gcut_mark_find(&n->marks, GCUT_MARK_recomputed))
+            recomputed[out->nrecomputed++] =
+                (gcut_plan_op){body->values.at[n->res0].name, gcut_op_get((gcut_op)n->op)->name};
     }
     return out;
 }

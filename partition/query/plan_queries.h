@@ -30,14 +30,8 @@ const char *gcut_query_sym(const gcut_query *r, gcut_dim d);
 const char *gcut_query_type(const gcut_query *r, gcut_ref v, bool symbolic);
 const char *gcut_query_at(const gcut_query *r, gcut_ref v); /* mlp.c:41 fc1 */
 
-/* What each step of a loop keeps for its backward loop. */
-typedef struct gcut_query_loop {
-    gcut_ref loop;          /* the first result of the forward scan */
-    gcut_refs saved;        /* its stacks that the backward scan reads */
-    gcut_dim bytes;         /* of one step */
-    const gcut_graph *body; /* of the backward scan: what is marked #recomputed there */
-} gcut_query_loop;
-typedef GCUT_VEC(gcut_query_loop) gcut_query_loops;
+/* What iterations of loops save and recompute for their backward loops. */
+typedef GCUT_VEC(const gcut_plan_loop *) gcut_query_loops;
 gcut_query_loops gcut_query_loops_of(const gcut_query *r);
 
 /* Saved values, largest first, then in graph order. */
