@@ -43,6 +43,15 @@ static inline int gcut_rt_isa_filled(int64_t bytes)
 #endif
 #define OVERRIDES(f) static __typeof__(*PASTE(f, base)) *const f[] = {INSTANCES(f)}
 
+/* CASE(n, …) for each number of rows, columns or taps that a block may have; an instance has its own's alone. */
+/* clang-format off */
+#define EACH_CASE(CASE, ...)                                                                                 \
+    CASE(1, __VA_ARGS__) CASE(2, __VA_ARGS__) CASE(3, __VA_ARGS__) CASE(4, __VA_ARGS__)                      \
+    CASE(5, __VA_ARGS__) CASE(6, __VA_ARGS__) CASE(7, __VA_ARGS__) CASE(8, __VA_ARGS__)                      \
+    CASE(9, __VA_ARGS__) CASE(10, __VA_ARGS__) CASE(11, __VA_ARGS__) CASE(12, __VA_ARGS__)                   \
+    CASE(13, __VA_ARGS__) CASE(14, __VA_ARGS__)
+/* clang-format on */
+
 /* ---- element types ---- */
 
 typedef float T_f32;

@@ -25,6 +25,7 @@
 #include "kernels/rt/gemm/small_product.h"
 #include "kernels/rt/conv/depthwise.h"
 #include "kernels/rt/threads/workspace.h"
+#include "kernels/rt/vector.h"
 
 /* Panels lie in the second-level cache. */
 enum { PANEL_BYTES = 96 << 10 };

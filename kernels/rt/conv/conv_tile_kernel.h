@@ -48,7 +48,7 @@ __attribute__((always_inline)) TARGET static inline void NAME(strip)(int rows, i
 TARGET static void NAME(product)(int rows, int vectors, int64_t k, const T *a, const int32_t *off,
                                  const T *const *b, T *const *c, int64_t rsc, int add)
 {
-#define CASE(r)                                                                                              \
+#define CASE(r, ...)                                                                                         \
     case 2 * r:                                                                                              \
         if (r <= MR) NAME(strip)(r <= MR ? r : MR, 0, k, a, off, b, c, rsc, add);                            \
         break;                                                                                               \
@@ -56,20 +56,7 @@ TARGET static void NAME(product)(int rows, int vectors, int64_t k, const T *a, c
         if (r <= MR) NAME(strip)(r <= MR ? r : MR, 1, k, a, off, b, c, rsc, add);                            \
         break;
     switch (2 * rows + vectors - 1) {
-        CASE(1)
-        CASE(2)
-        CASE(3)
-        CASE(4)
-        CASE(5)
-        CASE(6)
-        CASE(7)
-        CASE(8)
-        CASE(9)
-        CASE(10)
-        CASE(11)
-        CASE(12)
-        CASE(13)
-        CASE(14)
+        EACH_CASE(CASE, )
     }
 #undef CASE
 }
@@ -126,7 +113,7 @@ __attribute__((always_inline)) TARGET static inline void NAME(dots_block)(int ta
 TARGET static void NAME(dots)(int taps, int64_t n, const T *const *x, const int32_t *at, const BITS *keep,
                               const T *y, int64_t pitch, T *out)
 {
-#define CASE(t)                                                                                              \
+#define CASE(t, ...)                                                                                         \
     case 2 * t:                                                                                              \
         if (t <= TAPS) NAME(dots_block)(t <= TAPS ? t : TAPS, 0, n, x, at, keep, y, pitch, out);             \
         break;                                                                                               \
@@ -134,12 +121,7 @@ TARGET static void NAME(dots)(int taps, int64_t n, const T *const *x, const int3
         if (t <= TAPS) NAME(dots_block)(t <= TAPS ? t : TAPS, 1, n, x, at, keep, y, pitch, out);             \
         break;
     switch (2 * taps + (keep != NULL)) {
-        CASE(1)
-        CASE(2)
-        CASE(3)
-        CASE(4)
-        CASE(5)
-        CASE(6)
+        EACH_CASE(CASE, )
     }
 #undef CASE
 }

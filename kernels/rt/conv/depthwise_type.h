@@ -28,113 +28,102 @@ static NAME(depthwise) NAME(job)(const gcut_rt_conv *g, const T *x, const T *w, 
     return (NAME(depthwise)){g, x, w, y, out, NAME(row_of)(n), NAME(dot)[gcut_rt_isa()]};
 }
 
-/* ---- unit stride: a row of the result is a sum of rows ---- */
+/* ---- a row of the result is a sum of rows of the other image ---- */
 
-/* Rows of the other image that are still to be added, each at a column offset from the result's. */
-typedef struct NAME(pending_rows) {
-    int n, add; /* add: an earlier pass has written the row */
+/* A row `to` of n elements, and the rows of `size` that are added to it, each at a column offset and times a
+ * number of w.  With stride 1, to[j] += w from[j + offset]; these rows wait until there are PASS of them.
+ * With others, to[j] += w from[j stride + offset] of y, and to[j stride - offset] += w from[j] of x. */
+typedef struct NAME(row_sum) {
+    const NAME(depthwise) * p;
+    T *to;
+    int64_t n, size;
+    int of_x;
+    int waiting, add; /* add: an earlier pass has written the row */
     const T *from[PASS];
     int64_t offset[PASS];
     T w[PASS];
-} NAME(pending_rows);
+} NAME(row_sum);
 
-/* Adds the pending rows to `to`, a row of n, from rows of `size`: the places where all taps are inside at
- * once, the others one by one. */
-static void NAME(flush)(const NAME(depthwise) * p, NAME(pending_rows) * d, int64_t n, int64_t size, T *to)
+static void NAME(begin)(NAME(row_sum) * d, const NAME(depthwise) * p, T *to, int64_t n, int64_t size,
+                        int of_x)
 {
-    int64_t all = 0, end = n;
-    const T *from[PASS];
-    for (int t = 0; t < d->n; t++) {
-        all = gcut_rt_max(all, -d->offset[t]);
-        end = gcut_rt_min(end, size - d->offset[t]);
-    }
-    all = gcut_rt_min(all, n);
-    end = gcut_rt_max(end, all);
-    for (int t = 0; t < d->n && all < end; t++) from[t] = d->from[t] + (d->offset[t] + all);
-    if (all < end) p->row(end - all, d->n, from, d->w, to + all, d->add);
-    for (int64_t j = all > 0 ? 0 : end; j < n; j = j + 1 == all ? end : j + 1) {
-        T sum = d->add ? to[j] : 0;
-        for (int t = 0; t < d->n; t++)
-            if (j + d->offset[t] >= 0 && j + d->offset[t] < size)
-                sum += d->w[t] * d->from[t][j + d->offset[t]];
-        to[j] = sum;
-    }
-    d->add = 1;
-    d->n = 0;
+    d->p = p, d->to = to, d->n = n, d->size = size, d->of_x = of_x;
+    d->waiting = d->add = 0;
+    for (int64_t j = 0; j < n && p->g->stride[1] != 1; j++) to[j] = 0;
 }
 
-static void NAME(add_pending)(const NAME(depthwise) * p, NAME(pending_rows) * d, const T *from,
-                              int64_t offset, T w, int64_t n, int64_t size, T *to)
+/* Adds the rows that wait: the places where all taps are inside at once, the others one by one. */
+static void NAME(flush)(NAME(row_sum) * d)
 {
-    d->from[d->n] = from;
-    d->offset[d->n] = offset;
-    d->w[d->n++] = w;
-    if (d->n == PASS) NAME(flush)(p, d, n, size, to);
+    int64_t all = 0, end = d->n;
+    const T *from[PASS];
+    for (int t = 0; t < d->waiting; t++) {
+        all = gcut_rt_max(all, -d->offset[t]);
+        end = gcut_rt_min(end, d->size - d->offset[t]);
+    }
+    all = gcut_rt_min(all, d->n);
+    end = gcut_rt_max(end, all);
+    for (int t = 0; t < d->waiting && all < end; t++) from[t] = d->from[t] + (d->offset[t] + all);
+    if (all < end) d->p->row(end - all, d->waiting, from, d->w, d->to + all, d->add);
+    for (int64_t j = all > 0 ? 0 : end; j < d->n; j = j + 1 == all ? end : j + 1) {
+        T sum = d->add ? d->to[j] : 0;
+        for (int t = 0; t < d->waiting; t++)
+            if (j + d->offset[t] >= 0 && j + d->offset[t] < d->size)
+                sum += d->w[t] * d->from[t][j + d->offset[t]];
+        d->to[j] = sum;
+    }
+    d->add = 1;
+    d->waiting = 0;
+}
+
+static inline void NAME(add_row)(NAME(row_sum) * d, const T *from, int64_t offset, T w)
+{
+    const int64_t stride = d->p->g->stride[1];
+    T *const to = d->to;
+    int64_t lo, hi;
+    if (stride == 1) {
+        d->from[d->waiting] = from;
+        d->offset[d->waiting] = offset;
+        d->w[d->waiting++] = w;
+        if (d->waiting == PASS) NAME(flush)(d);
+    } else if (d->of_x) {
+        inside(-offset, stride, d->n, d->size, &lo, &hi);
+        for (int64_t j = lo; j < hi; j++) to[j * stride - offset] += w * from[j];
+    } else {
+        inside(offset, stride, d->size, d->n, &lo, &hi);
+        for (int64_t j = lo; j < hi; j++) to[j] += w * from[j * stride + offset];
+    }
 }
 
 /* Row oh of y[n, o], o being of channel c. */
-static void NAME(unit_stride_y)(const NAME(depthwise) * p, const T *plane, const T *w, int64_t oh, T *y)
+static void NAME(row_y)(const NAME(depthwise) * p, const T *plane, const T *w, int64_t oh, T *y)
 {
     const gcut_rt_conv *g = p->g;
-    NAME(pending_rows) d;
-    d.n = d.add = 0;
+    NAME(row_sum) d;
+    NAME(begin)(&d, p, y, g->ow, g->w, 0);
     for (int64_t k = 0; k < g->kh; k++) {
         int64_t ih = oh * g->stride[0] + k * g->dilation[0] - g->pad[0];
-        for (int64_t l = 0; l < g->kw && ih >= 0 && ih < g->h; l++) NAME(add_pending)
-        (p, &d, plane + ih * g->w, l * g->dilation[1] - g->pad[1], w[k * g->kw + l], g->ow, g->w, y);
+        for (int64_t l = 0; l < g->kw && ih >= 0 && ih < g->h; l++)
+            NAME(add_row)(&d, plane + ih * g->w, l * g->dilation[1] - g->pad[1], w[k * g->kw + l]);
     }
-    NAME(flush)(p, &d, g->ow, g->w, y);
+    if (g->stride[1] == 1) NAME(flush)(&d);
 }
 
 /* Row ih of x[n, c], from the planes of y that c makes. */
-static void NAME(unit_stride_x)(const NAME(depthwise) * p, const T *planes, const T *w, int64_t ih, T *x)
+static void NAME(row_x)(const NAME(depthwise) * p, const T *planes, const T *w, int64_t ih, T *x)
 {
     const gcut_rt_conv *g = p->g;
     int64_t more = g->o / g->groups;
-    NAME(pending_rows) d;
-    d.n = d.add = 0;
+    NAME(row_sum) d;
+    NAME(begin)(&d, p, x, g->w, g->ow, 1);
     for (int64_t q = 0; q < more * g->kh; q++) {
         int64_t at = ih + g->pad[0] - q % g->kh * g->dilation[0], oh = gcut_rt_floordiv(at, g->stride[0]);
         if (at % g->stride[0] != 0 || oh < 0 || oh >= g->oh) continue;
         const T *from = planes + (q / g->kh * g->oh + oh) * g->ow;
         for (int64_t l = 0; l < g->kw; l++)
-            NAME(add_pending)(p, &d, from, g->pad[1] - l * g->dilation[1], w[q * g->kw + l], g->w, g->ow, x);
+            NAME(add_row)(&d, from, g->pad[1] - l * g->dilation[1], w[q * g->kw + l]);
     }
-    NAME(flush)(p, &d, g->w, g->ow, x);
-}
-
-/* ---- any stride: tap after tap ---- */
-
-static void NAME(any_stride_y)(const NAME(depthwise) * p, const T *plane, const T *w, int64_t oh, T *y)
-{
-    const gcut_rt_conv *g = p->g;
-    int64_t lo, hi, step = g->stride[1];
-    for (int64_t j = 0; j < g->ow; j++) y[j] = 0;
-    for (int64_t k = 0; k < g->kh * g->kw; k++) {
-        int64_t ih = oh * g->stride[0] + k / g->kw * g->dilation[0] - g->pad[0];
-        int64_t offset = k % g->kw * g->dilation[1] - g->pad[1];
-        inside(offset, step, g->w, g->ow, &lo, &hi);
-        if (ih < 0 || ih >= g->h || lo == hi) continue;
-        const T *row = plane + (ih * g->w + offset + lo * step);
-        for (int64_t j = 0; j < hi - lo; j++) y[lo + j] += w[k] * row[j * step];
-    }
-}
-
-static void NAME(any_stride_x)(const NAME(depthwise) * p, const T *planes, const T *w, int64_t ih, T *x)
-{
-    const gcut_rt_conv *g = p->g;
-    int64_t lo, hi, step = g->stride[1], more = g->o / g->groups;
-    for (int64_t j = 0; j < g->w; j++) x[j] = 0;
-    for (int64_t q = 0; q < more * g->kh; q++) {
-        int64_t at = ih + g->pad[0] - q % g->kh * g->dilation[0], oh = gcut_rt_floordiv(at, g->stride[0]);
-        if (at % g->stride[0] != 0 || oh < 0 || oh >= g->oh) continue;
-        for (int64_t l = 0; l < g->kw; l++) {
-            int64_t offset = l * g->dilation[1] - g->pad[1];
-            inside(offset, step, g->w, g->ow, &lo, &hi);
-            const T *from = planes + (q / g->kh * g->oh + oh) * g->ow + lo;
-            for (int64_t j = 0; j < hi - lo; j++) x[offset + (lo + j) * step] += w[q * g->kw + l] * from[j];
-        }
-    }
+    if (g->stride[1] == 1) NAME(flush)(&d);
 }
 
 /* ---- rows to threads ---- */
@@ -148,8 +137,7 @@ static void NAME(part_y)(void *arg, int t, int nt)
     for (int64_t r = begin; r < end; r++) {
         int64_t plane = r / g->oh, o = plane % g->o;
         const T *x = p->x + (plane / g->o * g->c + o / more) * g->h * g->w, *w = p->w + o * g->kh * g->kw;
-        T *y = p->out + r * g->ow;
-        (g->stride[1] == 1 ? NAME(unit_stride_y) : NAME(any_stride_y))(p, x, w, r % g->oh, y);
+        NAME(row_y)(p, x, w, r % g->oh, p->out + r * g->ow);
     }
 }
 
@@ -162,8 +150,7 @@ static void NAME(part_x)(void *arg, int t, int nt)
     for (int64_t r = begin; r < end; r++) {
         int64_t plane = r / g->h, c = plane % g->c;
         const T *y = p->y + plane * more * g->oh * g->ow, *w = p->w + c * more * g->kh * g->kw;
-        T *x = p->out + r * g->w;
-        (g->stride[1] == 1 ? NAME(unit_stride_x) : NAME(any_stride_x))(p, y, w, r % g->h, x);
+        NAME(row_x)(p, y, w, r % g->h, p->out + r * g->w);
     }
 }
 

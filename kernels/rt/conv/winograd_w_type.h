@@ -22,22 +22,15 @@ static void NAME(transpose)(const T *from, int64_t n, int64_t tiles, T *to)
 {
     for (int64_t i = 0; i < NAME(STRIP); i += 4)
         for (int64_t t = 0; t < tiles; t += 4) {
-            NAME(four) a[4] = {{0}}, low[2], high[2], out;
+            NAME(four) a[4] = {{0}};
             for (int r = 0; r < 4; r++)
                 if (i + r < n) memcpy(&a[r], from + (i + r) * NAME(ROUND_PITCH) + t, sizeof a[r]);
-            for (int r = 0; r < 2; r++) {
-                low[r] = __builtin_shufflevector(a[r], a[r + 2], 0, 4, 1, 5);
-                high[r] = __builtin_shufflevector(a[r], a[r + 2], 2, 6, 3, 7);
-            }
-            T *o = to + t * NAME(STRIP) + i;
-            out = __builtin_shufflevector(low[0], low[1], 0, 4, 1, 5);
-            memcpy(o, &out, sizeof out);
-            out = __builtin_shufflevector(low[0], low[1], 2, 6, 3, 7);
-            memcpy(o + NAME(STRIP), &out, sizeof out);
-            out = __builtin_shufflevector(high[0], high[1], 0, 4, 1, 5);
-            memcpy(o + 2 * NAME(STRIP), &out, sizeof out);
-            out = __builtin_shufflevector(high[0], high[1], 2, 6, 3, 7);
-            memcpy(o + 3 * NAME(STRIP), &out, sizeof out);
+            const NAME(four) low[2] = {LOW_4(a[0], a[2]), LOW_4(a[1], a[3])};
+            const NAME(four) high[2] = {HIGH_4(a[0], a[2]), HIGH_4(a[1], a[3])};
+            const NAME(four) out[4] = {LOW_4(low[0], low[1]), HIGH_4(low[0], low[1]), LOW_4(high[0], high[1]),
+                                       HIGH_4(high[0], high[1])};
+#pragma GCC unroll 4
+            for (int r = 0; r < 4; r++) memcpy(to + (t + r) * NAME(STRIP) + i, &out[r], sizeof out[r]);
         }
 }
 

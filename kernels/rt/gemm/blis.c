@@ -120,7 +120,7 @@ gcut_rt_micro gcut_rt_blis_micro_f64(void)
 /* BLIS does not write through its panels; its prototypes have no const.  Where the next call's panels are, it
  * asks for prefetches that we do ourselves. */
 #define RUN(name, T, type, kernel)                                                                           \
-    void gcut_rt_blis_run_##name(int64_t k, const T *s, const T *v, int add, T *c, int64_t ldc)              \
+    void gcut_rt_blis_run_##name(int64_t k, const T *a, const T *b, int add, T *c, int64_t ldc)              \
     {                                                                                                        \
         cntx_t *x = context;                                                                                 \
         void_fp found = bli_cntx_get_l3_nat_ukr_dt(type, BLIS_GEMM_UKR, x);                                  \
@@ -131,11 +131,11 @@ gcut_rt_micro gcut_rt_blis_micro_f64(void)
         T one = 1, beta = add ? 1 : 0;                                                                       \
         auxinfo_t aux = {0};                                                                                 \
         if (prefers_rows(type, x)) {                                                                         \
-            bli_auxinfo_set_next_ab((void *)s, (void *)v, &aux);                                             \
-            run(mr, nr, k, &one, (T *)s, (T *)v, &beta, c, ldc, 1, &aux, x);                                 \
+            bli_auxinfo_set_next_ab((void *)a, (void *)b, &aux);                                             \
+            run(mr, nr, k, &one, (T *)a, (T *)b, &beta, c, ldc, 1, &aux, x);                                 \
         } else {                                                                                             \
-            bli_auxinfo_set_next_ab((void *)v, (void *)s, &aux);                                             \
-            run(mr, nr, k, &one, (T *)v, (T *)s, &beta, c, 1, ldc, &aux, x);                                 \
+            bli_auxinfo_set_next_ab((void *)b, (void *)a, &aux);                                             \
+            run(mr, nr, k, &one, (T *)b, (T *)a, &beta, c, 1, ldc, &aux, x);                                 \
         }                                                                                                    \
     }
 RUN(f32, float, BLIS_FLOAT, sgemm_ukr_ft)

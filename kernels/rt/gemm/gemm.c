@@ -30,14 +30,11 @@ enum { STEP = 512, WHOLE_B_BYTES = 3 << 18 };
 /* Multiply-adds in the time of packing one element. */
 enum { PACK_WORK = 64 };
 
-/* A gcut_rt_gemm in normal form. */
+/* A product with as few batch axes as it can have, and what is decided of it. */
 typedef struct gemm_problem {
-    int64_t m, n, k;
-    int64_t rsa, csa, rsb, csb, rsc, csc;
-    int64_t batches; /* product of batch[] */
-    int64_t batch[4], sa[4], sb[4], sc[4];
-    int nbatch, add, small, dots;
-    gcut_rt_operand from_a, from_b;
+    gcut_rt_gemm g;
+    int64_t batches; /* product of g.batch[] */
+    int small, dots;
 } gemm_problem;
 
 /* A grid of parts that each product is split into, and the threads that share all parts. */
@@ -48,21 +45,21 @@ typedef struct grid {
 
 /* Batch axes that only continue the rows of A and C under one B become rows: one product of many rows is
  * faster than many of few. */
-static void fold(gemm_problem *q)
+static void fold(gcut_rt_gemm *g)
 {
-    while (q->nbatch > 0) {
-        int l = q->nbatch - 1;
-        if (q->batch[l] != 1 && (q->sb[l] != 0 || q->sa[l] != q->m * q->rsa || q->sc[l] != q->m * q->rsc))
+    while (g->nbatch > 0) {
+        const int l = g->nbatch - 1;
+        if (g->batch[l] != 1 && (g->sb[l] != 0 || g->sa[l] != g->m * g->rsa || g->sc[l] != g->m * g->rsc))
             break;
-        q->m *= q->batch[l];
-        q->nbatch = l;
+        g->m *= g->batch[l];
+        g->nbatch = l;
     }
 }
 
 /* For a column-major C both kernels compute C' = B' A': then A is the operand that they stream. */
-static int column_major(const gemm_problem *q)
+static int column_major(const gcut_rt_gemm *g)
 {
-    return q->csc != 1 && q->rsc == 1;
+    return g->csc != 1 && g->rsc == 1;
 }
 
 /* Independent of the order of C in memory: a product that is computed again, and stored transposed then, has
@@ -73,57 +70,28 @@ static int is_small(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size)
     return m <= SMALL_ROWS || n <= SMALL_COLUMNS || n * k * size <= few;
 }
 
-static gemm_problem decide(const gcut_rt_gemm *g, size_t size)
+static gemm_problem decide(const gcut_rt_gemm *product, size_t size)
 {
-    gemm_problem q = {.m = g->m,
-                      .n = g->n,
-                      .k = g->k,
-                      .rsa = g->rsa,
-                      .csa = g->csa,
-                      .rsb = g->rsb,
-                      .csb = g->csb,
-                      .rsc = g->rsc,
-                      .csc = g->csc,
-                      .batches = 1,
-                      .nbatch = g->nbatch,
-                      .add = g->accumulate != 0,
-                      .from_a = g->from_a,
-                      .from_b = g->from_b};
-    for (int i = 0; i < g->nbatch; i++) {
-        q.batch[i] = g->batch[i];
-        q.sa[i] = g->sa[i];
-        q.sb[i] = g->sb[i];
-        q.sc[i] = g->sc[i];
-    }
-    fold(&q);
-    for (int i = 0; i < q.nbatch; i++) q.batches *= q.batch[i];
-    q.small = is_small(q.m, q.n, q.k, q.csa, (int64_t)size);
-    q.dots = q.csa == 1 && q.rsb == 1 && q.m <= DOT_ROWS && q.k >= 64;
+    gemm_problem q = {.g = *product, .batches = 1};
+    const gcut_rt_gemm *g = &q.g;
+    fold(&q.g);
+    for (int i = 0; i < g->nbatch; i++) q.batches *= g->batch[i];
+    q.small = is_small(g->m, g->n, g->k, g->csa, (int64_t)size);
+    q.dots = g->csa == 1 && g->rsb == 1 && g->m <= DOT_ROWS && g->k >= 64;
     return q;
 }
 
 /* The offsets of A, B and C of batch number `index`, row-major over batch[]. */
-static void locate(int nbatch, const int64_t *batch, const int64_t *sa, const int64_t *sb, const int64_t *sc,
-                   int64_t index, int64_t at[3])
+static void locate(const gcut_rt_gemm *g, int64_t index, int64_t at[3])
 {
     at[0] = at[1] = at[2] = 0;
-    for (int i = nbatch - 1; i >= 0; i--) {
-        int64_t k = index % batch[i];
-        index /= batch[i];
-        at[0] += k * sa[i];
-        at[1] += k * sb[i];
-        at[2] += k * sc[i];
+    for (int i = g->nbatch - 1; i >= 0; i--) {
+        int64_t k = index % g->batch[i];
+        index /= g->batch[i];
+        at[0] += k * g->sa[i];
+        at[1] += k * g->sb[i];
+        at[2] += k * g->sc[i];
     }
-}
-
-/* Multiples of these split a product without partial register blocks inside of it. */
-static gcut_rt_grain grain_f32(const gemm_problem *q)
-{
-    return q->small ? (gcut_rt_grain){q->csc == 1 ? 24 : 32, 32} : gcut_rt_macro_grain_f32(!column_major(q));
-}
-static gcut_rt_grain grain_f64(const gemm_problem *q)
-{
-    return q->small ? (gcut_rt_grain){q->csc == 1 ? 24 : 16, 16} : gcut_rt_macro_grain_f64(!column_major(q));
 }
 
 /* The largest of `parts` parts of n, cut at multiples of `grain`. */
@@ -138,7 +106,7 @@ static void choose_grid(grid *s, const gemm_problem *q, gcut_rt_grain grain, int
     int64_t best = INT64_MAX;
     for (int64_t r = 1; r <= parts; r++) {
         if (parts % r != 0 || (whole_rows && r != parts)) continue;
-        int64_t m = largest(q->m, grain.m, r), n = largest(q->n, grain.n, parts / r);
+        int64_t m = largest(q->g.m, grain.m, r), n = largest(q->g.n, grain.n, parts / r);
         int64_t work = m * n + PACK_WORK * (m + n);
         if (work < best) best = work, s->rows = r, s->columns = parts / r;
     }
@@ -147,9 +115,9 @@ static void choose_grid(grid *s, const gemm_problem *q, gcut_rt_grain grain, int
 /* How many of the threads a product alone is worth; plans ask for sizes that no memory holds. */
 static int worthwhile_threads(const gemm_problem *q, int threads)
 {
-    int64_t work = q->m;
-    if (__builtin_mul_overflow(work, q->n, &work) ||
-        __builtin_mul_overflow(work, gcut_rt_max(q->k, 1), &work) ||
+    int64_t work = q->g.m;
+    if (__builtin_mul_overflow(work, q->g.n, &work) ||
+        __builtin_mul_overflow(work, gcut_rt_max(q->g.k, 1), &work) ||
         __builtin_mul_overflow(work, q->batches, &work))
         work = INT64_MAX;
     return (int)gcut_rt_max(1, gcut_rt_min(gcut_rt_threads(threads), work / THREAD_WORK));
@@ -170,7 +138,7 @@ static grid split(const gemm_problem *q, gcut_rt_grain grain, int threads, int w
 int64_t gcut_rt_gemm_packings(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size, int threads,
                               int whole_rows, int of_b)
 {
-    const gemm_problem q = {.m = m, .n = n, .k = k, .batches = 1};
+    const gemm_problem q = {.g = {.m = m, .n = n, .k = k}, .batches = 1};
     const gcut_rt_grain grain = {32, 32};
     if (k <= 0 || is_small(m, n, k, csa, size)) return 0;
     if (!of_b && !whole_rows && n / 4 <= m && n * gcut_rt_min(k, STEP) * size <= WHOLE_B_BYTES) return 0;

@@ -2,12 +2,12 @@
  *
  * The macro-kernel: the loops around the micro-kernel (micro.h).
  *
- * S is the operand whose elements the micro-kernel broadcasts, V the one it loads vectors of: for a row-major
+ * The micro-kernel broadcasts elements of the left operand and loads vectors of the right one: for a row-major
  * C they are A and B.  For a column-major C the transposed problem is computed, C' = B' A'.  One of them is
  * resident: a block of it stays packed in the second-level cache.  The other is streamed, one micro-panel at
  * a time:
  *
- *   rows of C (columns, when V is resident), as many as fit
+ *   rows of C (columns, when the right one is resident), as many as fit
  *     groups of steps of k, as many as fit too
  *       pack the resident block                                     second-level cache
  *       micro-panels of the streamed operand
@@ -16,11 +16,11 @@
  *           micro-panels of the resident block: micro-kernel        registers
  *           (meanwhile what the next panel is packed from is prefetched)
  *
- *            V streamed:  one panel                 S streamed:   V resident: all panels
+ *            right streamed: one panel              left streamed: right resident: all panels
  *                     +-----+                       one panel     +-----+-----+-----+
  *                     |     | kc                                  |     |     |     | kc
  *                     +-----+                                     +-----+-----+-----+
- *     S resident      +-----+                      +----+         +-----+-----+-----+
+ *  left resident      +-----+                      +----+         +-----+-----+-----+
  *     +----+ mr       |  C  |                      |    | mr      |  C  |     |     |
  *     +----+ mr       +-----+                      +----+         +-----+-----+-----+
  *     +----+ mr       |     |                        kc             nr    nr    nr
@@ -47,8 +47,8 @@ typedef struct blocks {
     gcut_rt_micro micro;
     int64_t kc;    /* of one step, but the last */
     int64_t steps; /* of a group, but the last */
-    int v_resident;
-    int64_t resident; /* rows of S or columns of V that are resident at once */
+    int right_resident;
+    int64_t resident; /* rows of the left or columns of the right operand that are resident at once */
     int64_t tile;     /* rows or columns of the other operand behind which a tile is complete */
 } blocks;
 
@@ -81,33 +81,33 @@ static int64_t even_parts(int64_t n, int64_t most, int64_t unit)
 }
 /* Most steps of k between two passes over C. */
 enum { KC = 512 };
-/* Rows of a resident S at least where whole rows are wanted; columns of a tile where S is resident because it
- * is computed: shorter rows cost a tile function prefetch than reading them from the next cache. */
+/* Rows of a resident left operand at least where whole rows are wanted; columns of a tile where it is because it
+ * is computed: shorter rows cost a tile function more than reading them from the next cache. */
 enum { WHOLE_ROWS = 256, TILE_COLUMNS = 256 };
 /* Of whole rows that a tile function finds in cache; of a tile otherwise. */
 #define WHOLE_BYTES (INT64_C(3) << 19)
 #define TILE_BYTES (INT64_C(128) << 10)
 
-/* Three quarters of the first-level cache for a panel of S; a step of that many keeps reading and writing C
+/* Three quarters of the first-level cache for a panel of the left operand; a step of that many keeps reading and writing C
  * small against the arithmetic. */
-static int64_t kc_of(int64_t k, int lds, int64_t size)
+static int64_t kc_of(int64_t k, int ld, int64_t size)
 {
-    int64_t most = cache_bytes(1) * 3 / 4 / (lds * size);
+    int64_t most = cache_bytes(1) * 3 / 4 / (ld * size);
     most = gcut_rt_max(64, gcut_rt_min(most / 32 * 32, KC));
     return even_parts(k, most, 8);
 }
 
 /* The side of C that a tile function sets, and which operands are computed as they are packed. */
 typedef struct needs {
-    int tiles, whole_rows, computes_s, computes_v;
+    int tiles, whole_rows, computes_left, computes_right;
 } needs;
 
-/* Whether V is resident.  What is computed is packed once when it is resident.  Otherwise the larger operand
+/* Whether the right operand is resident.  What is computed is packed once when it is resident.  Otherwise the larger operand
  * is streamed; but a tile function goes along the rows of C. */
-static int v_is_resident(int64_t m, int64_t n, needs w)
+static int right_is_resident(int64_t m, int64_t n, needs w)
 {
     if (w.whole_rows) return 0;
-    if (w.computes_s != w.computes_v) return w.computes_v;
+    if (w.computes_left != w.computes_right) return w.computes_right;
     return w.tiles ? n / 4 <= m : n < m;
 }
 
@@ -115,23 +115,23 @@ static int v_is_resident(int64_t m, int64_t n, needs w)
 static blocks choose_blocks(gcut_rt_micro micro, int64_t m, int64_t n, int64_t k, needs w, int64_t size)
 {
     blocks b = {.micro = micro, .kc = kc_of(k, micro.packmr, size)};
-    b.v_resident = v_is_resident(m, n, w);
-    const int64_t cache = cache_bytes(2), unit = b.v_resident ? micro.nr : micro.mr;
-    int64_t most = cache * (b.v_resident ? 6 : 5) / 8 / (b.kc * size);
+    b.right_resident = right_is_resident(m, n, w);
+    const int64_t cache = cache_bytes(2), unit = b.right_resident ? micro.nr : micro.mr;
+    int64_t most = cache * (b.right_resident ? 6 : 5) / 8 / (b.kc * size);
     if (w.whole_rows) most = gcut_rt_min(most, gcut_rt_max(WHOLE_BYTES / (n * size), WHOLE_ROWS));
-    b.resident = even_parts(b.v_resident ? n : m, most, unit);
+    b.resident = even_parts(b.right_resident ? n : m, most, unit);
     b.steps = gcut_rt_min(gcut_rt_ceildiv(k, b.kc), cache * 7 / 8 / (b.resident * b.kc * size));
     b.steps = gcut_rt_max(b.steps, 1);
-    b.tile = gcut_rt_max(TILE_BYTES / (b.resident * size), w.computes_s ? TILE_COLUMNS : 1);
-    b.tile = round_up(b.tile, b.v_resident ? micro.mr : micro.nr);
+    b.tile = gcut_rt_max(TILE_BYTES / (b.resident * size), w.computes_left ? TILE_COLUMNS : 1);
+    b.tile = round_up(b.tile, b.right_resident ? micro.mr : micro.nr);
     return b;
 }
 
 /* Elements of a resident block of n rows or columns and k steps. */
 static int64_t resident_elements(const blocks *b, int64_t n, int64_t k)
 {
-    return b->v_resident ? gcut_rt_ceildiv(n, b->micro.nr) * b->micro.packnr * k
-                         : gcut_rt_ceildiv(n, b->micro.mr) * b->micro.packmr * k;
+    return b->right_resident ? gcut_rt_ceildiv(n, b->micro.nr) * b->micro.packnr * k
+                             : gcut_rt_ceildiv(n, b->micro.mr) * b->micro.packmr * k;
 }
 /* Elements of both packed blocks; the streamed panel begins behind the resident block, on a cache line. */
 static int64_t packed_resident(const blocks *b)
@@ -140,13 +140,13 @@ static int64_t packed_resident(const blocks *b)
 }
 static int64_t packed_streamed(const blocks *b)
 {
-    return (b->v_resident ? b->micro.packmr : b->micro.packnr) * b->kc + GCUT_RT_BEYOND;
+    return (b->right_resident ? b->micro.packmr : b->micro.packnr) * b->kc + GCUT_RT_BEYOND;
 }
 
 /* Blocks of one panel each, for the reserve. */
 static void smallest_blocks(blocks *b)
 {
-    b->resident = b->v_resident ? b->micro.nr : b->micro.mr;
+    b->resident = b->right_resident ? b->micro.nr : b->micro.mr;
     b->steps = 1;
 }
 

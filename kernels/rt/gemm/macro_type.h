@@ -12,14 +12,15 @@ typedef struct NAME(operand) {
     const gcut_rt_operand *from;
     int64_t first;
     int64_t s0, s1; /* elements whose sums over k are made too: sum[i - s0]; whole panels */
-    T *sum, *part;  /* part: of the block of k that is being added round_up */
+    T *sum, *part;  /* part: of the block of k that is being added up */
 } NAME(operand);
 
-/* A product in the orientation of the micro-kernel: C [m, n] = S [m, k] V [k, n], for the columns and rows of
- * the caller's C that begin at i0 and j0. */
+/* A product in the orientation of the micro-kernel: C [m, n] = left [m, k] right [k, n], for the rows and columns
+ * of the caller's C, or of its transpose, that begin at i0 and j0. */
 typedef struct NAME(problem) {
-    const gcut_rt_macro *g;
-    NAME(operand) s, v;
+    const gcut_rt_macro *x; /* what the caller wants */
+    int64_t k;
+    NAME(operand) left, right;
     T *c;
     int64_t i0, j0;
     int64_t ci, cj; /* strides of C */
@@ -30,18 +31,18 @@ typedef struct NAME(problem) {
 
 static NAME(operand) NAME(resident)(const NAME(problem) * p)
 {
-    return p->b.v_resident ? p->v : p->s;
+    return p->b.right_resident ? p->right : p->left;
 }
 static NAME(operand) NAME(streamed)(const NAME(problem) * p)
 {
-    return p->b.v_resident ? p->s : p->v;
+    return p->b.right_resident ? p->left : p->right;
 }
 
 static void NAME(pack)(const NAME(problem) * of, const NAME(operand) * x, int64_t i0, int64_t i1, int64_t p,
                        int64_t k, T *out)
 {
     if (x->from->fill) {
-        NAME(gcut_rt_pack_filled)(x->from, of->g->thread, x->first + i0, i1 - i0, p, k, x->width, x->ld, out);
+        NAME(gcut_rt_pack_filled)(x->from, of->x->thread, x->first + i0, i1 - i0, p, k, x->width, x->ld, out);
         return;
     }
     NAME(gcut_rt_pack)
@@ -68,16 +69,16 @@ static void NAME(sum_in_place)(NAME(operand) * x, int64_t k)
 
 /* m rows and n columns of C, at most one block of the micro-kernel.  Through a buffer where the micro-kernel
  * cannot write them at once. */
-static void NAME(block)(const NAME(problem) * p, int64_t m, int64_t n, int64_t k, const T *s, const T *v,
+static void NAME(block)(const NAME(problem) * p, int64_t m, int64_t n, int64_t k, const T *a, const T *b,
                         int add, T *c, gcut_rt_prefetch prefetch)
 {
     const gcut_rt_micro *u = &p->b.micro;
     _Alignas(64) T part[PART_BYTES / sizeof(T)];
     if (p->cj == 1 && (u->partial || (m == u->mr && n == u->nr))) {
-        NAME(gcut_rt_micro_run)(u, m, n, k, s, v, add, c, p->ci, prefetch);
+        NAME(gcut_rt_micro_run)(u, m, n, k, a, b, add, c, p->ci, prefetch);
         return;
     }
-    NAME(gcut_rt_micro_run)(u, u->mr, u->nr, k, s, v, 0, part, u->nr, prefetch);
+    NAME(gcut_rt_micro_run)(u, u->mr, u->nr, k, a, b, 0, part, u->nr, prefetch);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             T *o = c + i * p->ci + j * p->cj, x = part[i * u->nr + j];
@@ -88,12 +89,12 @@ static void NAME(block)(const NAME(problem) * p, int64_t m, int64_t n, int64_t k
 /* Rows i0..i1 and columns j0..j1, in the orientation of the micro-kernel, are complete. */
 static void NAME(complete)(const NAME(problem) * p, int64_t i0, int64_t i1, int64_t j0, int64_t j1)
 {
-    const gcut_rt_macro *g = p->g;
+    const gcut_rt_macro *x = p->x;
     i0 += p->i0, i1 += p->i0, j0 += p->j0, j1 += p->j0;
     if (p->transposed)
-        g->tile(g->arg, g->thread, j0, j1, i0, i1);
+        x->tile(x->arg, x->thread, j0, j1, i0, i1);
     else
-        g->tile(g->arg, g->thread, i0, i1, j0, j1);
+        x->tile(x->arg, x->thread, i0, i1, j0, j1);
 }
 
 /* Part `part` of `parts` of what the next panel is packed from: n elements from i on and k steps from q on.
@@ -125,14 +126,14 @@ static void NAME(macro_kernel)(const NAME(problem) * p, const T *block, int64_t 
 {
     const NAME(operand) r = NAME(resident)(p), x = NAME(streamed)(p);
     const int64_t k = q1 - q0, parts = gcut_rt_ceildiv(r1 - r0, r.width);
-    const int64_t next = gcut_rt_min(x.width, x.n - xn), kn = gcut_rt_min(p->b.kc, p->g->k - qn);
-    const int add = p->g->add || q0 > 0;
+    const int64_t next = gcut_rt_min(x.width, x.n - xn), kn = gcut_rt_min(p->b.kc, p->k - qn);
+    const int add = p->x->g->accumulate || q0 > 0;
     NAME(pack)(p, &x, x0, x1, q0, k, p->panel);
-    if (r0 == 0) NAME(add_up)(&x, x0, x1, q0, q1, p->g->k, p->panel);
+    if (r0 == 0) NAME(add_up)(&x, x0, x1, q0, q1, p->k, p->panel);
     for (int64_t i = r0, part = 0; i < r1; i += r.width, part++, block += r.ld * k) {
         const int64_t rest = gcut_rt_min(r.width, r1 - i);
         const gcut_rt_prefetch prefetch = NAME(prefetch_part)(&x, xn, next, qn, kn, part, parts);
-        if (p->b.v_resident)
+        if (p->b.right_resident)
             NAME(block)(p, x1 - x0, rest, k, p->panel, block, add, p->c + x0 * p->ci + i * p->cj, prefetch);
         else
             NAME(block)(p, rest, x1 - x0, k, block, p->panel, add, p->c + i * p->ci + x0 * p->cj, prefetch);
@@ -144,12 +145,12 @@ static void NAME(k_group)(const NAME(problem) * p, int64_t r0, int64_t r1, int64
 {
     const blocks *b = &p->b;
     const NAME(operand) r = NAME(resident)(p), x = NAME(streamed)(p);
-    const int last = p->g->tile && !p->g->whole_rows && p1 == p->g->k;
+    const int last = p->x->tile && !p->x->whole_rows && p1 == p->k;
     for (int64_t q = p0; q < p1; q += b->kc) {
         const int64_t q1 = gcut_rt_min(q + b->kc, p1);
         T *const packed = p->packed + resident_elements(b, r1 - r0, q - p0);
         NAME(pack)(p, &r, r0, r1, q, q1 - q, packed);
-        NAME(add_up)(&r, r0, r1, q, q1, p->g->k, packed);
+        NAME(add_up)(&r, r0, r1, q, q1, p->k, packed);
     }
     for (int64_t i = 0, done = 0; i < x.n; i += x.width) {
         const int64_t i1 = gcut_rt_min(i + x.width, x.n);
@@ -160,7 +161,7 @@ static void NAME(k_group)(const NAME(problem) * p, int64_t r0, int64_t r1, int64
              q1 < p1 ? q1 : p0);
         }
         if (!last || (i1 < x.n && i1 - done < b->tile)) continue;
-        if (b->v_resident)
+        if (b->right_resident)
             NAME(complete)(p, done, i1, r0, r1);
         else
             NAME(complete)(p, r0, r1, done, i1);
@@ -171,73 +172,69 @@ static void NAME(k_group)(const NAME(problem) * p, int64_t r0, int64_t r1, int64
 /* All of C. */
 static void NAME(product)(const NAME(problem) * p)
 {
-    const gcut_rt_macro *g = p->g;
+    const gcut_rt_macro *x = p->x;
     const int64_t n = NAME(resident)(p).n, group = p->b.kc * p->b.steps;
     for (int64_t r = 0; r < n; r += p->b.resident) {
         const int64_t r1 = gcut_rt_min(r + p->b.resident, n);
-        for (int64_t q = 0; q < g->k; q += group) NAME(k_group)(p, r, r1, q, gcut_rt_min(q + group, g->k));
-        if (g->tile && g->whole_rows && !p->transposed)
-            g->tile(g->arg, g->thread, g->m0 + r, g->m0 + r1, g->n0, g->n1);
+        for (int64_t q = 0; q < p->k; q += group) NAME(k_group)(p, r, r1, q, gcut_rt_min(q + group, p->k));
+        if (x->tile && x->whole_rows && !p->transposed)
+            x->tile(x->arg, x->thread, x->m0 + r, x->m0 + r1, x->n0, x->n1);
     }
     /* The caller's rows are the columns here: they are complete when everything is. */
-    if (g->tile && g->whole_rows && p->transposed) g->tile(g->arg, g->thread, g->m0, g->m1, g->n0, g->n1);
+    if (x->tile && x->whole_rows && p->transposed) x->tile(x->arg, x->thread, x->m0, x->m1, x->n0, x->n1);
 }
 
-/* Which sums g wants of x, rows of A or columns of B from `first` on. */
-static void NAME(want_sums)(const gcut_rt_macro *g, int64_t first, NAME(operand) * x)
+/* n rows of A or columns of B from `first` on; `sums` where their sums are wanted. */
+static NAME(operand) NAME(operand_of)(const gcut_rt_macro *x, const gcut_rt_operand *from, const T *at,
+                                      int64_t first, int64_t n, int64_t is, int64_t ps, int sums)
 {
-    x->s0 = g->s0 - first, x->s1 = g->s1 - first;
-    x->sum = (T *)g->sum + g->s0;
+    NAME(operand) o = {.n = n, .is = is, .ps = ps, .from = from, .first = first};
+    if (!from->fill) o.at = at + first * is;
+    if (x->g->sums == sums) o.s0 = x->s0 - first, o.s1 = x->s1 - first, o.sum = (T *)x->g->sum + x->s0;
+    return o;
 }
 
-static NAME(problem) NAME(orient)(const gcut_rt_macro *g, const T *a, const T *b, T *c)
+static NAME(problem) NAME(orient)(const gcut_rt_macro *x, const T *a, const T *b, T *c)
 {
+    const gcut_rt_gemm *g = x->g;
     const gcut_rt_micro u = NAME(gcut_rt_micro)();
-    const int fa = g->from_a.fill != NULL, fb = g->from_b.fill != NULL;
-    NAME(operand)
-    x = {.n = g->m1 - g->m0, .is = g->rsa, .ps = g->csa, .width = u.mr, .ld = u.packmr, .from = &g->from_a};
-    NAME(operand)
-    y = {.n = g->n1 - g->n0, .is = g->csb, .ps = g->rsb, .width = u.nr, .ld = u.packnr, .from = &g->from_b};
-    x.first = g->m0, x.at = fa ? NULL : a + g->m0 * g->rsa;
-    y.first = g->n0, y.at = fb ? NULL : b + g->n0 * g->csb;
-    if (g->sums == GCUT_RT_SUMS_A) NAME(want_sums)(g, g->m0, &x);
-    if (g->sums == GCUT_RT_SUMS_B) NAME(want_sums)(g, g->n0, &y);
+    const NAME(operand) rows =
+        NAME(operand_of)(x, &g->from_a, a, x->m0, x->m1 - x->m0, g->rsa, g->csa, GCUT_RT_SUMS_A);
+    const NAME(operand) columns =
+        NAME(operand_of)(x, &g->from_b, b, x->n0, x->n1 - x->n0, g->csb, g->rsb, GCUT_RT_SUMS_B);
     const int transposed = g->csc != 1 && g->rsc == 1;
     NAME(problem)
-    p = {.g = g,
-         .s = x,
-         .v = y,
-         .c = c + g->m0 * g->rsc + g->n0 * g->csc,
+    p = {.x = x,
+         .k = g->k,
+         .left = transposed ? columns : rows,
+         .right = transposed ? rows : columns,
+         .c = c + x->m0 * g->rsc + x->n0 * g->csc,
          .transposed = transposed,
-         .i0 = g->m0,
-         .j0 = g->n0,
-         .ci = g->rsc,
-         .cj = g->csc};
-    if (transposed) {
-        p.s = y, p.v = x;
-        p.s.width = u.mr, p.s.ld = u.packmr, p.v.width = u.nr, p.v.ld = u.packnr;
-        p.i0 = g->n0, p.j0 = g->m0, p.ci = g->csc, p.cj = g->rsc;
-    }
-    const int whole = g->tile && g->whole_rows && !transposed;
-    const needs w = {g->tile && !whole, whole, transposed ? fb : fa, transposed ? fa : fb};
-    p.b = choose_blocks(u, p.s.n, p.v.n, g->k, w, (int64_t)sizeof(T));
+         .ci = transposed ? g->csc : g->rsc,
+         .cj = transposed ? g->rsc : g->csc};
+    p.i0 = p.left.first, p.j0 = p.right.first;
+    p.left.width = u.mr, p.left.ld = u.packmr;
+    p.right.width = u.nr, p.right.ld = u.packnr;
+    const int whole = x->tile && x->whole_rows && !transposed;
+    const needs w = {x->tile && !whole, whole, p.left.from->fill != NULL, p.right.from->fill != NULL};
+    p.b = choose_blocks(u, p.left.n, p.right.n, g->k, w, (int64_t)sizeof(T));
     return p;
 }
 
-void NAME(gcut_rt_macro)(const gcut_rt_macro *g, const T *a, const T *b, T *c)
+void NAME(gcut_rt_macro)(const gcut_rt_macro *x, const T *a, const T *b, T *c)
 {
-    if (g->m1 <= g->m0 || g->n1 <= g->n0) return;
-    NAME(problem) p = NAME(orient)(g, a, b, c);
+    if (x->m1 <= x->m0 || x->n1 <= x->n0) return;
+    NAME(problem) p = NAME(orient)(x, a, b, c);
     const int64_t packed = packed_resident(&p.b) + packed_streamed(&p.b);
-    const size_t want = (size_t)(packed + gcut_rt_max(g->s1 - g->s0, 0)) * sizeof(T);
+    const size_t want = (size_t)(packed + gcut_rt_max(x->s1 - x->s0, 0)) * sizeof(T);
     gcut_rt_workspace w = gcut_rt_borrow(want);
     p.packed = w.at;
     if (w.bytes >= want) {
-        p.s.part = p.v.part = p.packed + packed;
+        p.left.part = p.right.part = p.packed + packed;
     } else {
         smallest_blocks(&p.b);
-        NAME(sum_in_place)(&p.s, g->k);
-        NAME(sum_in_place)(&p.v, g->k);
+        NAME(sum_in_place)(&p.left, p.k);
+        NAME(sum_in_place)(&p.right, p.k);
     }
     p.panel = p.packed + packed_resident(&p.b);
     NAME(product)(&p);

@@ -2,7 +2,7 @@
  *
  * The instances of micro_kernel.h, and the choice between them and the micro-kernels of BLIS.
  *
- * With 32 registers a block of 14 * 2 vectors leaves room for the two vectors of V, and 28 chains hide the
+ * With 32 registers a block of 14 * 2 vectors leaves room for the two of the right panel, and 28 chains hide the
  * latency of a multiply-add several times.  Blocks of fewer rows and masked columns run at the same rate, so
  * that a product of 256 rows costs no more than these.  With 16 registers BLIS's blocks do the same.
  */
@@ -13,7 +13,7 @@
 
 #ifdef __x86_64__
 
-/* Steps of k between two pieces of what comes prefetch: as many at once would wait for each other. */
+/* Steps of k between two prefetches of what comes next: all at once would wait for each other. */
 enum { PREFETCH_STEPS = 8 };
 
 #define ISA avx512
@@ -22,7 +22,7 @@ enum { PREFETCH_STEPS = 8 };
 #undef ISA
 
 #define OWN(lanes) ((gcut_rt_micro){MICRO_MR_avx512, 2 * (lanes), MICRO_MR_avx512, 2 * (lanes), 1, 0})
-#define RUN_OWN(type) block_##type##_avx512(m, n, k, s, v, add, c, ldc, prefetch)
+#define RUN_OWN(type) block_##type##_avx512(m, n, k, a, b, add, c, ldc, prefetch)
 static int own_kernel(void)
 {
     return gcut_rt_isa() == ISA_AVX512 && !gcut_rt_blis_asked();
@@ -44,12 +44,12 @@ static int own_kernel(void)
     {                                                                                                        \
         return own_kernel() ? OWN(64 / (int)sizeof(T)) : gcut_rt_blis_micro_##type();                        \
     }                                                                                                        \
-    void gcut_rt_micro_run_##type(const gcut_rt_micro *u, int64_t m, int64_t n, int64_t k, const T *s,       \
-                                  const T *v, int add, T *c, int64_t ldc, gcut_rt_prefetch prefetch)         \
+    void gcut_rt_micro_run_##type(const gcut_rt_micro *u, int64_t m, int64_t n, int64_t k, const T *a,       \
+                                  const T *b, int add, T *c, int64_t ldc, gcut_rt_prefetch prefetch)         \
     {                                                                                                        \
         if (u->blis) {                                                                                       \
             while (prefetch.n > 0) gcut_rt_prefetch_next(&prefetch);                                         \
-            gcut_rt_blis_run_##type(k, s, v, add, c, ldc);                                                   \
+            gcut_rt_blis_run_##type(k, a, b, add, c, ldc);                                                   \
         } else {                                                                                             \
             RUN_OWN(type);                                                                                   \
         }                                                                                                    \

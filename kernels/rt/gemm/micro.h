@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * The micro-kernel of large products: our own for AVX-512, BLIS's otherwise.  It multiplies a micro-panel of
- * S, whose elements it broadcasts, by one of V, whose vectors it loads (pack.h), into a block of C that stays
- * in registers:
+ * the left operand, whose elements it broadcasts, by one of the right operand, whose vectors it loads (pack.h),
+ * into a block of C that stays in registers:
  *
- *                 v[0]  v[1]  ...  v[nr-1]        step p of the panel of V, packnr elements from p to p + 1
+ *                 b[0]  b[1]  ...  b[nr-1]        step p of the right panel, packnr elements from p to p + 1
  *               +--------------------------+
- *     s[0]      |                          |
- *     s[1]      |  c[i][j] += s[i] * v[j]  |      for p = 0, 1, ..., k - 1
+ *     a[0]      |                          |
+ *     a[1]      |  c[i][j] += a[i] * b[j]  |      for p = 0, 1, ..., k - 1
  *     ...       |                          |
- *     s[mr-1]   +--------------------------+
+ *     a[mr-1]   +--------------------------+
  *
- *     step p of the panel of S, packmr elements from p to p + 1
+ *     step p of the left panel, packmr elements from p to p + 1
  */
 #ifndef GCUT_KERNELS_RT_GEMM_MICRO_H
 #define GCUT_KERNELS_RT_GEMM_MICRO_H
@@ -21,7 +21,7 @@
 /* A block of mr rows and nr columns of C, whose rows are contiguous. */
 typedef struct gcut_rt_micro {
     int mr, nr;
-    int packmr, packnr; /* elements from one step of k to the next, in a panel of S and of V */
+    int packmr, packnr; /* elements from one step of k to the next, in a left and in a right panel */
     int partial;        /* it also does blocks of fewer rows and columns */
     int blis;
 } gcut_rt_micro;
@@ -47,14 +47,14 @@ static inline void gcut_rt_prefetch_next(gcut_rt_prefetch *a)
 gcut_rt_micro gcut_rt_micro_f32(void);
 gcut_rt_micro gcut_rt_micro_f64(void);
 
-/* c[i * ldc + j] (+)= the sum over k of s[.][i] * v[.][j], for i < m and j < n; m = u->mr and n = u->nr
+/* c[i * ldc + j] (+)= the sum over k of a[.][i] * b[.][j], for i < m and j < n; m = u->mr and n = u->nr
  * unless u->partial.  k > 0; panels aligned to an element, with GCUT_RT_BEYOND readable bytes behind them. An
  * element is one chain of multiply-adds, whatever m and n are. */
 #define GCUT_RT_BEYOND 1024
-void gcut_rt_micro_run_f32(const gcut_rt_micro *u, int64_t m, int64_t n, int64_t k, const float *s,
-                           const float *v, int add, float *c, int64_t ldc, gcut_rt_prefetch prefetch);
-void gcut_rt_micro_run_f64(const gcut_rt_micro *u, int64_t m, int64_t n, int64_t k, const double *s,
-                           const double *v, int add, double *c, int64_t ldc, gcut_rt_prefetch prefetch);
+void gcut_rt_micro_run_f32(const gcut_rt_micro *u, int64_t m, int64_t n, int64_t k, const float *a,
+                           const float *b, int add, float *c, int64_t ldc, gcut_rt_prefetch prefetch);
+void gcut_rt_micro_run_f64(const gcut_rt_micro *u, int64_t m, int64_t n, int64_t k, const double *a,
+                           const double *b, int add, double *c, int64_t ldc, gcut_rt_prefetch prefetch);
 
 /* blis.c: the kernels of BLIS that this machine gets. */
 /* Whether BLIS_ARCH_TYPE of the environment names the kernels. */
@@ -63,7 +63,7 @@ int gcut_rt_blis_asked(void);
 gcut_rt_micro gcut_rt_blis_micro_f32(void);
 gcut_rt_micro gcut_rt_blis_micro_f64(void);
 /* gcut_rt_micro_run of a whole block. */
-void gcut_rt_blis_run_f32(int64_t k, const float *s, const float *v, int add, float *c, int64_t ldc);
-void gcut_rt_blis_run_f64(int64_t k, const double *s, const double *v, int add, double *c, int64_t ldc);
+void gcut_rt_blis_run_f32(int64_t k, const float *a, const float *b, int add, float *c, int64_t ldc);
+void gcut_rt_blis_run_f64(int64_t k, const double *a, const double *b, int add, double *c, int64_t ldc);
 
 #endif

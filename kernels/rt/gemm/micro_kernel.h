@@ -10,7 +10,7 @@ typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeo
 /* rows and whole are constants in each call, and the accumulators are registers.  C is brought to the cache
  * while they fill. */
 __attribute__((always_inline)) TARGET static inline void
-NAME(accumulate)(int rows, int whole, MASK m0, MASK m1, int64_t k, const T *s, const T *v, int add, T *c,
+NAME(accumulate)(int rows, int whole, MASK m0, MASK m1, int64_t k, const T *a, const T *b, int add, T *c,
                  int64_t ldc, gcut_rt_prefetch prefetch)
 {
     NAME(vec) x[MR], y[MR];
@@ -24,13 +24,13 @@ NAME(accumulate)(int rows, int whole, MASK m0, MASK m1, int64_t k, const T *s, c
     for (int64_t p = 0; p < k;) {
         const int64_t end = k - p < PREFETCH_STEPS ? k : p + PREFETCH_STEPS;
         gcut_rt_prefetch_next(&prefetch);
-        for (; p < end; p++, s += MR, v += 2 * LANES) {
-            const NAME(vec) v0 = *(const NAME(vec) *)v, v1 = *(const NAME(vec) *)(v + LANES);
+        for (; p < end; p++, a += MR, b += 2 * LANES) {
+            const NAME(vec) b0 = *(const NAME(vec) *)b, b1 = *(const NAME(vec) *)(b + LANES);
 #pragma GCC unroll 16
             for (int i = 0; i < rows; i++) {
-                const T e = s[i];
-                x[i] += e * v0;
-                y[i] += e * v1;
+                const T e = a[i];
+                x[i] += e * b0;
+                y[i] += e * b1;
             }
         }
     }
@@ -50,33 +50,20 @@ NAME(accumulate)(int rows, int whole, MASK m0, MASK m1, int64_t k, const T *s, c
     }
 }
 
-TARGET static void NAME(block)(int64_t m, int64_t n, int64_t k, const T *s, const T *v, int add, T *c,
+TARGET static void NAME(block)(int64_t m, int64_t n, int64_t k, const T *a, const T *b, int add, T *c,
                                int64_t ldc, gcut_rt_prefetch prefetch)
 {
     const int whole = n == 2 * LANES;
     const uint32_t columns = (uint32_t)((UINT64_C(1) << n) - 1);
     const MASK m0 = (MASK)columns, m1 = (MASK)(columns >> LANES);
     if (m == MR && whole) {
-        NAME(accumulate)(MR, 1, m0, m1, k, s, v, add, c, ldc, prefetch);
+        NAME(accumulate)(MR, 1, m0, m1, k, a, b, add, c, ldc, prefetch);
         return;
     }
+#define CASE(r, ...)                                                                                         \
+    case r: NAME(accumulate)(r, 0, m0, m1, k, a, b, add, c, ldc, prefetch); break;
     switch (m) {
-#define CASE(r)                                                                                              \
-    case r: NAME(accumulate)(r, 0, m0, m1, k, s, v, add, c, ldc, prefetch); break;
-        CASE(1)
-        CASE(2)
-        CASE(3)
-        CASE(4)
-        CASE(5)
-        CASE(6)
-        CASE(7)
-        CASE(8)
-        CASE(9)
-        CASE(10)
-        CASE(11)
-        CASE(12)
-        CASE(13)
-        CASE(14)
-#undef CASE
+        EACH_CASE(CASE, )
     }
+#undef CASE
 }

@@ -3,40 +3,24 @@
  * prologue.c for one element type (each_type.h).
  */
 
-/* Lines along k: a block has some panels, and every step. */
-static void NAME(along_k)(const gcut_rt_operand *x, int thread, int64_t i, int64_t n, int64_t q, int64_t k,
-                          int width, int ld, T *out)
-{
-    _Alignas(64) T block[BLOCK_BYTES / sizeof(T)];
-    const int64_t most = BLOCK_BYTES / (int64_t)sizeof(T);
-    const int64_t steps = gcut_rt_min(k, most / width), lines = panels(most / gcut_rt_max(steps, 1), width);
-    for (int64_t a = 0; a < n; a += lines)
-        for (int64_t p = 0; p < k; p += steps) {
-            const int64_t m = gcut_rt_min(lines, n - a), s = gcut_rt_min(steps, k - p);
-            x->fill(x->arg, thread, i + a, i + a + m, q + p, q + p + s, block, s);
-            NAME(gcut_rt_pack)(m, s, block, s, 1, width, ld, ld * k, out + a / width * ld * k + p * ld);
-        }
-}
-
-/* Lines along the panels: a block has some steps, and long parts of their lines. */
-static void NAME(along_panels)(const gcut_rt_operand *x, int thread, int64_t i, int64_t n, int64_t q,
-                               int64_t k, int width, int ld, T *out)
-{
-    _Alignas(64) T block[BLOCK_BYTES / sizeof(T)];
-    const int64_t length = panels(BLOCK_BYTES / (int64_t)sizeof(T) / BLOCK_LINES, width);
-    for (int64_t p = 0; p < k; p += BLOCK_LINES)
-        for (int64_t a = 0; a < n; a += length) {
-            const int64_t m = gcut_rt_min(length, n - a), s = gcut_rt_min(BLOCK_LINES, k - p);
-            x->fill(x->arg, thread, q + p, q + p + s, i + a, i + a + m, block, m);
-            NAME(gcut_rt_pack)(m, s, block, 1, m, width, ld, ld * k, out + a / width * ld * k + p * ld);
-        }
-}
-
+/* A block has lines along k, then of every step if it can, of some panels; or long parts of BLOCK_LINES lines
+ * along the panels, one for each of so many steps. */
 void NAME(gcut_rt_pack_filled)(const gcut_rt_operand *x, int thread, int64_t i, int64_t n, int64_t q,
                                int64_t k, int width, int ld, T *out)
 {
-    if (x->along_k)
-        NAME(along_k)(x, thread, i, n, q, k, width, ld, out);
-    else
-        NAME(along_panels)(x, thread, i, n, q, k, width, ld, out);
+    _Alignas(64) T block[BLOCK_BYTES / sizeof(T)];
+    const int64_t all = BLOCK_BYTES / sizeof(T);
+    const int64_t steps = x->along_k ? gcut_rt_max(gcut_rt_min(k, all / width), 1) : BLOCK_LINES;
+    const int64_t elements = panels(all / steps, width);
+    for (int64_t p = 0; p < k; p += steps)
+        for (int64_t a = 0; a < n; a += elements) {
+            const int64_t m = gcut_rt_min(elements, n - a), s = gcut_rt_min(steps, k - p);
+            if (x->along_k)
+                x->fill(x->arg, thread, i + a, i + a + m, q + p, q + p + s, block, s);
+            else
+                x->fill(x->arg, thread, q + p, q + p + s, i + a, i + a + m, block, m);
+            NAME(gcut_rt_pack)
+            (m, s, block, x->along_k ? s : 1, x->along_k ? 1 : m, width, ld, ld * k,
+             out + a / width * ld * k + p * ld);
+        }
 }

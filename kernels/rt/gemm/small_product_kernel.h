@@ -66,14 +66,7 @@ __attribute__((always_inline)) TARGET static inline void NAME(tile)(int rows, in
                                  const T *b, int64_t ldb, T *out, int64_t ldo, int add)                      \
     {                                                                                                        \
         switch (rows) {                                                                                      \
-            CASE(1, vectors, whole)                                                                          \
-            CASE(2, vectors, whole)                                                                          \
-            CASE(3, vectors, whole)                                                                          \
-            CASE(4, vectors, whole)                                                                          \
-            CASE(5, vectors, whole)                                                                          \
-            CASE(6, vectors, whole)                                                                          \
-            CASE(7, vectors, whole)                                                                          \
-            CASE(8, vectors, whole)                                                                          \
+            EACH_CASE(CASE, vectors, whole)                                                                  \
         }                                                                                                    \
     }
 #define CASE(r, vectors, whole)                                                                              \

@@ -37,9 +37,9 @@ PLANES(avg_grad_2x2, p->kernel->avg_grad(rows, g->ow, g->w, p->a + narrow, p->ou
 #undef PLANES
 #undef REST
 
-/* ---- largest ---- */
+/* ---- any windows ---- */
 
-static void NAME(larger)(int64_t n, const T *x, int64_t step, T *y)
+static inline void NAME(take_largest)(int64_t n, const T *x, int64_t step, T *y)
 {
     for (int64_t j = 0; j < n; j++) {
         T v = x[j * step];
@@ -47,31 +47,43 @@ static void NAME(larger)(int64_t n, const T *x, int64_t step, T *y)
     }
 }
 
-static void NAME(max_part)(void *arg, int t, int nt)
+static inline void NAME(take_sum)(int64_t n, const T *x, int64_t step, T *y)
 {
-    const NAME(job) *p = arg;
+    for (int64_t j = 0; j < n; j++) y[j] += x[j * step];
+}
+
+/* Rows of results, from `start` on, to which each tap takes in what lies under it. */
+static inline __attribute__((always_inline)) void NAME(rows)(const NAME(job) * p, int t, int nt, T start,
+                                                             T size,
+                                                             void (*take)(int64_t, const T *, int64_t, T *))
+{
     const gcut_rt_pool *g = p->g;
-    int64_t begin, end, lo, hi;
+    int64_t begin, end, lo, hi, step = g->stride[1];
     gcut_rt_share(g->planes, 1, t, nt, &begin, &end);
     for (int64_t r = begin * g->oh; r < end * g->oh; r++) {
         const T *x = p->a + r / g->oh * g->h * g->w;
         T *y = p->out + r * g->ow;
-        for (int64_t j = 0; j < g->ow; j++) y[j] = -(T)INFINITY;
+        for (int64_t j = 0; j < g->ow; j++) y[j] = start;
         for (int64_t k = 0; k < g->window[0] * g->window[1]; k++) {
             int64_t i = r % g->oh * g->stride[0] + k / g->window[1] - g->pad[0];
             int64_t offset = k % g->window[1] - g->pad[1];
-            inside(offset, g->stride[1], g->w, g->ow, &lo, &hi);
+            inside(offset, step, g->w, g->ow, &lo, &hi);
             if (i < 0 || i >= g->h || lo == hi) continue;
-            NAME(larger)(hi - lo, x + (i * g->w + offset + lo * g->stride[1]), g->stride[1], y + lo);
+            take(hi - lo, x + (i * g->w + offset + lo * step), step, y + lo);
         }
+        for (int64_t j = 0; j < g->ow && size != 1; j++) y[j] /= size;
     }
 }
 
-void NAME(gcut_rt_max_pool)(const gcut_rt_pool *g, const T *x, T *y, int threads)
+static void NAME(max_part)(void *arg, int t, int nt)
 {
-    NAME(job) p = {g, x, NULL, y, NAME(gcut_rt_pool_2x2_of)(g->ow)};
-    gcut_rt_parallel(is_2x2(g) ? NAME(max_2x2) : NAME(max_part), &p,
-                     worthwhile_threads(g, STREAM_PS, threads));
+    NAME(rows)(arg, t, nt, -(T)INFINITY, 1, NAME(take_largest));
+}
+
+static void NAME(avg_part)(void *arg, int t, int nt)
+{
+    const NAME(job) *p = arg;
+    NAME(rows)(p, t, nt, 0, (T)(p->g->window[0] * p->g->window[1]), NAME(take_sum));
 }
 
 /* Flat index in the plane x of the first largest element under the window at (oh, ow); -1: padding alone. */
@@ -106,13 +118,6 @@ static void NAME(max_grad_part)(void *arg, int t, int nt)
     }
 }
 
-void NAME(gcut_rt_max_pool_grad)(const gcut_rt_pool *g, const T *x, const T *y, T *out, int threads)
-{
-    NAME(job) p = {g, x, y, out, NAME(gcut_rt_pool_2x2_of)(g->ow)};
-    gcut_rt_parallel(is_2x2(g) ? NAME(max_grad_2x2) : NAME(max_grad_part), &p,
-                     worthwhile_threads(g, SEARCH_PS, threads));
-}
-
 static void NAME(max_take_part)(void *arg, int t, int nt)
 {
     const NAME(job) *p = arg;
@@ -128,44 +133,6 @@ static void NAME(max_take_part)(void *arg, int t, int nt)
                 *out++ = at < 0 ? 0 : s[at];
             }
     }
-}
-
-void NAME(gcut_rt_max_pool_take)(const gcut_rt_pool *g, const T *x, const T *s, T *out, int threads)
-{
-    NAME(job) p = {g, x, s, out, NAME(gcut_rt_pool_2x2_of)(g->ow)};
-    gcut_rt_parallel(NAME(max_take_part), &p, worthwhile_threads(g, SEARCH_PS, threads));
-}
-
-/* ---- average ---- */
-
-static void NAME(avg_part)(void *arg, int t, int nt)
-{
-    const NAME(job) *p = arg;
-    const gcut_rt_pool *g = p->g;
-    int64_t begin, end, lo, hi, step = g->stride[1];
-    T size = (T)(g->window[0] * g->window[1]);
-    gcut_rt_share(g->planes, 1, t, nt, &begin, &end);
-    for (int64_t r = begin * g->oh; r < end * g->oh; r++) {
-        const T *x = p->a + r / g->oh * g->h * g->w;
-        T *y = p->out + r * g->ow;
-        for (int64_t j = 0; j < g->ow; j++) y[j] = 0;
-        for (int64_t k = 0; k < g->window[0] * g->window[1]; k++) {
-            int64_t i = r % g->oh * g->stride[0] + k / g->window[1] - g->pad[0];
-            int64_t offset = k % g->window[1] - g->pad[1];
-            inside(offset, step, g->w, g->ow, &lo, &hi);
-            if (i < 0 || i >= g->h || lo == hi) continue;
-            const T *from = x + (i * g->w + offset + lo * step);
-            for (int64_t j = 0; j < hi - lo; j++) y[lo + j] += from[j * step];
-        }
-        for (int64_t j = 0; j < g->ow; j++) y[j] /= size;
-    }
-}
-
-void NAME(gcut_rt_avg_pool)(const gcut_rt_pool *g, const T *x, T *y, int threads)
-{
-    NAME(job) p = {g, x, NULL, y, NAME(gcut_rt_pool_2x2_of)(g->ow)};
-    gcut_rt_parallel(is_2x2(g) ? NAME(avg_2x2) : NAME(avg_part), &p,
-                     worthwhile_threads(g, STREAM_PS, threads));
 }
 
 static void NAME(avg_grad_part)(void *arg, int t, int nt)
@@ -191,9 +158,40 @@ static void NAME(avg_grad_part)(void *arg, int t, int nt)
     }
 }
 
+/* ---- calls ---- */
+
+typedef void NAME(part_fn)(void *arg, int t, int nt);
+
+static void NAME(run)(NAME(job) p, NAME(part_fn) * of_2x2, NAME(part_fn) * part, int64_t ps, int threads)
+{
+    p.kernel = NAME(gcut_rt_pool_2x2_of)(p.g->ow);
+    gcut_rt_parallel(is_2x2(p.g) ? of_2x2 : part, &p, worthwhile_threads(p.g, ps, threads));
+}
+
+void NAME(gcut_rt_max_pool)(const gcut_rt_pool *g, const T *x, T *y, int threads)
+{
+    NAME(run)((NAME(job)){.g = g, .a = x, .out = y}, NAME(max_2x2), NAME(max_part), STREAM_PS, threads);
+}
+
+void NAME(gcut_rt_max_pool_grad)(const gcut_rt_pool *g, const T *x, const T *y, T *out, int threads)
+{
+    const NAME(job) p = {.g = g, .a = x, .b = y, .out = out};
+    NAME(run)(p, NAME(max_grad_2x2), NAME(max_grad_part), SEARCH_PS, threads);
+}
+
+void NAME(gcut_rt_max_pool_take)(const gcut_rt_pool *g, const T *x, const T *s, T *out, int threads)
+{
+    const NAME(job) p = {.g = g, .a = x, .b = s, .out = out};
+    NAME(run)(p, NAME(max_take_part), NAME(max_take_part), SEARCH_PS, threads);
+}
+
+void NAME(gcut_rt_avg_pool)(const gcut_rt_pool *g, const T *x, T *y, int threads)
+{
+    NAME(run)((NAME(job)){.g = g, .a = x, .out = y}, NAME(avg_2x2), NAME(avg_part), STREAM_PS, threads);
+}
+
 void NAME(gcut_rt_avg_pool_grad)(const gcut_rt_pool *g, const T *y, T *x, int threads)
 {
-    NAME(job) p = {g, y, NULL, x, NAME(gcut_rt_pool_2x2_of)(g->ow)};
-    gcut_rt_parallel(is_2x2(g) ? NAME(avg_grad_2x2) : NAME(avg_grad_part), &p,
-                     worthwhile_threads(g, STREAM_PS, threads));
+    const NAME(job) p = {.g = g, .a = y, .out = x};
+    NAME(run)(p, NAME(avg_grad_2x2), NAME(avg_grad_part), STREAM_PS, threads);
 }
