@@ -211,7 +211,7 @@ static gcut_ref scaled(writer *w, gcut_ref v, gcut_locid loc)
     const char *name = w->s->g->values.at[v].name;
     gcut_build b = {.g = w->rw.dst, .loc = loc, .name = gcut_printf(w->s->g->module->arena, "%s.g", name)};
     const gcut_type t = *gcut_type_of(w->s->g, v);
-    gcut_ref g = gcut_bcast(&b, w->rw.map[w->s->cotan], t.dtype);
+    gcut_ref g = gcut_bconvert(&b, w->rw.map[w->s->cotan], t.dtype);
     if (t.rank) g = gcut_bbroadcast(&b, g, t.dim, t.rank, NULL);
     b.name = name;
     return gcut_b2(&b, GCUT_OP_mul, w->one[v], g);

@@ -208,10 +208,10 @@ static const scalars *scalars_of(update *u)
     if (s->step) return s;
     B->loc = 0;
     B->name = dtype == GCUT_F64 ? "opt64" : "opt";
-    gcut_ref lr = gcut_bcast(B, u->lr, dtype);
+    gcut_ref lr = gcut_bconvert(B, u->lr, dtype);
     s->step = lr;
     if (o->kind == GCUT_OPT_ADAMW) {
-        gcut_ref t = gcut_bcast(B, u->steps, dtype);
+        gcut_ref t = gcut_bconvert(B, u->steps, dtype);
         s->step = gcut_b2(B, GCUT_OP_div, lr, bias_correction(u, t, o->beta1));
         s->rroot = gcut_b1(B, GCUT_OP_rsqrt, bias_correction(u, t, o->beta2));
         if (o->weight_decay != 0) s->decay = gcut_baddc(B, gcut_bscale(B, lr, -o->weight_decay), 1);
@@ -249,11 +249,11 @@ static void step(update *u, gcut_ref w, gcut_ref rate, gcut_ref direction)
 {
     gcut_ref by = mul(u, wide(u, rate), direction);
     naming(u, "next");
-    gcut_ref full = sub(u, w, by), stored = gcut_bcast(B, full, u->dtype);
+    gcut_ref full = sub(u, w, by), stored = gcut_bconvert(B, full, u->dtype);
     next(u, u->name, stored);
     if (stored == full) return;
     naming(u, "rest.next");
-    gcut_ref rest = sub(u, full, gcut_bcast(B, stored, gcut_type_of(u->b.g, full)->dtype));
+    gcut_ref rest = sub(u, full, gcut_bconvert(B, stored, gcut_type_of(u->b.g, full)->dtype));
     next(u, name_of(u, "rest"), rest);
 }
 
@@ -347,8 +347,8 @@ static void update_one(update *u, const char *name, gcut_ref w, gcut_ref g, cons
     u->b.loc = gcut_def(u->b.g, g) ? gcut_def(u->b.g, g)->loc : 0;
     gcut_dtype to = computing(u->dtype);
     naming(u, "upd");
-    u->w = gcut_bcast(B, w, to);
-    u->g = gcut_bcast(B, g, to);
+    u->w = gcut_bconvert(B, w, to);
+    u->g = gcut_bconvert(B, g, to);
     if (s->rest) u->w = add(u, u->w, s->rest);
     u->m = s->m;
     u->v = s->v;

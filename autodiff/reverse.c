@@ -185,7 +185,7 @@ static void arrive(gcut_build *b, const bool *wanted, gcut_ref *cotangent, gcut_
 void gcut_vjp_give(gcut_vjp *c, uint32_t k, gcut_ref value)
 {
     gcut_ref x = c->operand[k];
-    if (c->x[k] != x && c->wanted[x]) value = gcut_bcast(&c->b, value, gcut_type_of(c->b.g, x)->dtype);
+    if (c->x[k] != x && c->wanted[x]) value = gcut_bconvert(&c->b, value, gcut_type_of(c->b.g, x)->dtype);
     arrive(&c->b, c->wanted, c->cotangent, x, value);
 }
 
@@ -249,7 +249,7 @@ static bool computes_wide(const gcut_graph *g, const gcut_node *n)
 
 static gcut_ref wide(gcut_vjp *c, gcut_ref v)
 {
-    return gcut_dtype_is_16bit_float(gcut_type_of(c->b.g, v)->dtype) ? gcut_bcast(&c->b, v, GCUT_F32) : v;
+    return gcut_dtype_is_16bit_float(gcut_type_of(c->b.g, v)->dtype) ? gcut_bconvert(&c->b, v, GCUT_F32) : v;
 }
 
 static void widen(gcut_reverse *s, gcut_vjp *c)

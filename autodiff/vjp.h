@@ -50,6 +50,11 @@ void gcut_vjp_give(gcut_vjp *c, uint32_t k, gcut_ref value);
 
 /* ---- helpers of several rules ---- */
 
+static inline const gcut_attr *gcut_vjp_attr(const gcut_vjp *c, gcut_attr_key key)
+{
+    return gcut_attr_get(c->b.g, gcut_node_at(c->b.g, c->node), key);
+}
+
 static inline const gcut_type *gcut_vjp_type(const gcut_vjp *c, gcut_ref v)
 {
     return gcut_type_of(c->b.g, v);

@@ -163,7 +163,7 @@ static gcut_ref gelu_tanh(gcut_vjp *c, gcut_ref x)
 
 void gcut_vjp_gelu(gcut_vjp *c)
 {
-    const gcut_attr *approx = gcut_attr_get(c->b.g, gcut_node_at(c->b.g, c->node), GCUT_KEY_approx);
+    const gcut_attr *approx = gcut_vjp_attr(c, GCUT_KEY_approx);
     bool by_tanh = !strcmp(approx->u.str, "tanh");
     gcut_vjp_give(c, 0, mul(c, c->dy, by_tanh ? gelu_tanh(c, c->x[0]) : gelu_erf(c, c->x[0])));
 }
@@ -185,7 +185,7 @@ void gcut_vjp_softplus(gcut_vjp *c)
 /* y = x in another float dtype: dx = dy in x's */
 void gcut_vjp_cast(gcut_vjp *c)
 {
-    gcut_vjp_give(c, 0, gcut_bcast(B, c->dy, gcut_vjp_type(c, c->x[0])->dtype));
+    gcut_vjp_give(c, 0, gcut_bconvert(B, c->dy, gcut_vjp_type(c, c->x[0])->dtype));
 }
 
 /* ---- binary and ternary ---- */
@@ -279,8 +279,7 @@ void gcut_vjp_select(gcut_vjp *c)
 /* y = min(max(x, lo), hi): dx = lo <= x <= hi ? dy : 0; either bound may be absent */
 void gcut_vjp_clamp(gcut_vjp *c)
 {
-    const gcut_node *n = gcut_node_at(c->b.g, c->node);
-    const gcut_attr *lo = gcut_attr_get(c->b.g, n, GCUT_KEY_lo), *hi = gcut_attr_get(c->b.g, n, GCUT_KEY_hi);
+    const gcut_attr *lo = gcut_vjp_attr(c, GCUT_KEY_lo), *hi = gcut_vjp_attr(c, GCUT_KEY_hi);
     bool has_lo = lo != NULL, has_hi = hi != NULL;
     double bottom = has_lo ? lo->u.num.f : 0, top = has_hi ? hi->u.num.f : 0;
     gcut_ref inside = has_lo ? test(c, GCUT_OP_ge, c->x[0], bottom) : 0;

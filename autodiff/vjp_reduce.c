@@ -13,7 +13,7 @@ static uint32_t axes_mask(gcut_vjp *c)
 
 static uint32_t axis_mask(gcut_vjp *c)
 {
-    return 1u << gcut_attr_get(c->b.g, gcut_node_at(c->b.g, c->node), GCUT_KEY_axis)->u.dim;
+    return 1u << gcut_vjp_attr(c, GCUT_KEY_axis)->u.dim;
 }
 
 static gcut_ref mul(gcut_vjp *c, gcut_ref a, gcut_ref b)
@@ -48,7 +48,7 @@ static void extremum(gcut_vjp *c)
 {
     uint32_t mask = axes_mask(c);
     gcut_ref hit = gcut_b2(B, GCUT_OP_eq, c->x[0], gcut_vjp_unreduce(c, c->y, mask));
-    gcut_ref ones = gcut_bcast(B, hit, gcut_vjp_type(c, c->y)->dtype);
+    gcut_ref ones = gcut_bconvert(B, hit, gcut_vjp_type(c, c->y)->dtype);
     gcut_ref count = gcut_vjp_unreduce(c, gcut_breduce(B, GCUT_OP_sum, ones, mask), mask);
     gcut_ref share = gcut_b2(B, GCUT_OP_div, gcut_vjp_unreduce(c, c->dy, mask), count);
     gcut_vjp_give(c, 0, gcut_bselect(B, hit, share, gcut_bconst(B, share, 0)));

@@ -14,13 +14,13 @@ static gcut_dim dim2(gcut_vjp *c, gcut_dim_op op, gcut_dim a, gcut_dim b)
 /* The n items of a list attribute, NULL when absent; they outlive later nodes. */
 static const gcut_dim *list(gcut_vjp *c, gcut_attr_key key)
 {
-    const gcut_attr *a = gcut_attr_get(c->b.g, gcut_node_at(c->b.g, c->node), key);
+    const gcut_attr *a = gcut_vjp_attr(c, key);
     return a ? a->u.dims : NULL;
 }
 
 static int axis(gcut_vjp *c)
 {
-    return (int)gcut_attr_get(c->b.g, gcut_node_at(c->b.g, c->node), GCUT_KEY_axis)->u.dim;
+    return (int)gcut_vjp_attr(c, GCUT_KEY_axis)->u.dim;
 }
 
 /* The extent of n elements with `gap` zeros between neighbours, in the form that the shape rule of pad
@@ -115,7 +115,7 @@ void gcut_vjp_concat(gcut_vjp *c)
 /* dx = dy reversed along the same axes */
 void gcut_vjp_flip(gcut_vjp *c)
 {
-    const gcut_attr axes = *gcut_attr_get(c->b.g, gcut_node_at(c->b.g, c->node), GCUT_KEY_axes);
+    const gcut_attr axes = *gcut_vjp_attr(c, GCUT_KEY_axes);
     gcut_vjp_give(c, 0, gcut_node_new(c->b.g, GCUT_OP_flip, &c->dy, 1, &axes, 1, c->b.loc, c->b.name));
 }
 

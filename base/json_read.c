@@ -30,21 +30,21 @@ static void drop(void *tree)
 
 /* ---- copying ---- */
 
-typedef struct copying {
+typedef struct copier {
     gcut_arena *arena;
     const gcut_jdoc *doc;
     uint32_t depth;
-} copying;
+} copier;
 
-static void copy_node(copying *c, gcut_jnode *to, json_t *from);
+static void copy_node(copier *c, gcut_jnode *to, json_t *from);
 
-static uint32_t count(const copying *c, size_t n)
+static uint32_t count(const copier *c, size_t n)
 {
     if (n > UINT32_MAX) gcut_throw(c->doc->env, GCUT_ENOMEM);
     return (uint32_t)n;
 }
 
-static gcut_jnode *items(copying *c, gcut_jnode *parent, size_t n)
+static gcut_jnode *items(copier *c, gcut_jnode *parent, size_t n)
 {
     parent->n = count(c, n);
     gcut_jnode *at = gcut_calloc(c->arena, n + 1, sizeof *at);
@@ -54,7 +54,7 @@ static gcut_jnode *items(copying *c, gcut_jnode *parent, size_t n)
     return at;
 }
 
-static void copy_object(copying *c, gcut_jnode *to, json_t *from)
+static void copy_object(copier *c, gcut_jnode *to, json_t *from)
 {
     gcut_jnode *at = items(c, to, json_object_size(from));
     const char *key;
@@ -67,14 +67,14 @@ static void copy_object(copying *c, gcut_jnode *to, json_t *from)
     c->depth--;
 }
 
-static void copy_array(copying *c, gcut_jnode *to, json_t *from)
+static void copy_array(copier *c, gcut_jnode *to, json_t *from)
 {
     gcut_jnode *at = items(c, to, json_array_size(from));
     for (uint32_t i = 0; i < to->n; i++) copy_node(c, &at[i], json_array_get(from, i));
     c->depth--;
 }
 
-static void copy_node(copying *c, gcut_jnode *to, json_t *from)
+static void copy_node(copier *c, gcut_jnode *to, json_t *from)
 {
     switch (json_typeof(from)) {
     case JSON_NULL: to->kind = GCUT_JSON_NULL; return;
@@ -119,7 +119,7 @@ const gcut_jnode *gcut_json_parse(gcut_arena *arena, const char *name, const cha
     *doc = (gcut_jdoc){env, gcut_strndup(arena, name, strlen(name))};
     gcut_jnode *root = gcut_calloc(arena, 1, sizeof *root);
     root->doc = doc;
-    copy_node(&(copying){arena, doc, 0}, root, tree);
+    copy_node(&(copier){arena, doc, 0}, root, tree);
     gcut_arena_free(scratch);
     return root;
 }

@@ -83,6 +83,22 @@ bool gcut_attr_equal(const gcut_attr *a, const gcut_attr *b)
     return false;
 }
 
+bool gcut_attrs_equal(const gcut_graph *f, const gcut_node *a, const gcut_graph *g, const gcut_node *b)
+{
+    if (a->nattrs != b->nattrs) return false;
+    for (uint32_t k = 0; k < a->nattrs; k++)
+        if (!gcut_attr_equal(&f->attrs.at[a->attr0 + k], &g->attrs.at[b->attr0 + k])) return false;
+    return true;
+}
+
+bool gcut_nodes_alike(const gcut_graph *f, const gcut_node *a, const gcut_graph *g, const gcut_node *b)
+{
+    if (a->op != b->op || a->nres != b->nres || !gcut_attrs_equal(f, a, g, b)) return false;
+    for (uint32_t k = 0; k < a->nres; k++)
+        if (!gcut_type_equal(gcut_type_of(f, a->res0 + k), gcut_type_of(g, b->res0 + k))) return false;
+    return true;
+}
+
 /* ---- types ---- */
 
 bool gcut_shape_equal(const gcut_type *a, const gcut_type *b)

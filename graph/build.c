@@ -27,7 +27,7 @@ gcut_ref gcut_bselect(gcut_build *b, gcut_ref p, gcut_ref x, gcut_ref y)
     return node(b, GCUT_OP_select, (gcut_ref[]){p, x, y}, 3, NULL, 0);
 }
 
-gcut_ref gcut_bcast(gcut_build *b, gcut_ref x, gcut_dtype to)
+gcut_ref gcut_bconvert(gcut_build *b, gcut_ref x, gcut_dtype to)
 {
     if (TYPE(b, x).dtype == to) return x;
     gcut_attr a = gcut_attr_str(b->g->module, GCUT_KEY_to, gcut_dtype_name(to));
@@ -157,6 +157,6 @@ gcut_ref gcut_bcount(gcut_build *b, gcut_ref x, uint32_t mask, gcut_ref like)
     l.dtype = t.dtype;
     if (gcut_dim_known(n)) return gcut_bfull(b, &l, (double)n);
     gcut_attr of = gcut_attr_dim(GCUT_KEY_of, n);
-    gcut_ref size = gcut_bcast(b, node(b, GCUT_OP_dim, NULL, 0, &of, 1), t.dtype);
+    gcut_ref size = gcut_bconvert(b, node(b, GCUT_OP_dim, NULL, 0, &of, 1), t.dtype);
     return l.rank == 0 ? size : gcut_bbroadcast(b, size, l.dim, l.rank, NULL);
 }

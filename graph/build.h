@@ -14,13 +14,12 @@ typedef struct gcut_build {
     gcut_graph *g;
     gcut_locid loc;
     const char *name; /* base of new names; NULL = generated */
-    gcut_ref *more;   /* results after the first of a composite's decomposition */
 } gcut_build;
 
 gcut_ref gcut_b1(gcut_build *b, gcut_op op, gcut_ref x);
 gcut_ref gcut_b2(gcut_build *b, gcut_op op, gcut_ref x, gcut_ref y);
 gcut_ref gcut_bselect(gcut_build *b, gcut_ref p, gcut_ref x, gcut_ref y);
-gcut_ref gcut_bcast(gcut_build *b, gcut_ref x, gcut_dtype to); /* x itself when it has that dtype */
+gcut_ref gcut_bconvert(gcut_build *b, gcut_ref x, gcut_dtype to); /* x itself when it has that dtype */
 /* A constant of the shape and dtype of `like`. */
 gcut_ref gcut_bconst(gcut_build *b, gcut_ref like, double value);
 gcut_ref gcut_bfull(gcut_build *b, const gcut_type *type, double value);

@@ -571,6 +571,9 @@ static inline bool gcut_any_result(const gcut_node *n, const bool *in)
         if (in[n->res0 + k]) return true;
     return false;
 }
+/* Equal ops, attributes and types of results; operands, marks and regions are not looked at. */
+bool gcut_attrs_equal(const gcut_graph *f, const gcut_node *a, const gcut_graph *g, const gcut_node *b);
+bool gcut_nodes_alike(const gcut_graph *f, const gcut_node *a, const gcut_graph *g, const gcut_node *b);
 /* Adds to a set of values all that depend on them (graph/rewrite.c). */
 void gcut_add_dependents(const gcut_graph *g, bool *in);
 /* By value: how often nodes and results read it (graph/rewrite.c). */

@@ -11,9 +11,9 @@ typedef struct sliding {
     const int64_t *x, *y; /* the two shapes */
 } sliding;
 
-static sliding attrs_of(const gcut_eval *e)
+static sliding attrs_of(const gcut_eval *e, const gcut_array *x, const gcut_array *y)
 {
-    sliding v = {.dilation = {1, 1}};
+    sliding v = {.dilation = {1, 1}, .x = x->dim, .y = y->dim};
     gcut_eval_dims(e, GCUT_KEY_window, v.window);
     if (!gcut_eval_dims(e, GCUT_KEY_stride, v.stride))
         for (int d = 0; d < 2; d++) v.stride[d] = v.window[d];
@@ -64,12 +64,11 @@ static void each_term(const conv *c, int64_t n, int64_t o, int64_t oh, int64_t o
 void gcut_eval_conv2d(gcut_eval *e)
 {
     bool gives_x = e->node->op == GCUT_OP_conv2d_input, gives_w = e->node->op == GCUT_OP_conv2d_weight;
-    conv c = {.v = attrs_of(e)};
+    conv c;
     c.x = gives_x ? &e->out : &e->arg[0];
     c.w = gives_w ? &e->out : &e->arg[1];
     c.y = gives_x ? &e->arg[0] : gives_w ? &e->arg[1] : &e->out;
-    c.v.x = c.x->dim;
-    c.v.y = c.y->dim;
+    c.v = attrs_of(e, c.x, c.y);
     c.in = c.w->dim[1];
     c.out = c.w->dim[0] / gcut_attr_get(e->g, e->node, GCUT_KEY_groups)->u.dim;
     for (int64_t n = 0; n < c.y->dim[0]; n++)
@@ -96,9 +95,7 @@ static int64_t first_largest(const sliding *v, const double *x, int64_t k)
 
 void gcut_eval_max_pool2d(gcut_eval *e)
 {
-    sliding v = attrs_of(e);
-    v.x = e->arg[0].dim;
-    v.y = e->out.dim;
+    sliding v = attrs_of(e, &e->arg[0], &e->out);
     for (int64_t k = 0; k < e->out.n; k++) {
         int64_t i = first_largest(&v, e->arg[0].u.f, k);
         e->out.u.f[k] = i < 0 ? -INFINITY : e->arg[0].u.f[i];
@@ -108,9 +105,7 @@ void gcut_eval_max_pool2d(gcut_eval *e)
 /* y[k] goes to the first largest element under window k. */
 void gcut_eval_max_pool2d_grad(gcut_eval *e)
 {
-    sliding v = attrs_of(e);
-    v.x = e->arg[0].dim;
-    v.y = e->arg[1].dim;
+    sliding v = attrs_of(e, &e->arg[0], &e->arg[1]);
     for (int64_t k = 0; k < e->arg[1].n; k++) {
         int64_t i = first_largest(&v, e->arg[0].u.f, k);
         if (i >= 0) e->out.u.f[i] += e->arg[1].u.f[k];
@@ -119,9 +114,7 @@ void gcut_eval_max_pool2d_grad(gcut_eval *e)
 
 void gcut_eval_max_pool2d_take(gcut_eval *e)
 {
-    sliding v = attrs_of(e);
-    v.x = e->arg[0].dim;
-    v.y = e->out.dim;
+    sliding v = attrs_of(e, &e->arg[0], &e->out);
     for (int64_t k = 0; k < e->out.n; k++) {
         int64_t i = first_largest(&v, e->arg[0].u.f, k);
         e->out.u.f[k] = i < 0 ? 0 : e->arg[1].u.f[i];
@@ -147,16 +140,12 @@ static void average(const sliding *v, double *x, double *y, int64_t k, bool spre
 
 void gcut_eval_avg_pool2d(gcut_eval *e)
 {
-    sliding v = attrs_of(e);
-    v.x = e->arg[0].dim;
-    v.y = e->out.dim;
+    sliding v = attrs_of(e, &e->arg[0], &e->out);
     for (int64_t k = 0; k < e->out.n; k++) average(&v, e->arg[0].u.f, e->out.u.f, k, false);
 }
 
 void gcut_eval_avg_pool2d_grad(gcut_eval *e)
 {
-    sliding v = attrs_of(e);
-    v.x = e->out.dim;
-    v.y = e->arg[0].dim;
+    sliding v = attrs_of(e, &e->out, &e->arg[0]);
     for (int64_t k = 0; k < e->arg[0].n; k++) average(&v, e->out.u.f, e->arg[0].u.f, k, true);
 }

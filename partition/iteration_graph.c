@@ -116,14 +116,9 @@ static void forward_nodes(builder *b)
 static bool same_node(const builder *b, const gcut_node *x, const gcut_node *y)
 {
     const gcut_graph *f = b->p->fbody, *g = b->p->bbody;
-    if (x->op != y->op || x->nargs != y->nargs || x->nattrs != y->nattrs || x->nres != y->nres) return false;
-    if (x->nregs != y->nregs) return false;
+    if (x->nargs != y->nargs || x->nregs != y->nregs || !gcut_nodes_alike(g, x, f, y)) return false;
     for (uint32_t k = 0; k < x->nargs; k++)
         if (b->bmap[gcut_arg(g, x, k)] != b->fmap[gcut_arg(f, y, k)]) return false;
-    for (uint32_t k = 0; k < x->nattrs; k++)
-        if (!gcut_attr_equal(&g->attrs.at[x->attr0 + k], &f->attrs.at[y->attr0 + k])) return false;
-    for (uint32_t k = 0; k < x->nres; k++)
-        if (!gcut_type_equal(gcut_type_of(g, x->res0 + k), gcut_type_of(f, y->res0 + k))) return false;
     for (uint32_t k = 0; k < x->nregs; k++)
         if (gcut_region_at(g, x, k)->body != gcut_region_at(f, y, k)->body) return false;
     return true;

@@ -41,25 +41,14 @@ static uint64_t hash_node(const gcut_rewrite *rw, uint32_t n)
     return h;
 }
 
-static bool same_args(const gcut_rewrite *rw, uint32_t a, uint32_t b)
-{
-    const gcut_node *x = gcut_node_at(rw->src, a), *y = gcut_node_at(rw->src, b);
-    if (x->nargs != y->nargs) return false;
-    for (uint32_t k = 0; k < x->nargs; k++)
-        if (gcut_rewrite_arg(rw, a, k) != gcut_rewrite_arg(rw, b, k)) return false;
-    return true;
-}
-
 static bool same_node(const gcut_rewrite *rw, uint32_t a, uint32_t b)
 {
     const gcut_graph *g = rw->src;
     const gcut_node *x = gcut_node_at(g, a), *y = gcut_node_at(g, b);
     if (gcut_node_has_effects(g, x)) return false;
-    if (x->op != y->op || x->nattrs != y->nattrs || x->nres != y->nres || !same_args(rw, a, b)) return false;
-    for (uint32_t i = 0; i < x->nattrs; i++)
-        if (!gcut_attr_equal(&g->attrs.at[x->attr0 + i], &g->attrs.at[y->attr0 + i])) return false;
-    for (uint32_t k = 0; k < x->nres; k++)
-        if (!gcut_type_equal(gcut_type_of(g, x->res0 + k), gcut_type_of(g, y->res0 + k))) return false;
+    if (x->nargs != y->nargs || !gcut_nodes_alike(g, x, g, y)) return false;
+    for (uint32_t k = 0; k < x->nargs; k++)
+        if (gcut_rewrite_arg(rw, a, k) != gcut_rewrite_arg(rw, b, k)) return false;
     if (x->nregs != y->nregs || x->ncaptured != y->ncaptured) return false;
     for (uint32_t k = 0; k < x->nregs; k++) /* bodies are compared by address */
         if (gcut_region_at(g, x, k)->body != gcut_region_at(g, y, k)->body) return false;

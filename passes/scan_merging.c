@@ -36,25 +36,15 @@ typedef struct merger {
     bool *absorbed; /* by node of g: another scan replaces it */
 } merger;
 
-static bool same_attrs(const gcut_graph *f, const gcut_node *a, const gcut_graph *g, const gcut_node *b)
-{
-    if (a->nattrs != b->nattrs) return false;
-    for (uint32_t k = 0; k < a->nattrs; k++)
-        if (!gcut_attr_equal(&f->attrs.at[a->attr0 + k], &g->attrs.at[b->attr0 + k])) return false;
-    return true;
-}
-
 static bool same_bodies(const gcut_graph *f, const gcut_graph *g, bool yields);
 
 static bool same_step(const gcut_graph *f, const gcut_node *a, const gcut_graph *g, const gcut_node *b)
 {
-    if (a->op != b->op || a->nres != b->nres || a->res0 != b->res0 || a->nargs != b->nargs ||
-        a->ncaptured != b->ncaptured || a->nregs != b->nregs || !same_attrs(f, a, g, b))
+    if (a->res0 != b->res0 || a->nargs != b->nargs || a->ncaptured != b->ncaptured || a->nregs != b->nregs ||
+        !gcut_nodes_alike(f, a, g, b))
         return false;
     for (uint32_t k = 0; k < a->nargs; k++)
         if (gcut_arg(f, a, k) != gcut_arg(g, b, k)) return false;
-    for (uint32_t k = 0; k < a->nres; k++)
-        if (!gcut_type_equal(gcut_type_of(f, a->res0 + k), gcut_type_of(g, b->res0 + k))) return false;
     for (uint32_t k = 0; k < a->nregs; k++)
         if (!same_bodies(gcut_region_at(f, a, k)->body, gcut_region_at(g, b, k)->body, true)) return false;
     return true;
@@ -89,7 +79,7 @@ static bool same_scan(const merger *m, uint32_t i, uint32_t j)
     const gcut_graph *g = m->g;
     const gcut_node *a = gcut_node_at(g, i), *b = gcut_node_at(g, j);
     if (b->op != a->op || a->nargs != b->nargs || a->ncaptured != b->ncaptured ||
-        !gcut_marks_equal(&a->marks, &b->marks) || !same_attrs(g, a, g, b))
+        !gcut_marks_equal(&a->marks, &b->marks) || !gcut_attrs_equal(g, a, g, b))
         return false;
     for (uint32_t k = 0; k < a->nargs; k++) {
         source x = m->from[gcut_arg(g, a, k)], y = m->from[gcut_arg(g, b, k)];

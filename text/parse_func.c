@@ -148,26 +148,6 @@ static void read_return(gcut_parser *p, const gcut_token *kw, const header_resul
     gcut_parse_advance(p);
 }
 
-static void body(gcut_parser *p, const header_results *want)
-{
-    gcut_parse_expect(p, '{', "'{' and the body of the function");
-    for (;;) {
-        gcut_token kw = p->tok;
-        if (kw.kind == GCUT_TOK_VALUE) {
-            gcut_parse_op(p);
-        } else if (gcut_parse_accept_word(p, "return")) {
-            read_return(p, &kw, want);
-            return;
-        } else if (gcut_parse_at(p, '}')) {
-            GCUT_PARSE_FAIL(p, &kw, NULL, "expected 'return' before the end of @%s", p->g->name);
-        } else if (gcut_parse_at_word(p, "yield")) {
-            GCUT_PARSE_FAIL(p, &kw, "a function ends with 'return'", "'yield' ends a region, not a function");
-        } else {
-            gcut_parse_unexpected(p, "an op such as '%y = relu(%x)' or 'return'");
-        }
-    }
-}
-
 void gcut_parse_func(gcut_parser *p)
 {
     header_results want = {0};
@@ -185,7 +165,8 @@ void gcut_parse_func(gcut_parser *p)
     results(p, &want);
     gcut_parse_marks(p, GCUT_MARK_ON_FUNC, &p->g->marks);
     gcut_parse_loc_use(p, p->g, 0);
-    body(p, &want);
+    gcut_token kw = gcut_parse_block(p, false, gcut_printf(p->scratch, "@%s", p->g->name));
+    read_return(p, &kw, &want);
     p->g = NULL;
 }
 

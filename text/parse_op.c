@@ -404,6 +404,29 @@ void gcut_parse_op(gcut_parser *p)
     gcut_parse_loc_use(p, p->g, s.own);
 }
 
+gcut_token gcut_parse_block(gcut_parser *p, bool region, const char *of)
+{
+    const char *const kind[] = {"function", "region"}, *const end[] = {"return", "yield"};
+    gcut_parse_expect(
+        p, '{',
+        gcut_printf(p->scratch, "'{' and the %s", region ? "ops of the region" : "body of the function"));
+    for (;;) {
+        gcut_token kw = p->tok;
+        if (kw.kind == GCUT_TOK_VALUE)
+            gcut_parse_op(p);
+        else if (gcut_parse_accept_word(p, end[region]))
+            return kw;
+        else if (gcut_parse_at(p, '}'))
+            GCUT_PARSE_FAIL(p, &kw, NULL, "expected '%s' before the end of %s", end[region], of);
+        else if (gcut_parse_at_word(p, end[!region]))
+            GCUT_PARSE_FAIL(p, &kw, gcut_printf(p->scratch, "a %s ends with '%s'", kind[region], end[region]),
+                            "'%s' ends a %s, not a %s", end[!region], kind[!region], kind[region]);
+        else
+            gcut_parse_unexpected(
+                p, gcut_printf(p->scratch, "an op such as '%%y = relu(%%x)' or '%s'", end[region]));
+    }
+}
+
 gcut_attr *gcut_parse_attr_list(gcut_parser *p, gcut_op op, uint32_t *n)
 {
     statement s = {.op = op};

@@ -41,26 +41,6 @@ static void read_yield(gcut_parser *p, const gcut_token *kw)
     gcut_parse_advance(p);
 }
 
-static void read_block(gcut_parser *p, const char *kind)
-{
-    gcut_parse_expect(p, '{', "'{' and the ops of the region");
-    for (;;) {
-        gcut_token kw = p->tok;
-        if (kw.kind == GCUT_TOK_VALUE) {
-            gcut_parse_op(p);
-        } else if (gcut_parse_accept_word(p, "yield")) {
-            read_yield(p, &kw);
-            return;
-        } else if (gcut_parse_at(p, '}')) {
-            GCUT_PARSE_FAIL(p, &kw, NULL, "expected 'yield' before the end of the region '%s'", kind);
-        } else if (gcut_parse_at_word(p, "return")) {
-            GCUT_PARSE_FAIL(p, &kw, "a region ends with 'yield'", "'return' ends a function, not a region");
-        } else {
-            gcut_parse_unexpected(p, "an op such as '%y = relu(%x)' or 'yield'");
-        }
-    }
-}
-
 /* The arguments in parentheses; a region that gets none may leave them out. */
 static uint32_t read_arguments(gcut_parser *p, const char *kind, const gcut_type *types, uint32_t n)
 {
@@ -96,7 +76,8 @@ static gcut_graph *read_region(gcut_parser *p, const char *kind, const gcut_type
     gcut_parse_deeper(p);
     p->g = gcut_body_new(outer);
     read_arguments(p, kind, types, n);
-    read_block(p, kind);
+    gcut_token kw = gcut_parse_block(p, true, gcut_printf(p->scratch, "the region '%s'", kind));
+    read_yield(p, &kw);
     gcut_graph *body = p->g;
     p->g = outer;
     p->depth--;

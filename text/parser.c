@@ -103,17 +103,17 @@ static void read_module(gcut_parser *p)
     gcut_parse_locs_resolve(p);
 }
 
-typedef struct job {
+typedef struct parse_job {
     gcut_env *env;
     gcut_arena *parent;
     const char *file, *text;
     size_t size;
     gcut_parser parser;
-} job;
+} parse_job;
 
 static void run(void *arg)
 {
-    job *j = arg;
+    parse_job *j = arg;
     gcut_parser *p = &j->parser;
     p->env = j->env;
     p->m = gcut_module_new(j->env, j->parent);
@@ -131,7 +131,7 @@ static void run(void *arg)
  * construction, or else of the next token. */
 static void complete_place(void *arg)
 {
-    const job *j = arg;
+    const parse_job *j = arg;
     const gcut_parser *p = &j->parser;
     gcut_env *env = j->env;
     if (!env->ndiags || !p->lx.line || env->diags[env->ndiags - 1].at.line) return;
@@ -146,7 +146,7 @@ gcut_module *gcut_parse_module(gcut_env *env, gcut_arena *parent, const char *fi
                                size_t size)
 {
     uint32_t ndiags = env->ndiags;
-    job j = {.env = env, .parent = parent, .file = file, .text = text, .size = size};
+    parse_job j = {.env = env, .parent = parent, .file = file, .text = text, .size = size};
     gcut_status status = gcut_protect(env, run, &j);
     if (status == GCUT_OK) return j.parser.m;
     if (env->ndiags > ndiags) gcut_protect(env, complete_place, &j);
@@ -154,14 +154,20 @@ gcut_module *gcut_parse_module(gcut_env *env, gcut_arena *parent, const char *fi
     gcut_throw(env, status);
 }
 
-gcut_attr *gcut_parse_attrs(gcut_graph *g, gcut_op op, gcut_place at, const char *text, uint32_t *n)
+/* A parser of a text in the user's source, which errors quote. */
+static gcut_parser start(gcut_module *m, gcut_graph *g, const char *what, gcut_place at, const char *text)
 {
-    gcut_module *m = g->module;
-    const char *file = gcut_intern_name(m, gcut_printf(m->arena, "attributes at %s:%d", at.file, at.line));
+    const char *file = gcut_intern_name(m, gcut_printf(m->arena, "%s at %s:%d", what, at.file, at.line));
     gcut_parser p = {.env = m->env, .m = m, .g = g, .scratch = gcut_arena_new(m->env, m->arena)};
     gcut_source_add(m->env, file, text, strlen(text));
     gcut_lex_start(&p.lx, m->env, file, text, strlen(text));
     gcut_parse_advance(&p);
+    return p;
+}
+
+gcut_attr *gcut_parse_attrs(gcut_graph *g, gcut_op op, gcut_place at, const char *text, uint32_t *n)
+{
+    gcut_parser p = start(g->module, g, "attributes", at, text);
     gcut_attr *attrs = gcut_parse_attr_list(&p, op, n);
     gcut_arena_free(p.scratch);
     return attrs;
@@ -170,12 +176,8 @@ gcut_attr *gcut_parse_attrs(gcut_graph *g, gcut_op op, gcut_place at, const char
 void gcut_parse_data_text(gcut_module *m, const char *name, const gcut_type *type, gcut_place at,
                           const char *contents)
 {
-    const char *file = gcut_intern_name(m, gcut_printf(m->arena, "data at %s:%d", at.file, at.line));
-    gcut_parser p = {.env = m->env, .m = m, .scratch = gcut_arena_new(m->env, m->arena)};
+    gcut_parser p = start(m, NULL, "data", at, contents);
     gcut_data d = {.name = gcut_intern_name(m, name), .type = *type};
-    gcut_source_add(m->env, file, contents, strlen(contents));
-    gcut_lex_start(&p.lx, m->env, file, contents, strlen(contents));
-    gcut_parse_advance(&p);
     gcut_parse_contents(&p, &d);
     if (p.tok.kind != GCUT_TOK_END) gcut_parse_unexpected(&p, "the end of the contents");
     *GCUT_PUSH(m->arena, &m->data) = d;

@@ -106,6 +106,10 @@ gcut_ref gcut_parse_value(gcut_parser *p);
 /* Throws when the function, or a region of it, has defined that name already. */
 void gcut_parse_define(gcut_parser *p, const gcut_token *t, const char *name);
 
+/* Reads `{`, ops, and the word that ends the block: `return` of a function, `yield` of a region.  `of`
+ * describes the block in errors.  Returns the token of the word. */
+gcut_token gcut_parse_block(gcut_parser *p, bool region, const char *of);
+
 /* ---- parse_region.c: the bodies after an op ---- */
 typedef struct gcut_parse_regions {
     uint32_t n;

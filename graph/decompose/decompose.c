@@ -37,13 +37,11 @@ void gcut_decompose(gcut_build *b, const gcut_graph *src, uint32_t n, const gcut
 {
     gcut_node node = src->nodes.at[n];
     gcut_ref wide[MAX_OPERANDS];
-    gcut_build at = *b;
     GCUT_ASSERT(meanings[node.op] != NULL && node.nargs <= MAX_OPERANDS);
     for (uint32_t k = 0; k < node.nargs; k++)
         wide[k] =
-            computes_in_f32(&node, type_of(b, args[k]).dtype) ? gcut_bcast(b, args[k], GCUT_F32) : args[k];
-    at.more = out + 1;
-    out[0] = meanings[node.op](&at, src, &node, wide);
+            computes_in_f32(&node, type_of(b, args[k]).dtype) ? gcut_bconvert(b, args[k], GCUT_F32) : args[k];
+    out[0] = meanings[node.op](&(composite){*b, src, node, wide, out + 1});
     for (uint32_t k = 0; k < node.nres; k++)
-        out[k] = gcut_bcast(b, out[k], gcut_type_of(src, node.res0 + k)->dtype);
+        out[k] = gcut_bconvert(b, out[k], gcut_type_of(src, node.res0 + k)->dtype);
 }

@@ -22,7 +22,8 @@ static gcut_ref size_like(gcut_build *b, gcut_dim size, const gcut_type *t)
 {
     if (gcut_dim_known(size)) return gcut_bfull(b, t, (double)size);
     gcut_attr of = gcut_attr_dim(GCUT_KEY_of, size);
-    gcut_ref n = gcut_bcast(b, gcut_node_new(b->g, GCUT_OP_dim, NULL, 0, &of, 1, b->loc, b->name), t->dtype);
+    gcut_ref n =
+        gcut_bconvert(b, gcut_node_new(b->g, GCUT_OP_dim, NULL, 0, &of, 1, b->loc, b->name), t->dtype);
     return gcut_bbroadcast(b, n, t->dim, t->rank, NULL);
 }
 
@@ -44,34 +45,32 @@ static gcut_ref mask_future(gcut_build *b, gcut_ref x, double fill)
 }
 
 /* x scale; 1 / sqrt(D) unless given */
-static gcut_ref scaled(gcut_build *b, const gcut_graph *src, const gcut_node *node, gcut_ref x, gcut_ref q)
+static gcut_ref scaled(composite *c, gcut_ref x, gcut_ref q)
 {
-    const gcut_attr *given = gcut_attr_get(src, node, GCUT_KEY_scale);
-    gcut_dim d = type_of(b, q).dim[3];
-    if (given) return gcut_bscale(b, x, given->u.num.f);
-    if (gcut_dim_known(d)) return gcut_bscale(b, x, 1 / sqrt((double)d));
-    return gcut_b2(b, GCUT_OP_mul, x, gcut_b1(b, GCUT_OP_rsqrt, gcut_bcount(b, q, 1u << 3, x)));
+    const gcut_attr *given = attr(c, GCUT_KEY_scale);
+    gcut_dim d = type_of(B, q).dim[3];
+    if (given) return gcut_bscale(B, x, given->u.num.f);
+    if (gcut_dim_known(d)) return gcut_bscale(B, x, 1 / sqrt((double)d));
+    return gcut_b2(B, GCUT_OP_mul, x, gcut_b1(B, GCUT_OP_rsqrt, gcut_bcount(B, q, 1u << 3, x)));
 }
 
 /* softmax(q k' scale + bias), k with as many heads as q; bias may be 0 */
-static gcut_ref probabilities(gcut_build *b, const gcut_graph *src, const gcut_node *node, gcut_ref q,
-                              gcut_ref k, gcut_ref bias)
+static gcut_ref probabilities(composite *c, gcut_ref q, gcut_ref k, gcut_ref bias)
 {
-    bool causal = gcut_attr_flag(src, node, GCUT_KEY_causal); /* before src may move */
-    gcut_ref scores = scaled(b, src, node, gcut_bmatmul(b, q, k, false, true), q);
-    if (bias) scores = gcut_b2(b, GCUT_OP_add, scores, bias);
-    if (causal) scores = mask_future(b, scores, -INFINITY);
-    return op_with_axis(b, GCUT_OP_softmax, &scores, 1, 3);
+    bool causal = flag(c, GCUT_KEY_causal); /* before src may move */
+    gcut_ref scores = scaled(c, gcut_bmatmul(B, q, k, false, true), q);
+    if (bias) scores = gcut_b2(B, GCUT_OP_add, scores, bias);
+    if (causal) scores = mask_future(B, scores, -INFINITY);
+    return op_with_axis(B, GCUT_OP_softmax, &scores, 1, 3);
 }
 
 /* y = softmax(q k' scale + bias) v (Vaswani et al. 2017) */
-gcut_ref gcut_decompose_attention(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                  const gcut_ref *x)
+gcut_ref gcut_decompose_attention(composite *c)
 {
-    gcut_dim heads = type_of(b, x[0]).dim[1];
-    gcut_ref k = repeat_heads(b, x[1], heads), v = repeat_heads(b, x[2], heads);
-    gcut_ref p = probabilities(b, src, node, x[0], k, node->nargs == 4 ? x[3] : 0);
-    return gcut_bmatmul(b, p, v, false, false);
+    gcut_dim heads = type_of(B, c->x[0]).dim[1];
+    gcut_ref k = repeat_heads(B, c->x[1], heads), v = repeat_heads(B, c->x[2], heads);
+    gcut_ref p = probabilities(c, c->x[0], k, c->node.nargs == 4 ? c->x[3] : 0);
+    return gcut_bmatmul(B, p, v, false, false);
 }
 
 /* The transpose of repeat_heads: [B,H,S,D] -> [B,G,S,D], summed over the heads of each group. */
@@ -91,21 +90,20 @@ static gcut_ref sum_heads(gcut_build *b, gcut_ref x, gcut_dim groups)
  *   dq = dS k scale   dk = dS' q scale   dbias = dS
  *
  * dk and dv are summed over the heads that share a group. */
-gcut_ref gcut_decompose_attention_grad(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                       const gcut_ref *x)
+gcut_ref gcut_decompose_attention_grad(composite *c)
 {
-    bool causal = gcut_attr_flag(src, node, GCUT_KEY_causal);
-    gcut_dim heads = type_of(b, x[0]).dim[1], groups = type_of(b, x[1]).dim[1];
-    gcut_ref q = x[0], k = repeat_heads(b, x[1], heads), v = repeat_heads(b, x[2], heads);
-    gcut_ref bias = node->nargs == 5 ? x[3] : 0, dy = x[node->nargs - 1];
-    gcut_ref p = probabilities(b, src, node, q, k, bias);
-    gcut_ref dp = gcut_bmatmul(b, dy, v, false, true);
-    gcut_ref rows = gcut_breduce(b, GCUT_OP_sum, gcut_b2(b, GCUT_OP_mul, p, dp), 1u << 3);
-    gcut_ref ds = gcut_b2(b, GCUT_OP_mul, p, gcut_b2(b, GCUT_OP_sub, dp, gcut_bexpand(b, rows, dp, 1u << 3)));
-    if (causal) ds = mask_future(b, ds, 0);
-    gcut_ref part = scaled(b, src, node, ds, q);
-    b->more[0] = sum_heads(b, gcut_bmatmul(b, part, q, true, false), groups);
-    b->more[1] = sum_heads(b, gcut_bmatmul(b, p, dy, true, false), groups);
-    if (bias) b->more[2] = ds;
-    return gcut_bmatmul(b, part, k, false, false);
+    bool causal = flag(c, GCUT_KEY_causal);
+    gcut_dim heads = type_of(B, c->x[0]).dim[1], groups = type_of(B, c->x[1]).dim[1];
+    gcut_ref q = c->x[0], k = repeat_heads(B, c->x[1], heads), v = repeat_heads(B, c->x[2], heads);
+    gcut_ref bias = c->node.nargs == 5 ? c->x[3] : 0, dy = c->x[c->node.nargs - 1];
+    gcut_ref p = probabilities(c, q, k, bias);
+    gcut_ref dp = gcut_bmatmul(B, dy, v, false, true);
+    gcut_ref rows = gcut_breduce(B, GCUT_OP_sum, gcut_b2(B, GCUT_OP_mul, p, dp), 1u << 3);
+    gcut_ref ds = gcut_b2(B, GCUT_OP_mul, p, gcut_b2(B, GCUT_OP_sub, dp, gcut_bexpand(B, rows, dp, 1u << 3)));
+    if (causal) ds = mask_future(B, ds, 0);
+    gcut_ref part = scaled(c, ds, q);
+    c->more[0] = sum_heads(B, gcut_bmatmul(B, part, q, true, false), groups);
+    c->more[1] = sum_heads(B, gcut_bmatmul(B, p, dy, true, false), groups);
+    if (bias) c->more[2] = ds;
+    return gcut_bmatmul(B, part, k, false, false);
 }

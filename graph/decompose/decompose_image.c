@@ -62,7 +62,7 @@ static gcut_ref bilinear(gcut_build *b, gcut_ref x, uint32_t axis, gcut_dim fact
     gcut_ref half = gcut_bconst(b, k, (double)(factor - 1));
     gcut_ref low = gcut_b2(b, GCUT_OP_lt, gcut_bscale(b, k, 2), half);
     gcut_ref whole = gcut_bfull(b, &wide, (double)factor);
-    gcut_ref at = gcut_b2(b, GCUT_OP_div, gcut_baddc(b, gcut_bcast(b, k, wide.dtype), 0.5), whole);
+    gcut_ref at = gcut_b2(b, GCUT_OP_div, gcut_baddc(b, gcut_bconvert(b, k, wide.dtype), 0.5), whole);
     gcut_ref o = gcut_b1(b, GCUT_OP_abs, gcut_baddc(b, at, -0.5));
     gcut_ref near = gcut_b2(b, GCUT_OP_mul, gcut_b2(b, GCUT_OP_sub, gcut_bconst(b, o, 1), o), here);
     gcut_ref far = gcut_b2(b, GCUT_OP_mul, o, gcut_bselect(b, low, before, after));
@@ -71,18 +71,16 @@ static gcut_ref bilinear(gcut_build *b, gcut_ref x, uint32_t axis, gcut_dim fact
 
 /* One axis after the other.  Bilinear is PyTorch's with align_corners=False: pixels are squares, and beyond
  * the centres of the outermost ones their value stays. */
-gcut_ref gcut_decompose_upsample(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                 const gcut_ref *x)
+gcut_ref gcut_decompose_upsample(composite *c)
 {
-    bool nearest = !strcmp(gcut_attr_get(src, node, GCUT_KEY_mode)->u.str, "nearest");
-    const gcut_dim factor[] = {gcut_attr_get(src, node, GCUT_KEY_factor)->u.dims[0],
-                               gcut_attr_get(src, node, GCUT_KEY_factor)->u.dims[1]};
-    gcut_ref y = x[0];
+    bool nearest = !strcmp(attr(c, GCUT_KEY_mode)->u.str, "nearest");
+    const gcut_dim factor[] = {attr(c, GCUT_KEY_factor)->u.dims[0], attr(c, GCUT_KEY_factor)->u.dims[1]};
+    gcut_ref y = c->x[0];
     for (uint32_t k = 0; k < 2; k++) {
         gcut_type wide;
         if (factor[k] == 1) continue;
-        y = nearest ? join_phases(b, phases(b, y, 2 + k, factor[k], &wide), 2 + k)
-                    : bilinear(b, y, 2 + k, factor[k]);
+        y = nearest ? join_phases(B, phases(B, y, 2 + k, factor[k], &wide), 2 + k)
+                    : bilinear(B, y, 2 + k, factor[k]);
     }
     return y;
 }

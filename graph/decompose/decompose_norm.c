@@ -14,23 +14,21 @@ static gcut_ref normalise(gcut_build *b, gcut_ref d, double eps)
 }
 
 /* y = d / sqrt(mean d^2 + eps) g + b, d = x - mean x (Ba, Kiros & Hinton 2016; biased variance) */
-gcut_ref gcut_decompose_layer_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                   const gcut_ref *x)
+gcut_ref gcut_decompose_layer_norm(composite *c)
 {
-    uint32_t mask = last_axis(b, x[0]);
-    gcut_ref mean = gcut_breduce(b, GCUT_OP_mean, x[0], mask);
-    gcut_ref d = gcut_b2(b, GCUT_OP_sub, x[0], gcut_bexpand(b, mean, x[0], mask));
-    gcut_ref y = normalise(b, d, gcut_attr_num(src, node, GCUT_KEY_eps));
-    gcut_ref bias = along_last(b, x[2], y);
-    return gcut_b2(b, GCUT_OP_add, gcut_b2(b, GCUT_OP_mul, y, along_last(b, x[1], y)), bias);
+    uint32_t mask = last_axis(B, c->x[0]);
+    gcut_ref mean = gcut_breduce(B, GCUT_OP_mean, c->x[0], mask);
+    gcut_ref d = gcut_b2(B, GCUT_OP_sub, c->x[0], gcut_bexpand(B, mean, c->x[0], mask));
+    gcut_ref y = normalise(B, d, number(c, GCUT_KEY_eps));
+    gcut_ref bias = along_last(B, c->x[2], y);
+    return gcut_b2(B, GCUT_OP_add, gcut_b2(B, GCUT_OP_mul, y, along_last(B, c->x[1], y)), bias);
 }
 
 /* y = x / sqrt(mean x^2 + eps) g (Zhang & Sennrich 2019) */
-gcut_ref gcut_decompose_rms_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                 const gcut_ref *x)
+gcut_ref gcut_decompose_rms_norm(composite *c)
 {
-    gcut_ref y = normalise(b, x[0], gcut_attr_num(src, node, GCUT_KEY_eps));
-    return gcut_b2(b, GCUT_OP_mul, y, along_last(b, x[1], y));
+    gcut_ref y = normalise(B, c->x[0], number(c, GCUT_KEY_eps));
+    return gcut_b2(B, GCUT_OP_mul, y, along_last(B, c->x[1], y));
 }
 
 /* ---- over channels: x is [N, C, ...] ----
@@ -63,7 +61,7 @@ static gcut_ref along_channels(gcut_build *b, gcut_ref v, gcut_ref x)
 /* next = running + momentum (batch - running), in the dtype of the batch; no derivative */
 static gcut_ref running(gcut_build *b, gcut_ref old, gcut_ref batch, double momentum)
 {
-    gcut_ref r = gcut_bcast(b, old, type_of(b, batch).dtype);
+    gcut_ref r = gcut_bconvert(b, old, type_of(b, batch).dtype);
     gcut_ref fresh = gcut_bscale(b, batch, momentum);
     gcut_ref sum = gcut_b2(b, GCUT_OP_add, gcut_bscale(b, r, 1 - momentum), fresh);
     return gcut_b1(b, GCUT_OP_stop_gradient, sum);
@@ -83,22 +81,20 @@ static gcut_ref squares_about(gcut_build *b, gcut_ref x, gcut_ref m, gcut_ref n)
 
 /* y = d / sqrt(v + eps) g + b, d = x - m, with the mean m and biased variance v of a channel (Ioffe & Szegedy
  * 2015).  The running variance takes the unbiased one, v n / (n - 1), and 0 from n = 1 value. */
-gcut_ref gcut_decompose_batch_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                   const gcut_ref *x)
+gcut_ref gcut_decompose_batch_norm(composite *c)
 {
-    double momentum = gcut_attr_num(src, node, GCUT_KEY_momentum),
-           eps = gcut_attr_num(src, node, GCUT_KEY_eps);
-    gcut_ref n = gcut_bcount(b, x[0], all_axes(b, x[0]) & ~2u, x[1]);
-    gcut_ref m = gcut_b2(b, GCUT_OP_div, sum_channels(b, x[0]), n);
-    gcut_ref squares = squares_about(b, x[0], m, n);
-    gcut_ref v = gcut_b2(b, GCUT_OP_div, squares, n);
-    gcut_ref scale = gcut_b2(b, GCUT_OP_mul, gcut_b1(b, GCUT_OP_rsqrt, gcut_baddc(b, v, eps)), x[1]);
-    gcut_ref d = gcut_b2(b, GCUT_OP_sub, x[0], along_channels(b, m, x[0]));
-    gcut_ref y = gcut_b2(b, GCUT_OP_mul, d, along_channels(b, scale, d));
-    gcut_ref one = gcut_bconst(b, n, 1), others = gcut_b2(b, GCUT_OP_max, gcut_baddc(b, n, -1), one);
-    b->more[0] = running(b, x[3], m, momentum);
-    b->more[1] = running(b, x[4], gcut_b2(b, GCUT_OP_div, squares, others), momentum);
-    return gcut_b2(b, GCUT_OP_add, y, along_channels(b, x[2], y));
+    double momentum = number(c, GCUT_KEY_momentum), eps = number(c, GCUT_KEY_eps);
+    gcut_ref n = gcut_bcount(B, c->x[0], all_axes(B, c->x[0]) & ~2u, c->x[1]);
+    gcut_ref m = gcut_b2(B, GCUT_OP_div, sum_channels(B, c->x[0]), n);
+    gcut_ref squares = squares_about(B, c->x[0], m, n);
+    gcut_ref v = gcut_b2(B, GCUT_OP_div, squares, n);
+    gcut_ref scale = gcut_b2(B, GCUT_OP_mul, gcut_b1(B, GCUT_OP_rsqrt, gcut_baddc(B, v, eps)), c->x[1]);
+    gcut_ref d = gcut_b2(B, GCUT_OP_sub, c->x[0], along_channels(B, m, c->x[0]));
+    gcut_ref y = gcut_b2(B, GCUT_OP_mul, d, along_channels(B, scale, d));
+    gcut_ref one = gcut_bconst(B, n, 1), others = gcut_b2(B, GCUT_OP_max, gcut_baddc(B, n, -1), one);
+    c->more[0] = running(B, c->x[3], m, momentum);
+    c->more[1] = running(B, c->x[4], gcut_b2(B, GCUT_OP_div, squares, others), momentum);
+    return gcut_b2(B, GCUT_OP_add, y, along_channels(B, c->x[2], y));
 }
 
 /* y = d / sqrt(mean d^2 + eps) g + b, d = x - mean x, over the last axis of x seen as `rows` */
@@ -119,21 +115,19 @@ static gcut_dim times(gcut_build *b, gcut_dim a, gcut_dim c)
 }
 
 /* Rows are the groups: [N, G, C/G ...] (Wu & He 2018). */
-gcut_ref gcut_decompose_group_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                   const gcut_ref *x)
+gcut_ref gcut_decompose_group_norm(composite *c)
 {
-    gcut_dim groups = gcut_attr_get(src, node, GCUT_KEY_groups)->u.dim;
-    gcut_type t = type_of(b, x[0]), rows = {.rank = 3, .dim = {t.dim[0], groups}};
-    rows.dim[2] = gcut_dim_make(b->g->module->dims, GCUT_DIM_DIV, t.dim[1], groups);
-    for (uint32_t d = 2; d < t.rank; d++) rows.dim[2] = times(b, rows.dim[2], t.dim[d]);
-    return norm_rows(b, x, &rows, gcut_attr_num(src, node, GCUT_KEY_eps));
+    gcut_dim groups = attr(c, GCUT_KEY_groups)->u.dim;
+    gcut_type t = type_of(B, c->x[0]), rows = {.rank = 3, .dim = {t.dim[0], groups}};
+    rows.dim[2] = gcut_dim_make(B->g->module->dims, GCUT_DIM_DIV, t.dim[1], groups);
+    for (uint32_t d = 2; d < t.rank; d++) rows.dim[2] = times(B, rows.dim[2], t.dim[d]);
+    return norm_rows(B, c->x, &rows, number(c, GCUT_KEY_eps));
 }
 
 /* Rows are the channels: [N, C, ...] (Ulyanov, Vedaldi & Lempitsky 2016). */
-gcut_ref gcut_decompose_instance_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                      const gcut_ref *x)
+gcut_ref gcut_decompose_instance_norm(composite *c)
 {
-    gcut_type t = type_of(b, x[0]), rows = {.rank = 3, .dim = {t.dim[0], t.dim[1], t.dim[2]}};
-    for (uint32_t d = 3; d < t.rank; d++) rows.dim[2] = times(b, rows.dim[2], t.dim[d]);
-    return norm_rows(b, x, &rows, gcut_attr_num(src, node, GCUT_KEY_eps));
+    gcut_type t = type_of(B, c->x[0]), rows = {.rank = 3, .dim = {t.dim[0], t.dim[1], t.dim[2]}};
+    for (uint32_t d = 3; d < t.rank; d++) rows.dim[2] = times(B, rows.dim[2], t.dim[d]);
+    return norm_rows(B, c->x, &rows, number(c, GCUT_KEY_eps));
 }

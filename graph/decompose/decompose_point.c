@@ -17,21 +17,20 @@ static gcut_ref clamped(gcut_build *b, gcut_ref x, const gcut_attr *bounds, uint
 }
 
 /* y = x > 0 ? x : alpha (e^min(x, 0) - 1) (Clevert, Unterthiner & Hochreiter 2016) */
-gcut_ref gcut_decompose_elu(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
+gcut_ref gcut_decompose_elu(composite *c)
 {
     gcut_attr hi = gcut_attr_int(GCUT_KEY_hi, 0);
-    gcut_ref e = gcut_b1(b, GCUT_OP_expm1, clamped(b, x[0], &hi, 1));
-    double alpha = gcut_attr_num(src, node, GCUT_KEY_alpha);
-    if (alpha != 1) e = gcut_bscale(b, e, alpha);
-    return gcut_bselect(b, test(b, GCUT_OP_gt, x[0], 0), x[0], e);
+    gcut_ref e = gcut_b1(B, GCUT_OP_expm1, clamped(B, c->x[0], &hi, 1));
+    double alpha = number(c, GCUT_KEY_alpha);
+    if (alpha != 1) e = gcut_bscale(B, e, alpha);
+    return gcut_bselect(B, test(B, GCUT_OP_gt, c->x[0], 0), c->x[0], e);
 }
 
 /* y = x > 0 ? x : slope x */
-gcut_ref gcut_decompose_leaky_relu(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                   const gcut_ref *x)
+gcut_ref gcut_decompose_leaky_relu(composite *c)
 {
-    gcut_ref less = gcut_bscale(b, x[0], gcut_attr_num(src, node, GCUT_KEY_slope));
-    return gcut_bselect(b, test(b, GCUT_OP_gt, x[0], 0), x[0], less);
+    gcut_ref less = gcut_bscale(B, c->x[0], number(c, GCUT_KEY_slope));
+    return gcut_bselect(B, test(B, GCUT_OP_gt, c->x[0], 0), c->x[0], less);
 }
 
 /* x <= -3 ? 0 : x >= 3 ? top : middle */
@@ -50,36 +49,30 @@ static gcut_ref ramp(gcut_build *b, gcut_ref x)
 }
 
 /* y = x / 6 + 1 / 2 between 0 and 1 (Courbariaux, Bengio & David 2015, with this slope) */
-gcut_ref gcut_decompose_hardsigmoid(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                    const gcut_ref *x)
+gcut_ref gcut_decompose_hardsigmoid(composite *c)
 {
-    (void)src, (void)node;
-    gcut_ref middle = ramp(b, x[0]);
-    return between(b, x[0], gcut_bconst(b, x[0], 1), middle);
+    gcut_ref middle = ramp(B, c->x[0]);
+    return between(B, c->x[0], gcut_bconst(B, c->x[0], 1), middle);
 }
 
 /* y = x hardsigmoid(x) (Howard et al. 2019) */
-gcut_ref gcut_decompose_hardswish(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                  const gcut_ref *x)
+gcut_ref gcut_decompose_hardswish(composite *c)
 {
-    (void)src, (void)node;
     gcut_attr range[] = {gcut_attr_int(GCUT_KEY_lo, -3), gcut_attr_int(GCUT_KEY_hi, 3)};
-    gcut_ref c = clamped(b, x[0], range, 2);
-    return between(b, x[0], x[0], gcut_b2(b, GCUT_OP_mul, c, ramp(b, c)));
+    gcut_ref inner = clamped(B, c->x[0], range, 2);
+    return between(B, c->x[0], c->x[0], gcut_b2(B, GCUT_OP_mul, inner, ramp(B, inner)));
 }
 
 /* y = x tanh(log(1 + e^x)) (Misra 2020) */
-gcut_ref gcut_decompose_mish(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
+gcut_ref gcut_decompose_mish(composite *c)
 {
-    (void)src, (void)node;
-    gcut_ref t = gcut_b1(b, GCUT_OP_tanh, gcut_b1(b, GCUT_OP_softplus, x[0]));
-    return gcut_b2(b, GCUT_OP_mul, x[0], t);
+    gcut_ref t = gcut_b1(B, GCUT_OP_tanh, gcut_b1(B, GCUT_OP_softplus, c->x[0]));
+    return gcut_b2(B, GCUT_OP_mul, c->x[0], t);
 }
 
 /* y = sin x / cos x */
-gcut_ref gcut_decompose_tan(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
+gcut_ref gcut_decompose_tan(composite *c)
 {
-    (void)src, (void)node;
-    gcut_ref cosine = gcut_b1(b, GCUT_OP_cos, x[0]);
-    return gcut_b2(b, GCUT_OP_div, gcut_b1(b, GCUT_OP_sin, x[0]), cosine);
+    gcut_ref cosine = gcut_b1(B, GCUT_OP_cos, c->x[0]);
+    return gcut_b2(B, GCUT_OP_div, gcut_b1(B, GCUT_OP_sin, c->x[0]), cosine);
 }

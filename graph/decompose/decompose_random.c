@@ -26,10 +26,10 @@ static gcut_ref indices(gcut_build *b, const gcut_type *t)
 /* The type of a node's first result, in the module of b: with the sizes of the attribute; f32 for f16 and
  * bf16.
  */
-static gcut_type drawn(const gcut_graph *src, const gcut_node *node)
+static gcut_type drawn(const composite *c)
 {
-    const gcut_attr *shape = gcut_attr_get(src, node, GCUT_KEY_shape);
-    gcut_type t = {.dtype = gcut_type_of(src, node->res0)->dtype, .rank = (uint8_t)shape->n};
+    const gcut_attr *shape = attr(c, GCUT_KEY_shape);
+    gcut_type t = {.dtype = gcut_type_of(c->src, c->node.res0)->dtype, .rank = (uint8_t)shape->n};
     for (uint32_t d = 0; d < shape->n; d++) t.dim[d] = shape->u.dims[d];
     if (gcut_dtype_is_16bit_float(t.dtype)) t.dtype = GCUT_F32;
     return t;
@@ -48,51 +48,49 @@ static double below(double hi, double lo, gcut_dtype t)
 }
 
 /* y = lo + (hi - lo) u, u in [0, 1), below hi also after rounding */
-gcut_ref gcut_decompose_uniform(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                const gcut_ref *x)
+gcut_ref gcut_decompose_uniform(composite *c)
 {
-    double lo = gcut_attr_num(src, node, GCUT_KEY_lo), hi = gcut_attr_num(src, node, GCUT_KEY_hi);
-    gcut_type t = drawn(src, node);
-    gcut_dtype to = gcut_type_of(src, node->res0)->dtype;
-    gcut_ref u = random_bits(b, x[0], indices(b, &t), t.dtype);
+    double lo = number(c, GCUT_KEY_lo), hi = number(c, GCUT_KEY_hi);
+    gcut_type t = drawn(c);
+    gcut_dtype to = gcut_type_of(c->src, c->node.res0)->dtype;
+    gcut_ref u = random_bits(B, c->x[0], indices(B, &t), t.dtype);
     if (lo == 0 && hi == 1 && to == t.dtype) return u;
     gcut_attr top = gcut_attr_real(GCUT_KEY_hi, below(hi, lo, to));
-    gcut_ref y = gcut_baddc(b, gcut_bscale(b, u, hi - lo), lo);
-    return gcut_node_new(b->g, GCUT_OP_clamp, &y, 1, &top, 1, b->loc, b->name);
+    gcut_ref y = gcut_baddc(B, gcut_bscale(B, u, hi - lo), lo);
+    return gcut_node_new(B->g, GCUT_OP_clamp, &y, 1, &top, 1, B->loc, B->name);
 }
 
 /* y = mean + std sqrt(-2 log(1 - u0)) cos(2 pi u1) (Box & Muller 1958); element i has the counters 2 i and
  * 2 i + 1.  1 - u0 is exact and in (0, 1]. */
-gcut_ref gcut_decompose_normal(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
+gcut_ref gcut_decompose_normal(composite *c)
 {
-    double mean = gcut_attr_num(src, node, GCUT_KEY_mean), std = gcut_attr_num(src, node, GCUT_KEY_std);
-    gcut_type t = drawn(src, node);
-    gcut_ref i = gcut_bscale(b, indices(b, &t), 2);
-    gcut_ref u = random_bits(b, x[0], i, t.dtype), v = random_bits(b, x[0], gcut_baddc(b, i, 1), t.dtype);
-    gcut_ref log = gcut_b1(b, GCUT_OP_log, gcut_b2(b, GCUT_OP_sub, gcut_bconst(b, u, 1), u));
-    gcut_ref radius = gcut_b1(b, GCUT_OP_sqrt, gcut_bscale(b, log, -2));
-    gcut_ref z = gcut_b2(b, GCUT_OP_mul, radius, gcut_b1(b, GCUT_OP_cos, gcut_bscale(b, v, 2 * M_PI)));
-    if (std != 1) z = gcut_bscale(b, z, std);
-    return mean == 0 ? z : gcut_baddc(b, z, mean);
+    double mean = number(c, GCUT_KEY_mean), std = number(c, GCUT_KEY_std);
+    gcut_type t = drawn(c);
+    gcut_ref i = gcut_bscale(B, indices(B, &t), 2);
+    gcut_ref u = random_bits(B, c->x[0], i, t.dtype),
+             v = random_bits(B, c->x[0], gcut_baddc(B, i, 1), t.dtype);
+    gcut_ref log = gcut_b1(B, GCUT_OP_log, gcut_b2(B, GCUT_OP_sub, gcut_bconst(B, u, 1), u));
+    gcut_ref radius = gcut_b1(B, GCUT_OP_sqrt, gcut_bscale(B, log, -2));
+    gcut_ref z = gcut_b2(B, GCUT_OP_mul, radius, gcut_b1(B, GCUT_OP_cos, gcut_bscale(B, v, 2 * M_PI)));
+    if (std != 1) z = gcut_bscale(B, z, std);
+    return mean == 0 ? z : gcut_baddc(B, z, mean);
 }
 
 /* keys[i] = all bits of counter i */
-gcut_ref gcut_decompose_key_split(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                  const gcut_ref *x)
+gcut_ref gcut_decompose_key_split(composite *c)
 {
-    gcut_type t = {.dtype = GCUT_I64, .rank = 1, .dim = {gcut_attr_get(src, node, GCUT_KEY_n)->u.dim}};
-    return random_bits(b, x[0], indices(b, &t), GCUT_I64);
+    gcut_type t = {.dtype = GCUT_I64, .rank = 1, .dim = {attr(c, GCUT_KEY_n)->u.dim}};
+    return random_bits(B, c->x[0], indices(B, &t), GCUT_I64);
 }
 
 /* y = u >= p ? x / (1 - p) : 0, u uniform in f32 */
-gcut_ref gcut_decompose_dropout(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                const gcut_ref *x)
+gcut_ref gcut_decompose_dropout(composite *c)
 {
-    double p = gcut_attr_num(src, node, GCUT_KEY_p);
-    gcut_type t = type_of(b, x[0]);
-    if (p == 0) return x[0];
-    gcut_ref u = random_bits(b, x[1], indices(b, &t), GCUT_F32);
-    gcut_ref kept = gcut_b2(b, GCUT_OP_ge, u, gcut_bconst(b, u, p));
-    gcut_ref zero = gcut_bconst(b, x[0], 0);
-    return gcut_bselect(b, kept, gcut_bscale(b, x[0], 1 / (1 - p)), zero);
+    double p = number(c, GCUT_KEY_p);
+    gcut_type t = type_of(B, c->x[0]);
+    if (p == 0) return c->x[0];
+    gcut_ref u = random_bits(B, c->x[1], indices(B, &t), GCUT_F32);
+    gcut_ref kept = gcut_b2(B, GCUT_OP_ge, u, gcut_bconst(B, u, p));
+    gcut_ref zero = gcut_bconst(B, c->x[0], 0);
+    return gcut_bselect(B, kept, gcut_bscale(B, c->x[0], 1 / (1 - p)), zero);
 }

@@ -7,10 +7,16 @@
 
 #include "graph/build.h"
 
-/* Builds the decomposition of `node`, whose attributes are read from src, on operands x, which are in b->g.
- * node is a copy: b may append to src itself.  Returns the first result; the others go to b->more[0..]. */
-typedef gcut_ref gcut_decompose_fn(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                   const gcut_ref *x);
+/* A composite node that a rule decomposes. */
+typedef struct composite {
+    gcut_build b;          /* appends the decomposition */
+    const gcut_graph *src; /* has the node's attributes */
+    gcut_node node;        /* a copy: b may append to src itself */
+    const gcut_ref *x;     /* the operands, in b.g */
+    gcut_ref *more;        /* gets the results after the first, which the rule returns */
+} composite;
+typedef gcut_ref gcut_decompose_fn(composite *c);
+#define B (&c->b)
 
 /* Every D(fn) of the table. */
 #define E(...)
@@ -38,26 +44,35 @@ static inline uint32_t last_axis(const gcut_build *b, gcut_ref x)
     return 1u << (type_of(b, x).rank - 1);
 }
 
-static inline uint32_t axis_attr(const gcut_graph *src, const gcut_node *node)
+static inline const gcut_attr *attr(const composite *c, gcut_attr_key key)
 {
-    return 1u << gcut_attr_get(src, node, GCUT_KEY_axis)->u.dim;
+    return gcut_attr_get(c->src, &c->node, key);
+}
+static inline double number(const composite *c, gcut_attr_key key)
+{
+    return gcut_attr_num(c->src, &c->node, key);
+}
+static inline bool flag(const composite *c, gcut_attr_key key)
+{
+    return gcut_attr_flag(c->src, &c->node, key);
+}
+static inline uint32_t axis_attr(const composite *c)
+{
+    return 1u << attr(c, GCUT_KEY_axis)->u.dim;
+}
+static inline uint32_t axes_attr(const composite *c)
+{
+    return attr(c, GCUT_KEY_axes) ? gcut_attr_axes(c->src, &c->node) : all_axes(&c->b, c->x[0]);
 }
 
-static inline uint32_t axes_attr(const gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                 gcut_ref x)
+/* r, the first operand reduced over mask, with its axes back as size 1 where the node says keep. */
+static inline gcut_ref kept(composite *c, gcut_ref r, uint32_t mask)
 {
-    return gcut_attr_get(src, node, GCUT_KEY_axes) ? gcut_attr_axes(src, node) : all_axes(b, x);
-}
-
-/* r, reduced over mask, with its axes back as size 1 where the node says keep. */
-static inline gcut_ref kept(gcut_build *b, const gcut_graph *src, const gcut_node *node, gcut_ref r,
-                            gcut_ref x, uint32_t mask)
-{
-    gcut_type t = type_of(b, x);
-    if (!gcut_attr_flag(src, node, GCUT_KEY_keep)) return r;
+    gcut_type t = type_of(&c->b, c->x[0]);
+    if (!flag(c, GCUT_KEY_keep)) return r;
     for (uint32_t d = 0; d < t.rank; d++)
         if (mask >> d & 1) t.dim[d] = 1;
-    return gcut_breshape(b, r, t.dim, t.rank);
+    return gcut_breshape(&c->b, r, t.dim, t.rank);
 }
 
 static inline gcut_ref op_with_axis(gcut_build *b, gcut_op op, const gcut_ref *x, uint32_t n, uint32_t axis)

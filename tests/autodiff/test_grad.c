@@ -36,7 +36,7 @@ static gcut_graph *sample_graph(gcut_env *env, gcut_arena *a, const sample *s)
     assert_true(uses);
     gcut_build b = {.g = g};
     gcut_ref y = g->results.at[0].value;
-    if (!gcut_dtype_is_float(gcut_type_of(g, y)->dtype)) y = gcut_bcast(&b, y, GCUT_F32);
+    if (!gcut_dtype_is_float(gcut_type_of(g, y)->dtype)) y = gcut_bconvert(&b, y, GCUT_F32);
     gcut_type ty = *gcut_type_of(g, y);
     gcut_ref p = gcut_b2(&b, GCUT_OP_mul, y, gcut_param_new(g, GCUT_ROLE_input, "t", &ty));
     if (ty.rank) p = gcut_breduce(&b, GCUT_OP_sum, p, (1u << ty.rank) - 1);

@@ -21,7 +21,7 @@ static gcut_ref term(graph_gen *r, uint32_t k)
     gcut_ref v = r->item[k].v;
     if (!gen_is_real(r, v)) {
         double scale = gen_type_of(r, v).dtype == GCUT_BOOL ? 1 : 1 / fmax(1, r->item[k].mag);
-        v = gcut_bscale(&r->b, gcut_bcast(&r->b, v, r->real), scale);
+        v = gcut_bscale(&r->b, gcut_bconvert(&r->b, v, r->real), scale);
     } else if (r->item[k].mag > 1.5 || gen_coin(r)) {
         v = gcut_b1(&r->b, GCUT_OP_tanh, v);
     } else if (gen_draw(r, 4) == 0) {
@@ -29,7 +29,7 @@ static gcut_ref term(graph_gen *r, uint32_t k)
     }
     gcut_type t = gen_type_of(r, v);
     if (t.rank) v = gcut_breduce(&r->b, GCUT_OP_sum, v, (1u << t.rank) - 1);
-    return gcut_bcast(&r->b, gcut_bscale(&r->b, v, 1 / sqrt(fmax(1, gen_elements(r, &t)))), r->real);
+    return gcut_bconvert(&r->b, gcut_bscale(&r->b, v, 1 / sqrt(fmax(1, gen_elements(r, &t)))), r->real);
 }
 
 static void results(graph_gen *r)

@@ -30,7 +30,7 @@ static inline gcut_graph *gradient_as_loss(gcut_graph *joint)
         gcut_type t = *gcut_type_of(joint, g);
         gcut_ref c = gcut_b1(&b, GCUT_OP_cos, g); /* makes the sum depend on the gradient's size, too */
         gcut_ref part = t.rank ? gcut_breduce(&b, GCUT_OP_sum, c, (1u << t.rank) - 1) : c;
-        part = gcut_bcast(&b, part, GCUT_F64);
+        part = gcut_bconvert(&b, part, GCUT_F64);
         total = total ? gcut_b2(&b, GCUT_OP_add, total, part) : part;
     }
     joint->results.n = 0;
@@ -75,7 +75,7 @@ static inline void add_inner(gcut_graph *g, const char *name, const gcut_ref *p,
         uint8_t rank = gcut_type_of(g, p[k])->rank;
         gcut_ref part = gcut_b2(&b, GCUT_OP_mul, p[k], q[k]);
         if (rank) part = gcut_breduce(&b, GCUT_OP_sum, part, (1u << rank) - 1);
-        total = gcut_b2(&b, GCUT_OP_add, total, gcut_bcast(&b, part, GCUT_F64));
+        total = gcut_b2(&b, GCUT_OP_add, total, gcut_bconvert(&b, part, GCUT_F64));
     }
     gcut_result_new(g, GCUT_ROLE_out, name, total);
 }
