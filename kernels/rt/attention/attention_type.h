@@ -3,30 +3,20 @@
  * attention.c for one element type (each_type.h).
  */
 
-/* C = A B or C += A B; k = 0 gives 0. */
-static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const T *a, int64_t rsa, int64_t csa, const T *b,
-                           int64_t rsb, int64_t csb, int add, T *c, int64_t rsc, int64_t csc)
-{
-    if (k > 0 && m > 0 && n > 0) {
-        NAME(gcut_rt_small)(m, n, k, a, rsa, csa, b, rsb, csb, add, c, rsc, csc);
-        return;
-    }
-    for (int64_t i = 0; i < m && !add; i++)
-        for (int64_t j = 0; j < n; j++) c[i * rsc + j * csc] = 0;
-}
-
 /* Panels of PAD elements side by side: of the keys, or of the elements of a row (kernels/rt/gemm/pack.h). */
 static void NAME(pack)(int64_t n, int64_t k, const T *x, int64_t is, int64_t ks, T *out)
 {
     NAME(gcut_rt_pack)(n, k, x, is, ks, PAD, PAD, PAD * k, out);
 }
 
-/* multiply with a right operand of n columns in panels of k steps, and a C with columns side by side. */
+/* C = A B or C += A B, B of n columns in panels of k steps out of `steps`; k = 0 gives 0. */
 static void NAME(by_panels)(int64_t m, int64_t n, int64_t k, const T *a, int64_t rsa, int64_t csa, const T *b,
                             int64_t steps, int add, T *c, int64_t rsc, int64_t csc)
 {
-    for (int64_t j = 0; j < n; j += PAD) NAME(multiply)
+    for (int64_t j = 0; j < n && m > 0 && k > 0; j += PAD) NAME(gcut_rt_small)
     (m, gcut_rt_min(n - j, PAD), k, a, rsa, csa, b + j * steps, PAD, 1, add, c + j * csc, rsc, csc);
+    for (int64_t i = 0; i < m && k <= 0 && !add; i++)
+        for (int64_t j = 0; j < n; j++) c[i * rsc + j * csc] = 0;
 }
 
 /* How many keys each query of a block sees. */

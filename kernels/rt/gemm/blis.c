@@ -95,8 +95,9 @@ int gcut_rt_blis_asked(void)
     return asked;
 }
 
-static gcut_rt_micro describe(num_t type)
+gcut_rt_micro gcut_rt_blis_micro_of(size_t size)
 {
+    const num_t type = size == sizeof(float) ? BLIS_FLOAT : BLIS_DOUBLE;
     cntx_t *x = kernels();
     gcut_rt_micro m = {.mr = (int)bli_cntx_get_blksz_def_dt(type, BLIS_MR, x),
                        .nr = (int)bli_cntx_get_blksz_def_dt(type, BLIS_NR, x),
@@ -106,15 +107,6 @@ static gcut_rt_micro describe(num_t type)
     if (!prefers_rows(type, x))
         m = (gcut_rt_micro){.mr = m.nr, .nr = m.mr, .packmr = m.packnr, .packnr = m.packmr, .blis = 1};
     return m;
-}
-
-gcut_rt_micro gcut_rt_blis_micro_f32(void)
-{
-    return describe(BLIS_FLOAT);
-}
-gcut_rt_micro gcut_rt_blis_micro_f64(void)
-{
-    return describe(BLIS_DOUBLE);
 }
 
 /* BLIS does not write through its panels; its prototypes have no const.  Where the next call's panels are, it

@@ -94,6 +94,14 @@ static void locate(const gcut_rt_gemm *g, int64_t index, int64_t at[3])
     }
 }
 
+/* Multiples of these split a product without partial register blocks inside of it. */
+static gcut_rt_grain grain_of(const gemm_problem *q, size_t size)
+{
+    const int64_t columns = 128 / (int64_t)size;
+    return q->small ? (gcut_rt_grain){q->g.csc == 1 ? 24 : columns, columns}
+                    : gcut_rt_macro_grain(!column_major(&q->g), size);
+}
+
 /* The largest of `parts` parts of n, cut at multiples of `grain`. */
 static int64_t largest(int64_t n, int64_t grain, int64_t parts)
 {

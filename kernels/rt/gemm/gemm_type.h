@@ -15,14 +15,6 @@ typedef struct NAME(job) {
     int whole_rows;
 } NAME(job);
 
-/* Multiples of these split a product without partial register blocks inside of it. */
-static gcut_rt_grain NAME(grain)(const gemm_problem *q)
-{
-    const int64_t columns = 128 / sizeof(T);
-    return q->small ? (gcut_rt_grain){q->g.csc == 1 ? 24 : columns, columns}
-                    : NAME(gcut_rt_macro_grain)(!column_major(&q->g));
-}
-
 /* The sums of rows of A, or columns of B, s0..s1, from memory. */
 static void NAME(add_up)(const NAME(job) * w, int64_t s0, int64_t s1)
 {
@@ -122,7 +114,12 @@ void NAME(gcut_rt_gemm_tiled)(const gcut_rt_gemm *product, const T *a, const T *
     const int empty = g->m <= 0 || g->n <= 0 || q.batches <= 0;
     const int runs = !empty || (g->m > 0 && whole_rows); /* the tile function gets rows of no columns */
     NAME(job)
-    w = {.q = &q, .grain = NAME(grain)(&q), .c = c, .tile = tile, .arg = arg, .whole_rows = whole_rows};
+    w = {.q = &q,
+         .grain = grain_of(&q, sizeof(T)),
+         .c = c,
+         .tile = tile,
+         .arg = arg,
+         .whole_rows = whole_rows};
     if (runs) NAME(precompute_operand)(g->k, &g->from_a, g->m, &a, threads);
     if (runs) NAME(precompute_operand)(g->k, &g->from_b, g->n, &b, threads);
     w.a = a, w.b = b;

@@ -150,5 +150,11 @@ static void smallest_blocks(blocks *b)
     b->steps = 1;
 }
 
+gcut_rt_grain gcut_rt_macro_grain(int row_major_c, size_t size)
+{
+    const gcut_rt_micro u = gcut_rt_micro_of(size);
+    return row_major_c ? (gcut_rt_grain){u.mr, u.nr} : (gcut_rt_grain){u.nr, u.mr};
+}
+
 #define TEMPLATE "kernels/rt/gemm/macro_type.h"
 #include "kernels/rt/each_type.h"

@@ -28,7 +28,6 @@ void gcut_rt_macro_f64(const gcut_rt_macro *g, const double *a, const double *b,
 typedef struct gcut_rt_grain {
     int64_t m, n;
 } gcut_rt_grain;
-gcut_rt_grain gcut_rt_macro_grain_f32(int row_major_c);
-gcut_rt_grain gcut_rt_macro_grain_f64(int row_major_c);
+gcut_rt_grain gcut_rt_macro_grain(int row_major_c, size_t size);
 
 #endif

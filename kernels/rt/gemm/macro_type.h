@@ -197,7 +197,7 @@ static NAME(operand) NAME(operand_of)(const gcut_rt_macro *x, const gcut_rt_oper
 static NAME(problem) NAME(orient)(const gcut_rt_macro *x, const T *a, const T *b, T *c)
 {
     const gcut_rt_gemm *g = x->g;
-    const gcut_rt_micro u = NAME(gcut_rt_micro)();
+    const gcut_rt_micro u = gcut_rt_micro_of(sizeof(T));
     const NAME(operand) rows =
         NAME(operand_of)(x, &g->from_a, a, x->m0, x->m1 - x->m0, g->rsa, g->csa, GCUT_RT_SUMS_A);
     const NAME(operand) columns =
@@ -239,10 +239,4 @@ void NAME(gcut_rt_macro)(const gcut_rt_macro *x, const T *a, const T *b, T *c)
     p.panel = p.packed + packed_resident(&p.b);
     NAME(product)(&p);
     gcut_rt_give_back(w);
-}
-
-gcut_rt_grain NAME(gcut_rt_macro_grain)(int row_major_c)
-{
-    const gcut_rt_micro u = NAME(gcut_rt_micro)();
-    return row_major_c ? (gcut_rt_grain){u.mr, u.nr} : (gcut_rt_grain){u.nr, u.mr};
 }

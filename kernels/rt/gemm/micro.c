@@ -21,7 +21,6 @@ enum { PREFETCH_STEPS = 8 };
 #include "kernels/rt/each_kernel.h"
 #undef ISA
 
-#define OWN(lanes) ((gcut_rt_micro){MICRO_MR_avx512, 2 * (lanes), MICRO_MR_avx512, 2 * (lanes), 1, 0})
 #define RUN_OWN(type) block_##type##_avx512(m, n, k, a, b, add, c, ldc, prefetch)
 static int own_kernel(void)
 {
@@ -30,7 +29,6 @@ static int own_kernel(void)
 
 #else
 
-#define OWN(lanes) ((gcut_rt_micro){.mr = 0})
 #define RUN_OWN(type) ((void)m, (void)n)
 static int own_kernel(void)
 {
@@ -39,11 +37,14 @@ static int own_kernel(void)
 
 #endif
 
+gcut_rt_micro gcut_rt_micro_of(size_t size)
+{
+    const int nr = 2 * 64 / (int)size;
+    if (!own_kernel()) return gcut_rt_blis_micro_of(size);
+    return (gcut_rt_micro){MICRO_MR_avx512, nr, MICRO_MR_avx512, nr, .partial = 1};
+}
+
 #define MICRO(type, T)                                                                                       \
-    gcut_rt_micro gcut_rt_micro_##type(void)                                                                 \
-    {                                                                                                        \
-        return own_kernel() ? OWN(64 / (int)sizeof(T)) : gcut_rt_blis_micro_##type();                        \
-    }                                                                                                        \
     void gcut_rt_micro_run_##type(const gcut_rt_micro *u, int64_t m, int64_t n, int64_t k, const T *a,       \
                                   const T *b, int add, T *c, int64_t ldc, gcut_rt_prefetch prefetch)         \
     {                                                                                                        \

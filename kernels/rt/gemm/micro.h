@@ -16,6 +16,7 @@
 #ifndef GCUT_KERNELS_RT_GEMM_MICRO_H
 #define GCUT_KERNELS_RT_GEMM_MICRO_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* A block of mr rows and nr columns of C, whose rows are contiguous. */
@@ -44,8 +45,8 @@ static inline void gcut_rt_prefetch_next(gcut_rt_prefetch *a)
     if (--a->turn == 0) a->at += a->jump, a->turn = a->round;
 }
 
-gcut_rt_micro gcut_rt_micro_f32(void);
-gcut_rt_micro gcut_rt_micro_f64(void);
+/* For elements of so many bytes, 4 or 8. */
+gcut_rt_micro gcut_rt_micro_of(size_t size);
 
 /* c[i * ldc + j] (+)= the sum over k of a[.][i] * b[.][j], for i < m and j < n; m = u->mr and n = u->nr
  * unless u->partial.  k > 0; panels aligned to an element, with GCUT_RT_BEYOND readable bytes behind them. An
@@ -60,8 +61,7 @@ void gcut_rt_micro_run_f64(const gcut_rt_micro *u, int64_t m, int64_t n, int64_t
 /* Whether BLIS_ARCH_TYPE of the environment names the kernels. */
 int gcut_rt_blis_asked(void);
 
-gcut_rt_micro gcut_rt_blis_micro_f32(void);
-gcut_rt_micro gcut_rt_blis_micro_f64(void);
+gcut_rt_micro gcut_rt_blis_micro_of(size_t size);
 /* gcut_rt_micro_run of a whole block. */
 void gcut_rt_blis_run_f32(int64_t k, const float *a, const float *b, int add, float *c, int64_t ldc);
 void gcut_rt_blis_run_f64(int64_t k, const double *a, const double *b, int add, double *c, int64_t ldc);

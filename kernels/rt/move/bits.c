@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
+#include "kernels/rt/move/strided.h"
 
 typedef struct pack_job {
     int64_t n;
@@ -43,9 +44,7 @@ void gcut_rt_pack_bits(int64_t n, const uint8_t *src, uint8_t *dst, int threads)
 }
 
 typedef struct unpack_job {
-    int rank;
-    int64_t dim[GCUT_RT_MAX_RANK], ss[GCUT_RT_MAX_RANK];
-    int64_t rows, columns; /* all axes but the last, and the last */
+    strided from;
     const uint8_t *src;
     int64_t offset;
     uint8_t *dst;
@@ -54,36 +53,23 @@ typedef struct unpack_job {
 static void unpack_part(void *arg, int t, int nt)
 {
     const unpack_job *j = arg;
-    int64_t r0, r1, step = j->rank ? j->ss[j->rank - 1] : 1;
-    gcut_rt_share(j->rows, 1, t, nt, &r0, &r1);
+    const int64_t columns = j->from.columns, step = j->from.step;
+    int64_t r0, r1;
+    gcut_rt_share(j->from.rows, 1, t, nt, &r0, &r1);
     for (int64_t r = r0; r < r1; r++) {
-        int64_t at = j->offset, q = r;
-        for (int d = j->rank - 2; d >= 0; d--) {
-            at += q % j->dim[d] * j->ss[d];
-            q /= j->dim[d];
-        }
-        uint8_t *const to = j->dst + r * j->columns;
+        const int64_t at = j->offset + strided_row(&j->from, r);
+        uint8_t *const to = j->dst + r * columns;
         if (step == 1)
-            gcut_rt_bits(j->src, at, j->columns, to);
+            gcut_rt_bits(j->src, at, columns, to);
         else
-            for (int64_t c = 0; c < j->columns; c++) to[c] = gcut_rt_bit(j->src, at + c * step);
+            for (int64_t c = 0; c < columns; c++) to[c] = gcut_rt_bit(j->src, at + c * step);
     }
 }
 
 void gcut_rt_unpack_bits(int rank, const int64_t *dim, const uint8_t *src, int64_t offset, const int64_t *ss,
                          uint8_t *dst, int threads)
 {
-    unpack_job j = {.rank = rank,
-                    .rows = 1,
-                    .columns = rank ? dim[rank - 1] : 1,
-                    .src = src,
-                    .offset = offset,
-                    .dst = dst};
-    for (int d = 0; d < rank; d++) {
-        j.dim[d] = dim[d];
-        j.ss[d] = ss[d];
-        if (d + 1 < rank) j.rows *= dim[d];
-    }
-    int64_t n = j.rows * j.columns;
+    unpack_job j = {strided_rows(rank, dim, ss), src, offset, dst};
+    const int64_t n = j.from.rows * j.from.columns;
     if (n > 0) gcut_rt_parallel(unpack_part, &j, gcut_rt_worth(threads, n, 100));
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
+#include "kernels/rt/move/strided.h"
 
 /* Of shorter rows too much is parts of lines. */
 static int streams(size_t row, int64_t rows)
@@ -23,20 +24,19 @@ static void move_row(void *dst, const void *src, size_t n, int past)
 /* ---- strided copy ---- */
 
 typedef struct copy_job {
-    int rank;
-    int64_t dim[GCUT_RT_MAX_RANK], ss[GCUT_RT_MAX_RANK], ds[GCUT_RT_MAX_RANK];
+    strided from;
+    const int64_t *to; /* strides of the result */
+    int64_t step;      /* of its last axis */
     size_t size;
     const char *src;
     char *dst;
-    int64_t rows; /* product of all axes but the last */
-    int past;     /* past the caches */
+    int past; /* past the caches */
 } copy_job;
 
 static void copy_row(const copy_job *j, const char *s, char *d)
 {
-    int last = j->rank - 1;
-    int64_t n = j->dim[last], ss = j->ss[last] * (int64_t)j->size, ds = j->ds[last] * (int64_t)j->size;
-    if (j->ss[last] == 1 && j->ds[last] == 1) {
+    const int64_t n = j->from.columns, ss = j->from.step * (int64_t)j->size, ds = j->step * (int64_t)j->size;
+    if (j->from.step == 1 && j->step == 1) {
         move_row(d, s, (size_t)n * j->size, j->past);
         return;
     }
@@ -59,16 +59,16 @@ static void copy_part(void *arg, int t, int nt)
 {
     const copy_job *j = arg;
     int64_t r0, r1;
-    gcut_rt_share(j->rows, 1, t, nt, &r0, &r1);
+    gcut_rt_share(j->from.rows, 1, t, nt, &r0, &r1);
     for (int64_t r = r0; r < r1; r++) {
-        int64_t q = r, so = 0, d_o = 0;
-        for (int d = j->rank - 2; d >= 0; d--) {
-            int64_t i = q % j->dim[d];
-            q /= j->dim[d];
-            so += i * j->ss[d];
-            d_o += i * j->ds[d];
+        int64_t q = r, from = 0, to = 0; /* both in one pass: divisions are what a short row costs */
+        for (int d = j->from.rank - 2; d >= 0; d--) {
+            const int64_t i = q % j->from.dim[d];
+            q /= j->from.dim[d];
+            from += i * j->from.stride[d];
+            to += i * j->to[d];
         }
-        copy_row(j, j->src + so * (int64_t)j->size, j->dst + d_o * (int64_t)j->size);
+        copy_row(j, j->src + from * (int64_t)j->size, j->dst + to * (int64_t)j->size);
     }
     if (j->past) gcut_rt_streamed();
 }
@@ -76,76 +76,43 @@ static void copy_part(void *arg, int t, int nt)
 void gcut_rt_copy(int rank, const int64_t *dim, size_t size, const void *src, const int64_t *ss, void *dst,
                   const int64_t *ds, int threads)
 {
-    copy_job j = {.rank = rank, .size = size, .src = src, .dst = dst, .rows = 1};
-    int64_t n = 1;
-    for (int d = 0; d < rank; d++) {
-        j.dim[d] = dim[d];
-        j.ss[d] = ss[d];
-        j.ds[d] = ds[d];
-        n *= dim[d];
-        if (d + 1 < rank) j.rows *= dim[d];
-    }
-    if (rank == 0) {
-        j.rank = 1;
-        j.dim[0] = 1;
-    }
-    j.past = streams((size_t)j.dim[j.rank - 1] * size, j.rows);
+    copy_job j = {.from = strided_rows(rank, dim, ss),
+                  .to = ds,
+                  .step = rank ? ds[rank - 1] : 1,
+                  .size = size,
+                  .src = src,
+                  .dst = dst};
+    const int64_t n = j.from.rows * j.from.columns;
+    j.past = streams((size_t)j.from.columns * size, j.from.rows);
     if (n > 0) gcut_rt_parallel(copy_part, &j, gcut_rt_worth(threads, n, 300));
 }
 
-/* ---- halves to f32 ---- */
+/* ---- f16 and bf16 to f32 ---- */
 
 typedef struct widen_job {
-    int rank;
-    int64_t dim[GCUT_RT_MAX_RANK], ss[GCUT_RT_MAX_RANK];
-    int64_t rows, columns; /* all axes but the last, and the last */
+    strided from;
     const uint16_t *src;
     float *dst;
 } widen_job;
-
-/* Where row r begins in the source. */
-static const uint16_t *widen_row(const widen_job *j, int64_t r)
-{
-    const uint16_t *s = j->src;
-    for (int d = j->rank - 2; d >= 0; d--) {
-        s += r % j->dim[d] * j->ss[d];
-        r /= j->dim[d];
-    }
-    return s;
-}
-
-static void widen(widen_job *j, int rank, const int64_t *dim, const int64_t *ss,
-                  void (*part)(void *arg, int t, int nt), int threads)
-{
-    j->rank = rank;
-    j->rows = 1;
-    j->columns = rank ? dim[rank - 1] : 1;
-    for (int d = 0; d < rank; d++) {
-        j->dim[d] = dim[d];
-        j->ss[d] = ss[d];
-        if (d + 1 < rank) j->rows *= dim[d];
-    }
-    int64_t n = j->rows * j->columns;
-    if (n > 0) gcut_rt_parallel(part, j, gcut_rt_worth(threads, n, 100));
-}
 
 #define WIDEN(name)                                                                                          \
     static void widen_##name(void *arg, int t, int nt)                                                       \
     {                                                                                                        \
         const widen_job *j = arg;                                                                            \
-        int64_t r0, r1, step = j->rank ? j->ss[j->rank - 1] : 1;                                             \
-        gcut_rt_share(j->rows, 1, t, nt, &r0, &r1);                                                          \
+        int64_t r0, r1;                                                                                      \
+        gcut_rt_share(j->from.rows, 1, t, nt, &r0, &r1);                                                     \
         for (int64_t r = r0; r < r1; r++) {                                                                  \
-            const uint16_t *const s = widen_row(j, r);                                                       \
-            float *const d = j->dst + r * j->columns;                                                        \
-            for (int64_t c = 0; c < j->columns; c++) d[c] = gcut_from_##name(s[c * step]);                   \
+            const uint16_t *const s = j->src + strided_row(&j->from, r);                                     \
+            float *const d = j->dst + r * j->from.columns;                                                   \
+            for (int64_t c = 0; c < j->from.columns; c++) d[c] = gcut_from_##name(s[c * j->from.step]);      \
         }                                                                                                    \
     }                                                                                                        \
     void gcut_rt_widen_##name(int rank, const int64_t *dim, const uint16_t *src, const int64_t *ss,          \
                               float *dst, int threads)                                                       \
     {                                                                                                        \
-        widen_job j = {.src = src, .dst = dst};                                                              \
-        widen(&j, rank, dim, ss, widen_##name, threads);                                                     \
+        widen_job j = {strided_rows(rank, dim, ss), src, dst};                                               \
+        const int64_t n = j.from.rows * j.from.columns;                                                      \
+        if (n > 0) gcut_rt_parallel(widen_##name, &j, gcut_rt_worth(threads, n, 100));                       \
     }
 WIDEN(f16)
 WIDEN(bf16)
@@ -177,11 +144,7 @@ void gcut_rt_iota(int rank, const int64_t *dim, const int64_t *stride, int64_t o
     int64_t n = 1;
     for (int d = 0; d < rank; d++) n *= dim[d];
     for (int64_t e = 0; e < n; e++) {
-        int64_t q = e, v = offset;
-        for (int d = rank - 1; d >= 0; d--) {
-            v += q % dim[d] * stride[d];
-            q /= dim[d];
-        }
+        const int64_t v = offset + strided_offset(e, rank, dim, stride);
         if (real) {
             if (size == 4)
                 ((float *)dst)[e] = (float)v;

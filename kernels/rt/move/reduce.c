@@ -8,6 +8,7 @@
 
 #include "gradcut/gradcut_rt.h"
 #include "kernels/rt/isa.h"
+#include "kernels/rt/move/strided.h"
 
 enum { BLOCK = 256, ACCUMULATORS = 16, LINE = 64 };
 /* Bytes of a run: a shorter one is not worth finding the next, in a longer one the processor sees itself. */
@@ -22,16 +23,6 @@ typedef struct job {
     const void *x;
     void *out;
 } job;
-
-static int64_t offset_of(int64_t q, int rank, const int64_t *dim, const int64_t *stride)
-{
-    int64_t off = 0;
-    for (int d = rank - 1; d >= 0; d--) {
-        off += q % dim[d] * stride[d];
-        q /= dim[d];
-    }
-    return off;
-}
 
 /* Another axis of those that become one; part of the one before where elements go on evenly. */
 static void add_gone(job *j, int64_t dim, int64_t stride)
@@ -67,7 +58,7 @@ static job plan(gcut_rt_reduction how, int rank, const int64_t *dim, const int64
 static int64_t run_of(const job *j, int64_t g, int64_t *at)
 {
     int64_t last = j->gone - 1;
-    *at = offset_of(g, j->gone, j->gdim, j->gstride);
+    *at = strided_offset(g, j->gone, j->gdim, j->gstride);
     return j->gdim[last] - g % j->gdim[last];
 }
 
@@ -168,7 +159,7 @@ static void fetch(const job *j, const char *x, int64_t g, int64_t bytes, size_t 
         int64_t k0, k1;                                                                                      \
         gcut_rt_share(j->nkept, 1, t, nt, &k0, &k1);                                                         \
         for (int64_t k = k0; k < k1; k++) {                                                                  \
-            const type *x = (const type *)j->x + offset_of(k, j->kept, j->kdim, j->kstride);                 \
+            const type *x = (const type *)j->x + strided_offset(k, j->kept, j->kdim, j->kstride);                 \
             wide acc[ACCUMULATORS];                                                                          \
             for (int l = 0; l < ACCUMULATORS; l++) acc[l] = start[j->how];                                   \
             for (int64_t g = 0; g < j->ngone;) g += take_##name(j, x, g, block, acc);                        \
