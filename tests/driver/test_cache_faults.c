@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "cache.h"
+#include "nightly.h"
 
 #include <sys/syscall.h>
 

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "harness.h"
+#include "nightly.h"
 
 #include <dirent.h>
 #include <glob.h>
@@ -119,6 +120,7 @@ static void every_file_reads_back(void **state)
     for (size_t i = 0; i < files.gl_pathc; i++) {
         const char *path = files.gl_pathv[i];
         if (strstr(path, "/split.gcut")) continue; /* a pair, not a function */
+        if (!in_turn(i, 3)) continue;
         bad += dump(path, &(gcut_options){0}, false);
         bad += dump(path, &variants[i % 4], false);
         bad += dump(path, &(gcut_options){0}, true);

@@ -13,6 +13,7 @@
 #include "grad_samples.h"
 #include "gradcut/gradcut.h"
 #include "public.h"
+#include "nightly.h"
 
 static char path[] = "/tmp/gradcut_empty_XXXXXX";
 
@@ -238,7 +239,8 @@ enum { BATCH = 24 };
 
 static void batches(const variant *v, size_t n, int64_t size)
 {
-    for (size_t k = 0; k < n; k += BATCH) agree(v + k, n - k < BATCH ? n - k : BATCH, size);
+    for (size_t k = 0; k < n; k += BATCH)
+        if (in_turn(k / BATCH, 2)) agree(v + k, n - k < BATCH ? n - k : BATCH, size);
 }
 
 static void every_op_takes_an_empty_axis(void **state)

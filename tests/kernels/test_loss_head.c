@@ -4,6 +4,7 @@
  * runs the joint graph as the sweep made it, without heads: it is the oracle.
  */
 #include "harness.h"
+#include "nightly.h"
 
 #include "driver/pipeline/options.h"
 #include "driver/load/step.h"

@@ -7,6 +7,7 @@
 #include "harness.h"
 
 #include "api.h"
+#include "nightly.h"
 #include "public.h"
 
 /* The gelu and the normed rows of a transformer's second half; the batch decides whether products pack. */
@@ -64,6 +65,7 @@ static void test_agree(void **state)
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = block(ctx);
     for (size_t i = 1; i < sizeof batches / sizeof *batches; i++) {
+        if (!in_turn(i, 2)) continue;
         gcut_size at = {"N", batches[i]};
         gcut_options opt = options(&at, "mincut", 2);
         gcut_check_report r = crosscheck(g, &opt, NULL, 0, 0);
@@ -84,6 +86,7 @@ static void test_same_bits(void **state)
         size_t size, other;
         unsigned char *want = results(ctx, g, batches[i], "save-all", 1, &size);
         for (int k = 0; k < 4; k++) {
+            if (!in_turn(i + (size_t)k, 3)) continue;
             unsigned char *got = results(ctx, g, batches[i], policies[k % 2], k + 1, &other);
             assert_int_equal(other, size);
             if (memcmp(want, got, size) != 0)

@@ -4,6 +4,7 @@
  * and the results have the bits of the fused step.
  */
 #define _GNU_SOURCE
+#include "nightly.h"
 #include "runs.h"
 
 #include <glob.h>
@@ -50,6 +51,7 @@ static void files_agree(const char *folder, size_t stride)
     assert_int_equal(glob(pattern, 0, NULL, &files), 0);
     for (size_t i = 0; i < files.gl_pathc; i += stride) {
         if (strstr(files.gl_pathv[i], "/split.gcut")) continue; /* a pair, not a function */
+        if (!in_turn(i / stride, 3)) continue;
         bad += try_file(files.gl_pathv[i]) != 0;
     }
     globfree(&files);

@@ -16,6 +16,7 @@
 #include "driver/pipeline/options.h"
 #include "driver/load/step.h"
 #include "joint_gen.h"
+#include "nightly.h"
 #include "partition/budget/candidate_plans.h"
 #include "partition/cut/frontier.h"
 #include "partition/budget/checkpoint_levels.h"
@@ -124,6 +125,7 @@ static void body_revolve(void *arg)
     gcut_env *env = arg;
     static const uint32_t lengths[] = {4, 5, 7, 10, 16, 21, 32, 45, 64, 100};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        if (!in_turn(i + 2, 3)) continue;
         uint32_t l = lengths[i], best[9];
         gcut_arena *a = gcut_arena_new(env, NULL);
         gcut_plan_options opt = options();
@@ -251,7 +253,7 @@ typedef struct bits_job {
     bool deep; /* some plan on several levels is worth it */
 } bits_job;
 
-/* ---- a transformer of 32 layers ---- */
+/* ---- a deep transformer ---- */
 
 /* GPT-2's layers, 16 wide, on 64 sequences of 16. */
 static const char *transformer_text(gcut_arena *a, int layers)
@@ -337,7 +339,7 @@ static void body_transformer(void *arg)
 }
 
 /* PyTorch's issue 197838: there a smaller budget may peak higher, since one copy is made early of whatever is
- * not saved. The same transformer under budgets from what the fastest plan needs down to a third of it: each
+ * not saved. The same transformer under budgets from what the fastest plan needs down to half of it: each
  * is kept, and less memory never takes more, nor less time. */
 static void body_budgets(void *arg)
 {
@@ -349,7 +351,8 @@ static void body_budgets(void *arg)
     const gcut_pipeline *fast = gcut_pipeline_new(j->user, &o, GCUT_STAGE_KERNEL, a);
     int64_t peak = fast->plan->peak_bytes, largest = peak;
     double ns = 0;
-    for (int part = 6; part >= 2; part--) {
+    for (int part = 6; part >= 3; part--) {
+        if (!in_turn((size_t)part + 2, 4)) continue;
         o.budget = largest * part / 6;
         const gcut_pipeline *p = gcut_pipeline_new(j->user, &o, GCUT_STAGE_KERNEL, a);
         assert_that(p->plan->peak_bytes, <=, o.budget);
@@ -368,14 +371,17 @@ static void load_text(bits_job *j, gcut_env *env, const char *text)
     must(env, body_parse, &parse);
 }
 
-static void a_transformer_of_32_layers(void **state)
+/* Families take time by the square of layers, and budgets plan the whole again and again. */
+static void a_deep_transformer(void **state)
 {
     (void)state;
     gcut_env *env = gcut_env_new(NULL, NULL);
-    bits_job j = {.name = "transformer"};
-    load_text(&j, env, transformer_text(env->arena, 32));
-    must(env, body_transformer, &j);
-    must(env, body_budgets, &j);
+    const bool all = in_turn(1, 2);
+    bits_job deep = {.name = "deep transformer"}, budgets = {.name = "transformer under budgets"};
+    load_text(&deep, env, transformer_text(env->arena, nightly() ? 32 : all ? 16 : 12));
+    must(env, body_transformer, &deep);
+    load_text(&budgets, env, transformer_text(env->arena, nightly() ? 32 : all ? 8 : 6));
+    must(env, body_budgets, &budgets);
     gcut_env_free(env);
 }
 
@@ -422,6 +428,7 @@ static void body_bits(void *arg)
     uint32_t n = f->by_cost.n;
     for (uint32_t i = 0; i < n; i++)
         for (int backend = 0; backend < (i == n - 1 ? 2 : 1); backend++) {
+            if (i != n - 1 && !in_turn(i, 4)) continue;
             const gcut_family_plan *m = &f->by_cost.at[i];
             if (getenv("GCUT_VERBOSE") && !backend)
                 printf("%-40s cost %.0f peak %lld\n", m->label, m->choice->fixed_ns,
@@ -488,7 +495,7 @@ static void members_compute_what_save_all_computes(void **state)
 static void body_random(void *arg)
 {
     gcut_env *env = arg;
-    for (uint64_t seed = 1, last = nightly() ? 100 : 40; seed <= last; seed++) {
+    for (uint64_t seed = 1, last = (uint64_t)rounds(40); seed <= last; seed++) {
         TRY("seed %d", (int)seed);
         gcut_arena *a = gcut_arena_new(env, NULL);
         gcut_module *m = gcut_module_new(env, a);
@@ -528,7 +535,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(uniform_chains_reach_revolve),
                                        cmocka_unit_test(linear_graphs_reach_the_stage_program),
-                                       cmocka_unit_test(a_transformer_of_32_layers),
+                                       cmocka_unit_test(a_deep_transformer),
                                        cmocka_unit_test(members_compute_what_save_all_computes),
                                        cmocka_unit_test(families_of_random_graphs_are_sound)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
  * Plan files: written, followed, edited, refused, compared.
  */
 #include "joint_gen.h"
+#include "nightly.h"
 
 #include <glob.h>
 #include <jansson.h>
@@ -79,6 +80,7 @@ static void replays_are_the_same(void **state)
     assert_int_equal(glob(GCUT_SOURCE_DIR "/tests/models/*.gcut", 0, NULL, &files), 0);
     assert_int_equal(glob(GCUT_SOURCE_DIR "/tests/loops/*.gcut", GLOB_APPEND, NULL, &files), 0);
     for (size_t i = 0; i < files.gl_pathc; i++) {
+        if (!in_turn(i + 1, 3)) continue;
         gcut_ctx *ctx = gcut_ctx_new(NULL);
         gcut_graph *g = gcut_load(ctx, files.gl_pathv[i], NULL);
         gcut_options o = TEST_OPTIONS;

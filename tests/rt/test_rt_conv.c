@@ -57,8 +57,8 @@ static int places(gcut_rt_conv *g, int64_t bottom, int64_t right)
 }
 
 /* f(x, w, y) term by term: adds to *out[which] the product of the other two, to *mag its absolute value. */
-static void terms(const gcut_rt_conv *g, const double *x, const double *w, const double *y, double *out,
-                  double *mag, char which)
+REFERENCE static void terms(const gcut_rt_conv *g, const double *x, const double *w, const double *y,
+                            double *out, double *mag, char which)
 {
     int64_t in = g->c / g->groups, per = g->o / g->groups;
     for (int64_t p = 0; p < g->n * g->o * g->oh * g->ow; p++)
@@ -205,7 +205,7 @@ static void particular_shapes(void **state)
 static void random_shapes(void **state)
 {
     (void)state;
-    for (int round = 0, n = nightly() ? 150 : 50; round < n;) {
+    for (int round = 0, n = rounds(50); round < n;) {
         TRY("round %d", (int)round);
         int groups = 1 + (below(3) == 0) * (1 + below(3)), in = 1 + below(7), out = 1 + below(9);
         gcut_rt_conv g = conv_of(1 + below(3), groups * in, 1 + below(12), 1 + below(20), groups * out,
@@ -226,7 +226,7 @@ static void random_shapes(void **state)
 static void one_nan(void **state)
 {
     (void)state;
-    for (int round = 0, n = nightly() ? 60 : 20; round < n;) {
+    for (int round = 0, n = rounds(20); round < n;) {
         TRY("round %d", (int)round);
         int in = 1 + below(4), out = 1 + below(20), stride = 1 + below(2);
         gcut_rt_conv g =
@@ -325,7 +325,7 @@ CHECK_POOL(double, f64, 0x1p-52)
 static void random_pools(void **state)
 {
     (void)state;
-    for (int round = 0, n = nightly() ? 300 : 100; round < n; round++) {
+    for (int round = 0, n = rounds(100); round < n; round++) {
         TRY("round %d", (int)round);
         gcut_rt_pool g = {.planes = below(7), .h = 1 + below(12), .w = 1 + below(40)};
         int64_t room[2];

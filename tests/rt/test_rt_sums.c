@@ -52,7 +52,7 @@ static void nothing(void *arg, int t, int64_t r0, int64_t r1, int64_t c0, int64_
         return odd && random_below(200) == 0 ? odds[random_below(4)]                                         \
                                              : (T)random_below(1 << 24) / (1 << 23) - 1;                     \
     }                                                                                                        \
-    static T sum_##SUFFIX(int64_t k, const T *x, int64_t stride)                                             \
+    REFERENCE static T sum_##SUFFIX(int64_t k, const T *x, int64_t stride)                                   \
     {                                                                                                        \
         T all = 0;                                                                                           \
         for (int b = 0; b < 16; b++) {                                                                       \
