@@ -96,7 +96,7 @@ static gcut_cost *cost_of(walk *w, const gcut_lowered *h, uint32_t kernel, const
         u->kind == GCUT_KERNEL_COPY ? gcut_def(g, u->copy.value) : gcut_node_at(g, gcut_kernel_result(u));
     *c = (gcut_cost){.class = class, .half = w->half, .launch = u->step};
     c->value = g->values.at[u->kind == GCUT_KERNEL_COPY ? u->copy.value : n->res0].name;
-    c->op = n ? gcut_op_get((gcut_op)n->op)->name : "param";
+    c->op = n ? gcut_op_of(n)->name : "param";
     c->place = gcut_loc_place(g->module, n ? n->loc : 0);
     return c;
 }

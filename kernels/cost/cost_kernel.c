@@ -63,7 +63,7 @@ static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_l
     double ns = 0;
     for (uint32_t i = 0; i < u->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
-        ns += op_ns(c, m, h->g, n, gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE);
+        ns += op_ns(c, m, h->g, n, gcut_op_of(n)->emit == GCUT_EMIT_REDUCE);
     }
     return gcut_kernel_has_rows(h, u) ? ns * row_factor(c, u) : ns;
 }
@@ -73,7 +73,7 @@ static bool is_parted(const gcut_lowered *h, const gcut_kernel *u)
 {
     uint32_t longs = 0;
     for (uint32_t i = 0; i < u->nodes.n; i++)
-        longs += gcut_op_get((gcut_op)gcut_node_at(h->g, u->nodes.at[i])->op)->cost_ps >= GCUT_LONG_PS;
+        longs += gcut_op_of(gcut_node_at(h->g, u->nodes.at[i]))->cost_ps >= GCUT_LONG_PS;
     return longs > 1;
 }
 
@@ -107,7 +107,7 @@ static double copy_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_l
 
 static double flops_of(const gcut_cost_at *c, const gcut_graph *g, const gcut_node *n)
 {
-    const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
+    const gcut_op_info *info = gcut_op_of(n);
     if (!info->madds) return 0;
     gcut_madds m = info->madds(g, n);
     double flops = 2 * m.times;
@@ -149,7 +149,7 @@ static double window_factor(const gcut_cost_at *c, const gcut_lowered *h, const 
 static double contraction_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
                              const gcut_node *n, double flops)
 {
-    gcut_way way = gcut_op_get((gcut_op)n->op)->way;
+    gcut_way way = gcut_op_of(n)->way;
     gcut_dtype t = gcut_type_of(h->g, n->res0)->dtype;
     if (way == GCUT_WAY_gemm) return gemm_ns(c, m, h, n);
     if (way == GCUT_WAY_attention || way == GCUT_WAY_attention_grad)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
+#include "kernels/lower/kernel.h"
 #include "text/text.h"
 
 void gcut_c_add(gcut_text *t, const char *name, const char *fmt, ...)
@@ -167,7 +168,7 @@ const char *gcut_c_const(const gcut_graph *g, gcut_ref root)
 {
     const gcut_node *n = gcut_def(g, root);
     gcut_dtype t = gcut_type_of(g, root)->dtype;
-    const char *key = gcut_op_get((gcut_op)n->op)->cexpr + 1; /* behind its $ */
+    const char *key = gcut_op_of(n)->cexpr + 1; /* behind its $ */
     return attribute(g, n, key, strlen(key), t);
 }
 
@@ -195,7 +196,7 @@ static const char *conversion(gcut_arena *a, gcut_dtype from, gcut_dtype to, con
 
 const char *gcut_c_expr(const gcut_graph *g, const gcut_node *n, const char *const *arg)
 {
-    const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
+    const gcut_op_info *info = gcut_op_of(n);
     gcut_text out = {.arena = g->module->arena};
     gcut_dtype to = gcut_type_of(g, n->res0)->dtype, from = gcut_type_of(g, gcut_arg(g, n, 0))->dtype;
     if (info->emit == GCUT_EMIT_VIEW) return arg[0]; /* a copy in row-major order */

@@ -139,7 +139,7 @@ static void emit_scan(gcut_emitter *e)
 static void emit_region(gcut_emitter *e)
 {
     const gcut_node *n = gcut_node_at(e->h->g, e->h->kernels.at[e->kernel].nodes.at[0]);
-    gcut_c_comment(e, gcut_op_get((gcut_op)n->op)->name, e->call);
+    gcut_c_comment(e, gcut_op_of(n)->name, e->call);
     if (n->op == GCUT_OP_if)
         emit_if(e);
     else if (n->op == GCUT_OP_while)

@@ -30,6 +30,16 @@ static const char *dim(const kernel *u, gcut_dim d)
     return gcut_c_size(u->m, d);
 }
 
+static const gcut_type *type_in(const kernel *u, uint32_t k)
+{
+    return gcut_type_of(u->g, gcut_arg(u->g, u->n, k));
+}
+
+static const gcut_type *type_out(const kernel *u)
+{
+    return gcut_type_of(u->g, u->n->res0);
+}
+
 /* (float *)b[1] */
 static const char *pointer_to(const kernel *u, uint32_t buffer)
 {
@@ -58,6 +68,14 @@ static gcut_view operand(const kernel *u, uint32_t k, const char **pointer)
     gcut_view v = operand_in(u, k, &buffer);
     *pointer = pointer_to(u, buffer);
     return v;
+}
+
+static const char *packed(const kernel *u, uint32_t k)
+{
+    const char *pointer;
+    gcut_view v = operand(u, k, &pointer);
+    GCUT_ASSERT(v.offset == 0);
+    return pointer;
 }
 
 /* NULL for a result that is left out. */
@@ -95,7 +113,7 @@ typedef struct batch_axis {
 static uint32_t batch_axes(const kernel *u, const gcut_view *a, const gcut_view *b, const gcut_view *c,
                            batch_axis *out)
 {
-    const gcut_type *t = gcut_type_of(u->g, u->n->res0);
+    const gcut_type *t = type_out(u);
     uint32_t n = 0;
     for (uint32_t d = 0; d + 2 < t->rank; d++) {
         batch_axis x = {t->dim[d], a->stride[d], b->stride[d], c->stride[d]};
@@ -148,7 +166,7 @@ static void describe_gemm(kernel *u, const char **pa, const char **pb, const cha
 {
     *pc = result(u);
     gcut_view a = operand(u, 0, pa), b = operand(u, 1, pb), c = u->h->view[u->n->res0];
-    const gcut_type *ta = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)), *tc = gcut_type_of(u->g, u->n->res0);
+    const gcut_type *ta = type_in(u, 0), *tc = type_out(u);
     uint32_t r = tc->rank, fa = gcut_attr_flag(u->g, u->n, GCUT_KEY_ta),
              fb = gcut_attr_flag(u->g, u->n, GCUT_KEY_tb);
     batch_axis batch[GCUT_MAX_RANK];
@@ -177,71 +195,69 @@ static void emit_gemm(kernel *u)
 {
     const char *a, *b, *c;
     describe_gemm(u, &a, &b, &c);
-    W(u, "    gcut_rt_gemm_%s(&g, %s, %s, %s, nt);\n", gcut_dtype_name(gcut_type_of(u->g, u->n->res0)->dtype),
-      a, b, c);
+    W(u, "    gcut_rt_gemm_%s(&g, %s, %s, %s, nt);\n", gcut_dtype_name(type_out(u)->dtype), a, b, c);
 }
 
 /* ---- copies ---- */
+
+/* to[…] = from[…], of type t. */
+static void copy(kernel *u, const gcut_type *t, const char *from, const gcut_dim *step, const char *to,
+                 const gcut_dim *to_step)
+{
+    list(u, "dim", t->dim, t->rank);
+    list(u, "from", step, t->rank);
+    list(u, "to", to_step, t->rank);
+    W(u, "    gcut_rt_copy(%u, dim, sizeof(%s), %s, from, %s, to, nt);\n", t->rank, gcut_c_type(t->dtype),
+      from, to);
+}
 
 /* dst[…] = operand k, dst being a strided part of the packed result. */
 static void copy_into(kernel *u, uint32_t k, gcut_dim offset, const gcut_dim *dst)
 {
     const char *src;
     gcut_view v = operand(u, k, &src);
-    const gcut_type *t = gcut_type_of(u->g, gcut_arg(u->g, u->n, k));
     W(u, "    {\n");
-    list(u, "dim", t->dim, t->rank);
-    list(u, "from", v.stride, t->rank);
-    list(u, "to", dst, t->rank);
-    W(u, "    gcut_rt_copy(%u, dim, sizeof(%s), %s, from, %s, to, nt);\n    }\n", t->rank,
-      gcut_c_type(t->dtype), shifted(u, src, v.offset), shifted(u, result(u), offset));
+    copy(u, type_in(u, k), shifted(u, src, v.offset), v.stride, shifted(u, result(u), offset), dst);
+    W(u, "    }\n");
 }
 
-static gcut_dim sum_product(const kernel *u, const gcut_dim *a, const gcut_dim *b, uint32_t n)
+static void fill(kernel *u, const gcut_type *t, const char *value, const char *to)
 {
-    gcut_dim s = 0;
-    for (uint32_t i = 0; i < n; i++)
-        s = gcut_dim_make(u->m->dims, GCUT_DIM_ADD, s, gcut_dim_times(u->m, a[i], b[i]));
-    return s;
-}
-
-static void fill(kernel *u, const char *value)
-{
-    const gcut_type *t = gcut_type_of(u->g, u->n->res0);
     W(u, "    const %s value = %s;\n    gcut_rt_fill(%s, %s, sizeof value, &value);\n", gcut_c_type(t->dtype),
-      value, result(u), dim(u, gcut_type_numel(u->m, t)));
+      value, to, dim(u, gcut_type_numel(u->m, t)));
 }
 
 static void emit_pad(kernel *u)
 {
-    const gcut_type *t = gcut_type_of(u->g, u->n->res0);
-    gcut_view c = gcut_view_contiguous(u->m, t, u->n->res0);
+    const gcut_type *t = type_out(u);
+    const gcut_dim *low = gcut_attr_get(u->g, u->n, GCUT_KEY_low)->u.dims;
     const gcut_attr *gaps = gcut_attr_get(u->g, u->n, GCUT_KEY_interior);
-    gcut_dim step[GCUT_MAX_RANK];
-    for (uint32_t d = 0; d < t->rank; d++)
-        step[d] = gaps ? gcut_dim_times(u->m, c.stride[d],
-                                        gcut_dim_make(u->m->dims, GCUT_DIM_ADD, gaps->u.dims[d], 1))
-                       : c.stride[d];
-    fill(u, gcut_c_attr(u->g, u->n, GCUT_KEY_value, t->dtype));
-    copy_into(u, 0, sum_product(u, gcut_attr_get(u->g, u->n, GCUT_KEY_low)->u.dims, c.stride, t->rank), step);
+    gcut_view c = gcut_view_contiguous(u->m, t, u->n->res0);
+    gcut_dim start = 0, step[GCUT_MAX_RANK];
+    for (uint32_t d = 0; d < t->rank; d++) {
+        const gcut_dim each = gaps ? gcut_dim_make(u->m->dims, GCUT_DIM_ADD, gaps->u.dims[d], 1) : 1;
+        step[d] = gcut_dim_times(u->m, c.stride[d], each);
+        start = gcut_dim_make(u->m->dims, GCUT_DIM_ADD, start, gcut_dim_times(u->m, low[d], c.stride[d]));
+    }
+    fill(u, t, gcut_c_attr(u->g, u->n, GCUT_KEY_value, t->dtype), result(u));
+    copy_into(u, 0, start, step);
 }
 
 static void emit_concat(kernel *u)
 {
-    gcut_view c = gcut_view_contiguous(u->m, gcut_type_of(u->g, u->n->res0), u->n->res0);
+    gcut_view c = gcut_view_contiguous(u->m, type_out(u), u->n->res0);
     gcut_dim at = 0, axis = gcut_attr_get(u->g, u->n, GCUT_KEY_axis)->u.dim;
     for (uint32_t k = 0; k < u->n->nargs; k++) {
         if (!gcut_concat_has(u->h, u->e->kernel, k))
             copy_into(u, k, gcut_dim_times(u->m, at, c.stride[axis]), c.stride);
-        at = gcut_dim_make(u->m->dims, GCUT_DIM_ADD, at,
-                           gcut_type_of(u->g, gcut_arg(u->g, u->n, k))->dim[axis]);
+        at = gcut_dim_make(u->m->dims, GCUT_DIM_ADD, at, type_in(u, k)->dim[axis]);
     }
 }
 
 /* Written from the far end along each flipped axis. */
 static void emit_flip(kernel *u)
 {
-    const gcut_type *t = gcut_type_of(u->g, u->n->res0);
+    const gcut_type *t = type_out(u);
     gcut_view c = gcut_view_contiguous(u->m, t, u->n->res0);
     uint32_t mask = gcut_attr_axes(u->g, u->n);
     const char *src;
@@ -260,127 +276,105 @@ static void emit_flip(kernel *u)
 
 static void emit_copy(kernel *u)
 {
-    gcut_ref v = u->u->copy.value, root = u->h->view[v].root;
+    const gcut_ref v = u->u->copy.value, root = u->h->view[v].root;
     const gcut_type *t = gcut_type_of(u->g, v);
     const gcut_view *w = &u->h->view[v];
     const char *to = pointer_to(u, u->u->copy.to), *type = gcut_c_type(t->dtype);
     if (gcut_root_is_const(u->h, root)) {
-        W(u, "    const %s value = %s;\n    gcut_rt_fill(%s, %s, sizeof value, &value);\n", type,
-          gcut_c_const(u->g, root), to, dim(u, gcut_type_numel(u->m, t)));
+        fill(u, t, gcut_c_const(u->g, root), to);
         return;
     }
-    gcut_view c = gcut_view_contiguous(u->m, t, v);
     if (u->u->copy.source != GCUT_NONE) {
         W(u, "    memcpy(%s, %s, (size_t)(%s) * sizeof(%s));\n", to,
           pointer_to(u, gcut_copy_buffer(u->h, u->u)), dim(u, gcut_type_numel(u->m, t)), type);
         return;
     }
+    const bool iota = gcut_root_is_iota(u->h, root);
+    const char *from = iota ? NULL : pointer_to(u, u->h->buffer[root]);
+    if (!iota && !w->widens && !w->bits) {
+        copy(u, t, shifted(u, from, w->offset), w->stride, to, gcut_view_contiguous(u->m, t, v).stride);
+        return;
+    }
     list(u, "dim", t->dim, t->rank);
     list(u, "from", w->stride, t->rank);
-    if (gcut_root_is_iota(u->h, root)) {
+    if (iota)
         W(u, "    gcut_rt_iota(%u, dim, from, %s, sizeof(%s), %d, %s);\n", t->rank, dim(u, w->offset), type,
           gcut_dtype_is_float(t->dtype), to);
-        return;
-    }
-    if (w->widens) {
+    else if (w->widens)
         W(u, "    gcut_rt_widen_%s(%u, dim, %s, from, %s, nt);\n",
-          gcut_dtype_name(gcut_type_of(u->g, root)->dtype), t->rank,
-          shifted(u, pointer_to(u, u->h->buffer[root]), w->offset), to);
-        return;
-    }
-    if (w->bits) {
-        W(u, "    gcut_rt_unpack_bits(%u, dim, %s, %s, from, %s, nt);\n", t->rank,
-          pointer_to(u, u->h->buffer[root]), dim(u, w->offset), to);
-        return;
-    }
-    list(u, "to", c.stride, t->rank);
-    W(u, "    gcut_rt_copy(%u, dim, sizeof(%s), %s, from, %s, to, nt);\n", t->rank, type,
-      shifted(u, pointer_to(u, u->h->buffer[root]), w->offset), to);
+          gcut_dtype_name(gcut_type_of(u->g, root)->dtype), t->rank, shifted(u, from, w->offset), to);
+    else
+        W(u, "    gcut_rt_unpack_bits(%u, dim, %s, %s, from, %s, nt);\n", t->rank, from, dim(u, w->offset),
+          to);
 }
 
 /* ---- bits ---- */
 
 static void emit_pack(kernel *u)
 {
-    const char *src;
-    gcut_view v = operand(u, 0, &src);
-    GCUT_ASSERT(v.offset == 0);
-    W(u, "    gcut_rt_pack_bits(%s, %s, %s, nt);\n",
-      dim(u, gcut_type_numel(u->m, gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)))), src, result(u));
+    const char *src = packed(u, 0);
+    W(u, "    gcut_rt_pack_bits(%s, %s, %s, nt);\n", dim(u, gcut_type_numel(u->m, type_in(u, 0))), src,
+      result(u));
 }
 
 static void emit_unpack(kernel *u)
 {
-    const char *src;
-    gcut_view v = operand(u, 0, &src);
-    GCUT_ASSERT(v.offset == 0);
-    W(u, "    const int64_t count = %s, one = 1;\n",
-      dim(u, gcut_type_numel(u->m, gcut_type_of(u->g, u->n->res0))));
+    const char *src = packed(u, 0);
+    W(u, "    const int64_t count = %s, one = 1;\n", dim(u, gcut_type_numel(u->m, type_out(u))));
     W(u, "    gcut_rt_unpack_bits(1, &count, %s, 0, &one, %s, nt);\n", src, result(u));
 }
 
-/* ---- index ---- */
+/* ---- along an axis ---- */
+
+/* Sizes of t before the node's axis, along it and behind it. */
+static const char *around_axis(const kernel *u, const gcut_type *t)
+{
+    const uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_KEY_axis)->u.dim;
+    return gcut_printf(u->m->arena, "%s, %s, %s", dim(u, gcut_dim_product(u->m, t->dim, axis)),
+                       dim(u, t->dim[axis]),
+                       dim(u, gcut_dim_product(u->m, t->dim + axis + 1, t->rank - axis - 1)));
+}
 
 static void emit_take(kernel *u)
 {
-    const char *px, *pi;
-    gcut_view x = operand(u, 0, &px), i = operand(u, 1, &pi);
-    const gcut_type *t = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)),
-                    *ti = gcut_type_of(u->g, gcut_arg(u->g, u->n, 1));
-    uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_KEY_axis)->u.dim;
-    GCUT_ASSERT(x.offset == 0 && i.offset == 0);
-    W(u,
-      "    gcut_rt_take(sizeof(%s), %s, %s, %s, %s, %s, %d, %s, %s, args->fault, "
-      "nt);\n",
-      gcut_c_type(t->dtype), dim(u, gcut_dim_product(u->m, t->dim, axis)), dim(u, t->dim[axis]),
-      dim(u, gcut_dim_product(u->m, t->dim + axis + 1, t->rank - axis - 1)), px, pi,
-      (int)gcut_dtype_bytes(ti->dtype), dim(u, gcut_type_numel(u->m, ti)), result(u));
+    const char *px = packed(u, 0), *pi = packed(u, 1);
+    const gcut_type *t = type_in(u, 0), *ti = type_in(u, 1);
+    W(u, "    gcut_rt_take(sizeof(%s), %s, %s, %s, %d, %s, %s, args->fault, nt);\n", gcut_c_type(t->dtype),
+      around_axis(u, t), px, pi, (int)gcut_dtype_bytes(ti->dtype), dim(u, gcut_type_numel(u->m, ti)),
+      result(u));
 }
 
 static void emit_scatter(kernel *u)
 {
-    const char *pi, *pu;
-    gcut_ref v = gcut_arg(u->g, u->n, 0);
-    const gcut_type *t = gcut_type_of(u->g, v), *ti = gcut_type_of(u->g, gcut_arg(u->g, u->n, 1));
-    uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_KEY_axis)->u.dim;
-    const gcut_ref root = u->h->view[v].root;
+    const gcut_type *t = type_in(u, 0), *ti = type_in(u, 1);
+    const gcut_ref root = u->h->view[gcut_arg(u->g, u->n, 0)].root;
     if (gcut_root_is_const(u->h, root))
-        fill(u, gcut_c_const(u->g, root));
+        fill(u, t, gcut_c_const(u->g, root), result(u));
     else if (!gcut_scatter_is_inplace(u->h, u->e->kernel))
-        copy_into(u, 0, 0, gcut_view_contiguous(u->m, t, v).stride);
-    operand(u, 1, &pi);
-    operand(u, 2, &pu);
-    W(u,
-      "    gcut_rt_scatter_add_%s(%s, %s, %s, %s, %s, %d, %s, %s, args->fault, "
-      "nt);\n",
-      gcut_dtype_name(t->dtype), dim(u, gcut_dim_product(u->m, t->dim, axis)), dim(u, t->dim[axis]),
-      dim(u, gcut_dim_product(u->m, t->dim + axis + 1, t->rank - axis - 1)), result(u), pi,
-      (int)gcut_dtype_bytes(ti->dtype), dim(u, gcut_type_numel(u->m, ti)), pu);
+        copy_into(u, 0, 0, gcut_view_contiguous(u->m, t, root).stride);
+    const char *pi = packed(u, 1), *pu = packed(u, 2);
+    W(u, "    gcut_rt_scatter_add_%s(%s, %s, %s, %d, %s, %s, args->fault, nt);\n", gcut_dtype_name(t->dtype),
+      around_axis(u, t), result(u), pi, (int)gcut_dtype_bytes(ti->dtype), dim(u, gcut_type_numel(u->m, ti)),
+      pu);
+}
+
+static void emit_cumsum(kernel *u)
+{
+    const char *src = packed(u, 0);
+    const gcut_type *t = type_out(u);
+    W(u, "    gcut_rt_cumsum_%s(%s, %d, %s, %s, nt);\n", gcut_dtype_name(t->dtype), around_axis(u, t),
+      gcut_attr_flag(u->g, u->n, GCUT_KEY_reverse), src, result(u));
 }
 
 static void emit_reduce(kernel *u)
 {
     const char *src;
     gcut_view v = operand(u, 0, &src);
-    const gcut_type *t = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0));
+    const gcut_type *t = type_in(u, 0);
     list(u, "dim", t->dim, t->rank);
     list(u, "from", v.stride, t->rank);
     W(u, "    gcut_rt_reduce_%s(GCUT_RT_%s, %u, dim, from, %#x, %s, %s, nt);\n", gcut_dtype_name(t->dtype),
-      gcut_op_get((gcut_op)u->n->op)->cexpr, t->rank, gcut_attr_axes(u->g, u->n), shifted(u, src, v.offset),
-      result(u));
-}
-
-static void emit_cumsum(kernel *u)
-{
-    const char *src;
-    gcut_view v = operand(u, 0, &src);
-    const gcut_type *t = gcut_type_of(u->g, u->n->res0);
-    uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_KEY_axis)->u.dim;
-    GCUT_ASSERT(v.offset == 0);
-    W(u, "    gcut_rt_cumsum_%s(%s, %s, %s, %d, %s, %s, nt);\n", gcut_dtype_name(t->dtype),
-      dim(u, gcut_dim_product(u->m, t->dim, axis)), dim(u, t->dim[axis]),
-      dim(u, gcut_dim_product(u->m, t->dim + axis + 1, t->rank - axis - 1)),
-      gcut_attr_flag(u->g, u->n, GCUT_KEY_reverse), src, result(u));
+      gcut_op_of(u->n)->cexpr, t->rank, gcut_attr_axes(u->g, u->n), shifted(u, src, v.offset), result(u));
 }
 
 /* ---- external kernels ---- */
@@ -401,9 +395,7 @@ static void emit_external(kernel *u)
 {
     W(u, "    const gcut_rt_tensor in[] = {\n");
     for (uint32_t k = 0; k < u->n->nargs; k++) {
-        const char *at;
-        gcut_view v = operand(u, k, &at);
-        GCUT_ASSERT(v.offset == 0);
+        const char *at = packed(u, k);
         tensor(u, gcut_arg(u->g, u->n, k), at);
     }
     if (!u->n->nargs) W(u, "        {NULL, 0, 0, {0}},\n");
@@ -425,8 +417,7 @@ static void strides(const kernel *u, const char *field, const gcut_view *v)
 
 static void attention_sizes(const kernel *u)
 {
-    const gcut_type *q = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)),
-                    *v = gcut_type_of(u->g, gcut_arg(u->g, u->n, 2));
+    const gcut_type *q = type_in(u, 0), *v = type_in(u, 2);
     const gcut_attr *scale = gcut_attr_get(u->g, u->n, GCUT_KEY_scale);
     W(u, "        .batch = %s, .heads = %s, .groups = %s,\n", dim(u, q->dim[0]), dim(u, q->dim[1]),
       dim(u, v->dim[1]));
@@ -459,8 +450,7 @@ static void emit_attention(kernel *u)
     }
     gcut_team team = gcut_kernel_team(u->h, u->e->kernel);
     W(u, "        .work = %s,\n", dim(u, gcut_workspace_of(u->h, u->e->kernel).each));
-    W(u, "    };\n    gcut_rt_attention%s_%s(&of", grad ? "_grad" : "",
-      gcut_dtype_name(gcut_type_of(u->g, u->n->res0)->dtype));
+    W(u, "    };\n    gcut_rt_attention%s_%s(&of", grad ? "_grad" : "", gcut_dtype_name(type_out(u)->dtype));
     for (uint32_t k = 0; k < (grad ? 9u : 5u); k++) W(u, ", %s", at[k]);
     W(u, ",\n        %s, %s);\n", u->u->scratch == GCUT_NONE ? "NULL" : gcut_c_arg(u->e, u->u->scratch),
       gcut_team_c(u->m, &team, gcut_c_size));
@@ -479,10 +469,7 @@ static kernel kernel_of(gcut_emitter *e)
 const char *gcut_emit_operand(gcut_emitter *e, uint32_t k)
 {
     kernel u = kernel_of(e);
-    const char *p;
-    gcut_view v = operand(&u, k, &p);
-    GCUT_ASSERT(v.offset == 0);
-    return p;
+    return packed(&u, k);
 }
 
 const char *gcut_emit_result(gcut_emitter *e)
@@ -546,12 +533,6 @@ static void name_buffers(const kernel *u)
     if (!u->n) name_buffer(u, 'o', u->u->copy.value, u->u->copy.to, &(gcut_view){0});
 }
 
-static gcut_locid loc_of(const kernel *u)
-{
-    const gcut_node *n = u->n ? u->n : gcut_def(u->g, u->u->copy.value);
-    return n ? n->loc : 0;
-}
-
 static void begin_function(const kernel *u)
 {
     W(u,
@@ -560,7 +541,8 @@ static void begin_function(const kernel *u)
       "    (void)nt;\n",
       u->e->prefix);
     if (u->e->all->line) name_buffers(u);
-    W(u, "%s", gcut_c_line(u->e, loc_of(u)));
+    const gcut_node *n = u->n ? u->n : gcut_def(u->g, u->u->copy.value);
+    W(u, "%s", gcut_c_line(u->e, n ? n->loc : 0));
 }
 
 static void end_function(const kernel *u)

@@ -147,7 +147,7 @@ void gcut_emit_check_site(gcut_emitter *e, const gcut_node *n, gcut_dim limit)
 {
     const gcut_graph *g = e->h->g;
     gcut_arena *a = g->module->arena;
-    const char *name = g->values.at[n->res0].name, *op = gcut_op_get((gcut_op)n->op)->name;
+    const char *name = g->values.at[n->res0].name, *op = gcut_op_of(n)->name;
     size_t all = strlen(name), tail = strlen(op) + 1;
     /* What an expansion made is called <value>.<op>: its user knows the value alone.  So is, for its scope, a
      * value that nobody named.  Names need no escapes. */

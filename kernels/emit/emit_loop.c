@@ -25,33 +25,28 @@ static const char *columns(const gcut_loop_writer *w)
 
 /* ---- the kernel ---- */
 
-static void note_buffer(gcut_loop_writer *w, uint32_t b, uint8_t how, uint8_t *use)
-{
-    gcut_loop_buffer(w, b);
-    use[b] |= how;
-}
-
 /* One restrict pointer per buffer, whatever reads and writes through it; numbered in order of use. */
 static void declare_pointers(gcut_loop_writer *w)
 {
     gcut_arena *a = gcut_arena_new(w->l->m->env, w->l->m->arena);
     const gcut_program *p = w->e->p;
-    uint8_t *use = gcut_calloc(a, p->buffers.n + 1, 1);
+    bool *written = gcut_calloc(a, p->buffers.n + 1, sizeof *written);
     for (uint32_t i = 0; i < w->l->n; i++) {
         const gcut_loop_node *x = &w->l->at[i];
-        const gcut_node *n = x->n;
-        for (uint32_t k = 0; k < n->nargs; k++) {
-            gcut_ref v = gcut_arg(w->l->g, n, k);
+        const uint32_t to = w->l->prologue || gcut_loop_partial(x) ? GCUT_NONE : gcut_loop_stored(w->l, x);
+        for (uint32_t k = 0; k < x->n->nargs; k++) {
+            gcut_ref v = gcut_arg(w->l->g, x->n, k);
             if (gcut_loop_access(w->l, x, v) == GCUT_ACCESS_LOAD)
-                note_buffer(w, w->l->h->buffer[w->l->h->view[v].root], 1, use);
+                gcut_loop_buffer(w, w->l->h->buffer[w->l->h->view[v].root]);
         }
-        if (gcut_loop_stored(w->l, x) != GCUT_NONE && !gcut_loop_partial(x) && !w->l->prologue)
-            note_buffer(w, gcut_loop_stored(w->l, x), 2, use);
+        if (to == GCUT_NONE) continue;
+        gcut_loop_buffer(w, to);
+        written[to] = true;
     }
     for (uint32_t k = 0; k < w->numbered.n; k++) {
         const uint32_t b = w->numbered.at[k];
         const char *type = gcut_c_type(p->buffers.at[b].dtype);
-        W(w, "    %s%s *const restrict %s = (%s *)%s;\n", use[b] & 2 ? "" : "const ", type,
+        W(w, "    %s%s *const restrict %s = (%s *)%s;\n", written[b] ? "" : "const ", type,
           gcut_loop_buffer(w, b), type, gcut_c_arg(w->e, b));
     }
     gcut_arena_free(a);
@@ -71,11 +66,6 @@ static void declare_scratch(gcut_loop_writer *w)
     }
 }
 
-static bool is_empty(const gcut_loop_writer *w)
-{
-    return w->l->u->loop.rows == 0 || w->l->u->loop.inner == 0;
-}
-
 /* What emit_body declares, and a walk over nothing does not use. */
 static void disuse(gcut_loop_writer *w)
 {
@@ -91,7 +81,7 @@ static void disuse(gcut_loop_writer *w)
 
 static void emit_rows(gcut_loop_writer *w)
 {
-    if (is_empty(w)) disuse(w);
+    if (w->l->u->loop.rows == 0 || w->l->u->loop.inner == 0) disuse(w);
     if (w->l->u->loop.rows == 0) return; /* addresses in axes of size 0 would divide by it */
     W(w, "    for (int64_t r = r0; r < r1; r++) {\n");
     if (w->l->u->loop.flat)

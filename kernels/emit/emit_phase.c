@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The statements of one row of a loop kernel, phase by phase (see loop.h for phases).
+ * The statements of one row of a loop kernel, phase by phase (loop_phases.h).
  *
  * A column's values are one chain of dependent instructions.  When it is longer than a processor looks ahead,
  * it runs at the latency of its instructions, and the next columns wait.  So a phase with several long
@@ -31,34 +31,7 @@ typedef struct column {
     bool *kept;        /* by member: a later part reads it */
 } column;
 
-static const char *dim(const gcut_loop_writer *w, gcut_dim d)
-{
-    return gcut_c_size(w->l->m, d);
-}
-
-/* The columns that the function covers. */
-static const char *from_column(const gcut_loop_writer *w)
-{
-    return w->columns ? "j0" : "0";
-}
-
-static const char *to_column(const gcut_loop_writer *w)
-{
-    return w->columns ? "j1" : "C";
-}
-
 /* ---- statements ---- */
-
-static const char *line_of(const gcut_loop_writer *w, const gcut_loop_node *x)
-{
-    return gcut_c_line(w->e, x->n->loc);
-}
-
-/* The end of what has a source line. */
-static const char *own_line(const gcut_loop_writer *w)
-{
-    return gcut_c_line(w->e, 0);
-}
 
 static const char *expression(const gcut_loop_writer *w, const gcut_loop_node *x)
 {
@@ -66,16 +39,10 @@ static const char *expression(const gcut_loop_writer *w, const gcut_loop_node *x
     const char *arg[3] = {0};
     for (uint32_t k = 0; k < n->nargs; k++) arg[k] = gcut_loop_operand(w, x, gcut_arg(w->l->g, n, k));
     if (!gcut_loop_is_bounded(x)) return gcut_c_expr(w->l->g, n, arg);
-    const char *limit = dim(w, gcut_attr_get(w->l->g, n, GCUT_KEY_of)->u.dim);
+    const char *limit = gcut_c_size(w->l->m, gcut_attr_get(w->l->g, n, GCUT_KEY_of)->u.dim);
     const char *where = x->level == GCUT_LEVEL_ROW ? "r" : w->l->u->loop.flat ? "first + c" : "r * C + c";
-    return gcut_printf(w->l->m->arena, "(%s)gcut_rt_bounded(%s, %s, %s, &fault%u)",
-                       gcut_c_type(gcut_type_of(w->l->g, x->v)->dtype), arg[0], limit, where, x->v);
-}
-
-static const char *kept_at(const gcut_loop_writer *w, const gcut_loop_node *x)
-{
-    return x->keep == GCUT_SCRATCH ? gcut_printf(w->l->m->arena, "s%u[c]", x->v)
-                                   : gcut_printf(w->l->m->arena, "o%u[c]", x->v);
+    return gcut_printf(w->l->m->arena, "(%s)gcut_rt_bounded(%s, %s, %s, &fault%u)", gcut_c_type(x->dtype),
+                       arg[0], limit, where, x->v);
 }
 
 /* An earlier phase left x where this one finds it. */
@@ -89,19 +56,17 @@ static void schedule(gcut_loop_writer *w, column *c, gcut_loop_node *x)
 {
     if (w->have[x - w->l->at]) return;
     w->have[x - w->l->at] = true;
-    const gcut_node *n = x->n;
-    for (uint32_t k = 0; k < n->nargs && !is_found(x, c->phase); k++)
-        if (gcut_loop_access(w->l, x, gcut_arg(w->l->g, n, k)) == GCUT_ACCESS_FULL)
-            schedule(w, c, gcut_loop_member(w->l, gcut_arg(w->l->g, n, k)));
+    for (uint32_t k = 0; k < x->n->nargs && !is_found(x, c->phase); k++) {
+        gcut_loop_node *from = gcut_loop_producer(w->l, x, k);
+        if (from) schedule(w, c, from);
+    }
     c->line[c->n++] = (uint32_t)(x - w->l->at);
 }
 
 /* The member that a sink of the phase takes its value from; NULL: it reads memory. */
 static gcut_loop_node *source(const gcut_loop_writer *w, gcut_loop_node *x)
 {
-    if (!x->reduces) return x;
-    gcut_ref v = gcut_arg(w->l->g, x->n, 0);
-    return gcut_loop_access(w->l, x, v) == GCUT_ACCESS_FULL ? gcut_loop_member(w->l, v) : NULL;
+    return x->reduces ? gcut_loop_producer(w->l, x, 0) : x;
 }
 
 /* The part that sink x of the phase is written in: results in the last, reductions with their operand. */
@@ -117,7 +82,7 @@ static void cut(gcut_loop_writer *w, column *c)
     int load = 0;
     for (uint32_t i = 0; i < c->n; i++) {
         const gcut_loop_node *x = &w->l->at[c->line[i]];
-        int ps = is_found(x, c->phase) ? 0 : gcut_op_get((gcut_op)x->n->op)->cost_ps;
+        int ps = is_found(x, c->phase) ? 0 : gcut_op_of(x->n)->cost_ps;
         if (ps < GCUT_LONG_PS) ps /= SHORT;
         if (load > 0 && load + ps > PART_PS) load = 0, c->parts++;
         load += ps;
@@ -125,9 +90,10 @@ static void cut(gcut_loop_writer *w, column *c)
     }
 }
 
+/* x, NULL for none, is read in that part. */
 static void keep(const gcut_loop_writer *w, column *c, const gcut_loop_node *x, int part)
 {
-    if (!is_found(x, c->phase) && c->part[x - w->l->at] < part) c->kept[x - w->l->at] = true;
+    if (x && !is_found(x, c->phase) && c->part[x - w->l->at] < part) c->kept[x - w->l->at] = true;
 }
 
 /* What crosses from part to part, and how long strips are so that it fits. */
@@ -135,11 +101,9 @@ static void keep_crossing(gcut_loop_writer *w, column *c)
 {
     int64_t bytes = 0;
     for (uint32_t i = 0; i < c->n; i++) {
-        gcut_loop_node *x = &w->l->at[c->line[i]];
-        const gcut_node *n = x->n;
-        for (uint32_t k = 0; k < n->nargs && !is_found(x, c->phase); k++)
-            if (gcut_loop_access(w->l, x, gcut_arg(w->l->g, n, k)) == GCUT_ACCESS_FULL)
-                keep(w, c, gcut_loop_member(w->l, gcut_arg(w->l->g, n, k)), c->part[x - w->l->at]);
+        const gcut_loop_node *x = &w->l->at[c->line[i]];
+        for (uint32_t k = 0; k < x->n->nargs && !is_found(x, c->phase); k++)
+            keep(w, c, gcut_loop_producer(w->l, x, k), c->part[x - w->l->at]);
     }
     for (uint32_t i = 0; i < w->l->n; i++)
         if (gcut_loop_sink(w->l, &w->l->at[i], c->phase) && !w->l->at[i].reduces)
@@ -172,11 +136,12 @@ static void mark_needed(gcut_loop_writer *w, const column *c, int part)
 {
     memset(w->have, 0, w->l->n * sizeof *w->have);
     for (uint32_t i = 0; i < c->n; i++) {
-        gcut_loop_node *x = &w->l->at[c->line[i]];
-        const gcut_node *n = x->n;
-        for (uint32_t k = 0; k < n->nargs && c->part[x - w->l->at] == part && !is_found(x, c->phase); k++)
-            if (gcut_loop_access(w->l, x, gcut_arg(w->l->g, n, k)) == GCUT_ACCESS_FULL)
-                w->have[gcut_loop_member(w->l, gcut_arg(w->l->g, n, k)) - w->l->at] = true;
+        const gcut_loop_node *x = &w->l->at[c->line[i]];
+        if (c->part[x - w->l->at] != part || is_found(x, c->phase)) continue;
+        for (uint32_t k = 0; k < x->n->nargs; k++) {
+            const gcut_loop_node *from = gcut_loop_producer(w->l, x, k);
+            if (from) w->have[from - w->l->at] = true;
+        }
     }
     for (uint32_t i = 0; i < w->l->n; i++) {
         gcut_loop_node *x = &w->l->at[i], *from = gcut_loop_sink(w->l, x, c->phase) ? source(w, x) : NULL;
@@ -194,12 +159,13 @@ static void emit_values(gcut_loop_writer *w, const column *c, int part)
         bool found = is_found(x, c->phase), here = !found && c->part[x - w->l->at] == part;
         if (!here && !w->have[x - w->l->at]) continue;
         if (found)
-            W(w, "            const %s v%u = %s;\n", type, x->v, kept_at(w, x));
+            W(w, "            const %s v%u = %c%u[c];\n", type, x->v, x->keep == GCUT_SCRATCH ? 's' : 'o',
+              x->v);
         else if (!here)
             W(w, "            const %s v%u = w%u[c - c0];\n", type, x->v, x->v);
         else
-            W(w, "%s            const %s v%u = %s;\n%s", line_of(w, x), type, x->v, expression(w, x),
-              own_line(w));
+            W(w, "%s            const %s v%u = %s;\n%s", gcut_c_line(w->e, x->n->loc), type, x->v,
+              expression(w, x), gcut_c_line(w->e, 0));
         if (here && c->kept[x - w->l->at])
             W(w, "            w%u[c - c0] = (%s)v%u;\n", x->v, gcut_c_type(x->dtype), x->v);
     }
@@ -212,9 +178,8 @@ static void declare_reads(gcut_loop_writer *w, gcut_loop_node *x, int p)
     if (w->have[x - w->l->at]) return;
     w->have[x - w->l->at] = true;
     if (is_found(x, p) && !x->reduces) return;
-    const gcut_node *n = x->n;
-    for (uint32_t k = 0; k < n->nargs; k++) {
-        gcut_ref v = gcut_arg(w->l->g, n, k);
+    for (uint32_t k = 0; k < x->n->nargs; k++) {
+        gcut_ref v = gcut_arg(w->l->g, x->n, k);
         gcut_access a = gcut_loop_access(w->l, x, v);
         if (a == GCUT_ACCESS_FULL) declare_reads(w, gcut_loop_member(w->l, v), p);
         if ((a != GCUT_ACCESS_LOAD && a != GCUT_ACCESS_IOTA) || w->seen[v]) continue;
@@ -233,9 +198,9 @@ static void emit_column(gcut_loop_writer *w, const column *c, int part)
         const char *t = gcut_c_type(x->dtype);
         if (!gcut_loop_sink(w->l, x, c->phase) || part_of(w, c, x) != part) continue;
         if (x->reduces) {
-            W(w, "%s", line_of(w, x));
+            W(w, "%s", gcut_c_line(w->e, x->n->loc));
             gcut_loop_accumulate(w, x, "            ");
-            W(w, "%s", own_line(w));
+            W(w, "%s", gcut_c_line(w->e, 0));
             continue;
         }
         if (w->lines && x->streams)
@@ -291,8 +256,13 @@ static void emit_lines(gcut_loop_writer *w, const column *c, int line)
 static void emit_part(gcut_loop_writer *w, const column *c, int part)
 {
     bool lanes = false, strip = c->parts > 1;
-    const char *hint = apart(w), *b = strip ? "g" : "c0", *from = strip ? "c0" : from_column(w),
-               *to = strip ? "c1" : to_column(w);
+    const char *hint = apart(w), *b = strip ? "g" : "c0",
+               *from = strip        ? "c0"
+                       : w->columns ? "j0"
+                                    : "0",
+               *to = strip        ? "c1"
+                     : w->columns ? "j1"
+                                  : "C";
     for (uint32_t i = 0; i < w->l->n; i++)
         if (gcut_loop_sink(w->l, &w->l->at[i], c->phase) && part_of(w, c, &w->l->at[i]) == part)
             lanes = lanes || gcut_loop_in_lanes(w, &w->l->at[i]);
@@ -319,7 +289,7 @@ static void emit_part(gcut_loop_writer *w, const column *c, int part)
 
 static void begin_strip(gcut_loop_writer *w, const column *c)
 {
-    const char *from = from_column(w), *to = to_column(w);
+    const char *from = w->columns ? "j0" : "0", *to = w->columns ? "j1" : "C";
     W(w, "        for (int64_t c0 = %s; c0 < %s; c0 += %d) {\n", from, to, c->strip);
     W(w, "        const int64_t c1 = gcut_rt_min(c0 + %d, %s);\n", c->strip, to);
     for (uint32_t i = 0; i < w->l->n; i++)
@@ -369,7 +339,7 @@ void gcut_loop_row_values(gcut_loop_writer *w, int p)
     for (uint32_t i = 0; i < w->l->n; i++) {
         gcut_loop_node *x = &w->l->at[i];
         if (x->phase != p || x->level != GCUT_LEVEL_ROW) continue;
-        W(w, "%s", line_of(w, x));
+        W(w, "%s", gcut_c_line(w->e, x->n->loc));
         if (x->reduces) {
             if (gcut_loop_in_lanes(w, x))
                 W(w, "        const %s v%u = %s;\n", gcut_c_type(x->dtype), x->v, gcut_loop_lanes_call(w, x));
@@ -378,7 +348,7 @@ void gcut_loop_row_values(gcut_loop_writer *w, int p)
         } else {
             W(w, "        const %s v%u = %s;\n", gcut_c_local(x->dtype), x->v, expression(w, x));
         }
-        W(w, "%s", own_line(w));
+        W(w, "%s", gcut_c_line(w->e, 0));
         if (gcut_loop_stored(w->l, x) != GCUT_NONE)
             W(w, "        %s[r] = (%s)v%u;\n", gcut_loop_pointer(w, x->v), gcut_c_type(x->dtype), x->v);
         else if (w->l->u->loop.inner == 0) /* no column reads it */

@@ -30,7 +30,7 @@ bool gcut_loop_in_lanes(const gcut_loop_writer *w, const gcut_loop_node *x)
 
 static const char *combining(const gcut_loop_node *x)
 {
-    return gcut_op_get((gcut_op)x->n->op)->cexpr;
+    return gcut_op_of(x->n)->cexpr;
 }
 
 static const char *combine(const gcut_loop_writer *w, const gcut_loop_node *x, const char *a, const char *b)

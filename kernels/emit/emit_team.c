@@ -22,7 +22,7 @@ static const char *estimate(gcut_module *m, const gcut_lowered *h, const gcut_ke
         n = gcut_type_numel(m, t);
     } else {
         const gcut_node *node = gcut_node_at(h->g, u->nodes.at[0]);
-        const gcut_op_info *info = gcut_op_get((gcut_op)node->op);
+        const gcut_op_info *info = gcut_op_of(node);
         t = gcut_type_of(h->g, node->nargs ? gcut_arg(h->g, node, node->nargs - 1) : node->res0);
         n = gcut_type_numel(m, t);
         if (info->madds) {

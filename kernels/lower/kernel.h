@@ -32,6 +32,11 @@ typedef enum gcut_kernel_kind {
 #undef KIND
 } gcut_kernel_kind;
 
+static inline const gcut_op_info *gcut_op_of(const gcut_node *n)
+{
+    return gcut_op_get((gcut_op)n->op);
+}
+
 typedef struct gcut_kernel_facts {
     const char *name, *class;
     uint32_t packed;

@@ -29,7 +29,7 @@ uint32_t gcut_kernel_new(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node)
 static gcut_emit emit_of(const gcut_lowered *h, gcut_ref v)
 {
     const gcut_node *n = gcut_def(h->g, v);
-    return n ? gcut_op_get((gcut_op)n->op)->emit : GCUT_EMIT_EXPAND;
+    return n ? gcut_op_of(n)->emit : GCUT_EMIT_EXPAND;
 }
 
 bool gcut_root_is_const(const gcut_lowered *h, gcut_ref root)

@@ -45,7 +45,7 @@ static bool is_live(const check *c, uint32_t u)
 /* Nodes of these kinds may be no more than a view, or a number. */
 static bool may_be_view(const gcut_node *n)
 {
-    const gcut_emit e = gcut_op_get((gcut_op)n->op)->emit;
+    const gcut_emit e = gcut_op_of(n)->emit;
     return e == GCUT_EMIT_VIEW || e == GCUT_EMIT_CONST || e == GCUT_EMIT_IOTA || e == GCUT_EMIT_CAST ||
            e == GCUT_EMIT_UNPACK;
 }
@@ -82,8 +82,7 @@ static const char *L1a_members(const check *c)
         if (!n->nres || times[i] || (u == GCUT_NONE && may_be_view(n))) continue;
         if (u == GCUT_NONE || !is_live(c, u) ||
             (!in_prologue(h, kernel_at(c, u), n->res0) &&
-             gcut_op_get((gcut_op)n->op)->emit !=
-                 GCUT_EMIT_VIEW)) /* a transposition that its product writes */
+             gcut_op_of(n)->emit != GCUT_EMIT_VIEW)) /* a transposition that its product writes */
             FAULT(c, "L1a: %%%s is in no kernel", name_of(c, n->res0));
     }
     return NULL;
@@ -93,8 +92,7 @@ static const char *reads_of_loop(const check *c, const gcut_kernel *u)
 {
     for (gcut_use x = {0}; gcut_next_use(c->h, u, &x);) {
         const gcut_ref y = x.n->res0;
-        const bool row =
-            c->h->level[y] == GCUT_LEVEL_ROW && gcut_op_get((gcut_op)x.n->op)->emit != GCUT_EMIT_REDUCE;
+        const bool row = c->h->level[y] == GCUT_LEVEL_ROW && gcut_op_of(x.n)->emit != GCUT_EMIT_REDUCE;
         if (gcut_kernel_access(c->h, u, x.v, row ? GCUT_LEVEL_ROW : GCUT_LEVEL_FULL) == GCUT_ACCESS_BLOCKED)
             FAULT(c, "L1b: %%%s reads %%%s, whose element is not at hand", name_of(c, y), name_of(c, x.v));
     }
@@ -180,7 +178,7 @@ static const char *L2a_nodes(const check *c)
         if (want < 2) continue;
         const gcut_node *sum = node_at(c, w->nodes.at[1]), *product = node_at(c, w->nodes.at[0]);
         const gcut_ref x = gcut_arg(c->h->g, product, w->gemm.sums == GCUT_RT_SUMS_A ? 0 : 1);
-        if (gcut_op_get((gcut_op)sum->op)->emit != GCUT_EMIT_REDUCE ||
+        if (gcut_op_of(sum)->emit != GCUT_EMIT_REDUCE ||
             c->h->view[gcut_arg(c->h->g, sum, 0)].root != c->h->view[x].root)
             FAULT(c, "L2a: %%%s is no sum of an operand of %%%s", name_of(c, sum->res0),
                   name_of(c, product->res0));

@@ -74,7 +74,7 @@ bool gcut_takes_columns(const gcut_lowered *h, uint32_t kernel)
     for (uint32_t i = 0; i < u->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
         bool row = h->level[n->res0] == GCUT_LEVEL_ROW;
-        if (gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE) return false;
+        if (gcut_op_of(n)->emit == GCUT_EMIT_REDUCE) return false;
         if (row && h->buffer[n->res0] != GCUT_NONE) return false; /* tiles side by side would all store it */
     }
     return true;

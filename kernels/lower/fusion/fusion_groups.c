@@ -84,8 +84,7 @@ static bool at_hand(const gcut_lowered *h, uint32_t from, const gcut_kernel *to,
 {
     for (gcut_use x = {0}; gcut_next_use(h, to, &x);) {
         /* A row reduction consumes FULL values although its own level is ROW. */
-        const bool row =
-            h->level[x.n->res0] == GCUT_LEVEL_ROW && gcut_op_get((gcut_op)x.n->op)->emit != GCUT_EMIT_REDUCE;
+        const bool row = h->level[x.n->res0] == GCUT_LEVEL_ROW && gcut_op_of(x.n)->emit != GCUT_EMIT_REDUCE;
         const gcut_view *w = &h->view[x.v];
         const gcut_type *t = gcut_type_of(h->g, x.v);
         if (gcut_kernel_source(h, x.v) != from) continue;
@@ -341,8 +340,7 @@ static void group_region(gcut_lowered *h, uint32_t node)
     const gcut_node *n = gcut_node_at(h->g, node);
     if (!gcut_region_at(h->g, n, 0)->body->is_body)
         gcut_fail(h->g->module->env, GCUT_EUNSUPPORTED, gcut_loc_place(h->g->module, n->loc),
-                  "run it with --backend planned", "there is no kernel for '%s'",
-                  gcut_op_get((gcut_op)n->op)->name);
+                  "run it with --backend planned", "there is no kernel for '%s'", gcut_op_of(n)->name);
     group_other(h, GCUT_KERNEL_REGION, node);
     gcut_region_views(h, n);
 }
@@ -391,7 +389,7 @@ static gcut_view iota_view(gcut_graph *g, const gcut_node *n)
 /* Every result of a node is a root of its own.  Only kernels of one node may have several. */
 static void view_results(gcut_lowered *h, const gcut_node *n)
 {
-    gcut_emit e = gcut_op_get((gcut_op)n->op)->emit;
+    gcut_emit e = gcut_op_of(n)->emit;
     GCUT_ASSERT(n->nres == 1 || (e != GCUT_EMIT_POINT && e != GCUT_EMIT_REDUCE && e != GCUT_EMIT_VIEW));
     for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
         h->view[v] = gcut_view_contiguous(h->g->module, gcut_type_of(h->g, v), v);
@@ -401,7 +399,7 @@ static void group_node(gcut_lowered *h, uint32_t node, const uint32_t *uses, con
 {
     const gcut_node *n = gcut_node_at(h->g, node);
     view_results(h, n);
-    switch (gcut_op_get((gcut_op)n->op)->emit) {
+    switch (gcut_op_of(n)->emit) {
     case GCUT_EMIT_POINT:
     case GCUT_EMIT_BOUNDED: group_point(h, node); break;
     case GCUT_EMIT_CAST: group_cast(h, node, reads_memory); break;
@@ -438,8 +436,7 @@ static bool *memory_readers(const gcut_lowered *h)
     for (uint32_t i = 0; i < g->results.n; i++) reads[g->results.at[i].value] = true;
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
-        bool loop =
-            gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_VIEW ? !reads[n->res0] : gcut_node_takes_in(g, n);
+        bool loop = gcut_op_of(n)->emit == GCUT_EMIT_VIEW ? !reads[n->res0] : gcut_node_takes_in(g, n);
         for (uint32_t k = 0; !loop && k < n->nargs; k++) reads[gcut_arg(g, n, k)] = true;
     }
     return reads;

@@ -48,7 +48,7 @@ static void set_phase(gcut_loop_analysis *l, gcut_loop_node *x)
         if (a == GCUT_ACCESS_FULL && x->chain_ps < CHEAP_PS)
             x->chain_ps += o->chain_ps; /* beyond, how much does not matter */
     }
-    x->chain_ps += gcut_op_get((gcut_op)x->n->op)->cost_ps;
+    x->chain_ps += gcut_op_of(x->n)->cost_ps;
     if (full && x->phase + 1 > l->phases) l->phases = x->phase + 1;
 }
 
@@ -105,7 +105,7 @@ gcut_loop_analysis gcut_loop_analyse(gcut_arena *a, const gcut_lowered *h, uint3
                                    .v = n->res0,
                                    .dtype = gcut_type_of(h->g, n->res0)->dtype,
                                    .level = h->level[n->res0],
-                                   .reduces = gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE,
+                                   .reduces = gcut_op_of(n)->emit == GCUT_EMIT_REDUCE,
                                    .keep = GCUT_RECOMPUTE};
         GCUT_ASSERT(i == 0 || l.at[i - 1].v < n->res0); /* gcut_loop_member searches */
     }

@@ -71,7 +71,7 @@ static inline uint32_t gcut_loop_stored(const gcut_loop_analysis *l, const gcut_
 /* The member checks an index. */
 static inline bool gcut_loop_is_bounded(const gcut_loop_node *x)
 {
-    return gcut_op_get((gcut_op)x->n->op)->emit == GCUT_EMIT_BOUNDED;
+    return gcut_op_of(x->n)->emit == GCUT_EMIT_BOUNDED;
 }
 
 #endif

@@ -110,7 +110,7 @@ static bool follows(const candidate *s, gcut_ref x)
 static gcut_reason collect(candidate *s, uint32_t node)
 {
     const gcut_node *n = gcut_node_at(s->h->g, node);
-    gcut_emit e = gcut_op_get((gcut_op)n->op)->emit;
+    gcut_emit e = gcut_op_of(n)->emit;
     if (s->on[node]) return GCUT_REASON_fused;
     if (e == GCUT_EMIT_REDUCE || e == GCUT_EMIT_BOUNDED) return GCUT_REASON_not_elementwise;
     if (s->members >= MAX_PROLOGUE) return GCUT_REASON_long_prologue;
@@ -149,8 +149,8 @@ static bool remains_loop(candidate *s)
         const gcut_node *n = member(s, i);
         if (s->own[loop_of(s)->nodes.at[i]]) continue;
         s->remains = true;
-        columns = columns || s->h->level[n->res0] == GCUT_LEVEL_FULL ||
-                  gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE;
+        columns =
+            columns || s->h->level[n->res0] == GCUT_LEVEL_FULL || gcut_op_of(n)->emit == GCUT_EMIT_REDUCE;
     }
     return columns || !s->remains;
 }
@@ -186,7 +186,7 @@ static int64_t most_packings(const candidate *s, const gcut_product *q)
     int64_t all = 0, own = 0, reads = 0;
     for (gcut_use x = {0}; gcut_next_use(s->h, loop_of(s), &x);) {
         const uint32_t node = loop_of(s)->nodes.at[x.i];
-        const int64_t ps = x.k == 0 ? gcut_op_get((gcut_op)x.n->op)->cost_ps : 0;
+        const int64_t ps = x.k == 0 ? gcut_op_of(x.n)->cost_ps : 0;
         if (!s->on[node]) continue;
         all += ps;
         if (s->own[node]) own += ps;

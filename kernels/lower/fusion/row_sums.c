@@ -30,7 +30,7 @@ typedef struct columns {
 
 static bool is_sum(const gcut_node *n)
 {
-    const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
+    const gcut_op_info *info = gcut_op_of(n);
     return info->emit == GCUT_EMIT_REDUCE && !strcmp(info->cexpr, "add");
 }
 

@@ -39,8 +39,7 @@ static const char *doing(const gcut_program *p, gcut_arena *a, int step)
     if (!u) return "nothing";
     if (u->kind == GCUT_KERNEL_COPY) return gcut_printf(a, "%%%s copy", h->g->values.at[u->copy.value].name);
     const gcut_node *n = gcut_node_at(h->g, gcut_kernel_result(u));
-    return gcut_printf(a, "%%%s %s", n->nres ? h->g->values.at[n->res0].name : "?",
-                       gcut_op_get((gcut_op)n->op)->name);
+    return gcut_printf(a, "%%%s %s", n->nres ? h->g->values.at[n->res0].name : "?", gcut_op_of(n)->name);
 }
 
 /* The first step at which the most bytes are alive. */

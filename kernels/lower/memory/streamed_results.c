@@ -31,7 +31,7 @@ static bool is_small(gcut_dim n, int64_t size, int64_t least)
 /* What phase p computes for x, beyond what was counted before. */
 static int arithmetic(const gcut_loop_analysis *l, const gcut_loop_node *x, int p, bool *counted)
 {
-    int ps = gcut_op_get((gcut_op)x->n->op)->cost_ps;
+    int ps = gcut_op_of(x->n)->cost_ps;
     if (counted[x - l->at] || (x->phase < p && x->keep != GCUT_RECOMPUTE)) return 0;
     counted[x - l->at] = true;
     if (ps >= GCUT_LONG_PS) return BUSY_PS + 1;

@@ -94,7 +94,7 @@ static gcut_dim conv_elements(const gcut_lowered *h, uint32_t kernel)
     const gcut_graph *g = h->g;
     const gcut_node *n = gcut_node_at(g, h->kernels.at[kernel].nodes.at[0]);
     const gcut_type *w = gcut_window_roles_of(g, n).w;
-    const gcut_way way = gcut_op_get((gcut_op)n->op)->way;
+    const gcut_way way = gcut_op_of(n)->way;
     const gcut_dim groups = gcut_attr_get(g, n, GCUT_KEY_groups)->u.dim, o = w->dim[0];
     const gcut_dim *stride = gcut_attr_get(g, n, GCUT_KEY_stride)->u.dims;
     const bool tapwise = w->dim[1] == 1 && gcut_dim_known(o) && gcut_rt_conv_tapwise(groups, o, groups);
