@@ -35,10 +35,6 @@ typedef GCUT_VEC(gcut_touch) gcut_touches;
 void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered *h, uint32_t kernel,
                        gcut_ref hot, gcut_touches *out);
 
-/* How often prologue k of a product is computed; *stored: to its buffer, once. */
-int64_t gcut_cost_packings(const gcut_cost_at *c, const gcut_lowered *h, uint32_t kernel, uint32_t k,
-                           bool *stored);
-
 /* The arithmetic of a kernel and what a launch takes by itself, without memory traffic. */
 typedef struct gcut_work {
     double ns;    /* arithmetic */

@@ -30,14 +30,6 @@ double gcut_cost_numel(const gcut_cost_at *c, const gcut_type *t)
 
 /* ---- arithmetic ---- */
 
-int64_t gcut_cost_packings(const gcut_cost_at *c, const gcut_lowered *h, uint32_t kernel, uint32_t k,
-                           bool *stored)
-{
-    int64_t times = gcut_prologue_packings(h, kernel, k, c->at, c->nat, c->threads);
-    *stored = times == 0;
-    return *stored ? 1 : times;
-}
-
 /* Elements are those of the result; where an op goes over its operands, of the last one. */
 static double op_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_graph *g, const gcut_node *n,
                     bool operands)
@@ -190,20 +182,17 @@ static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_
     return fmax(ns, op_ns(c, m, h->g, n, operands));
 }
 
-/* Of operands that a product computes. */
-static double prologues_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
-                           uint32_t kernel)
+/* Of the operand that a product computes: as often as it packs it, or once, to its buffer. */
+static double prologue_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
+                          uint32_t kernel)
 {
-    const gcut_kernel *u = &h->kernels.at[kernel];
+    const gcut_prologue *prologue = gcut_kernel_prologue(&h->kernels.at[kernel]);
     double ns = 0;
-    for (uint32_t k = 0; k < 2; k++) {
-        bool stored;
-        const gcut_prologue *prologue = gcut_kernel_prologue(u, k);
-        if (!prologue) continue;
-        const double times = (double)gcut_cost_packings(c, h, kernel, k, &stored);
-        for (uint32_t i = 0; i < prologue->loop.nodes.n; i++)
-            ns += times * op_ns(c, m, h->g, gcut_node_at(h->g, prologue->loop.nodes.at[i]), false);
-    }
+    if (!prologue) return 0;
+    const int64_t times = gcut_prologue_packings(h, kernel, c->at, c->nat, c->threads);
+    for (uint32_t i = 0; i < prologue->loop.nodes.n; i++)
+        ns += (double)(times ? times : 1) *
+              op_ns(c, m, h->g, gcut_node_at(h->g, prologue->loop.nodes.at[i]), false);
     return ns;
 }
 
@@ -225,7 +214,7 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t 
         w.ns = other_ns(c, &c->alone, h, u, w.flops);
         w.alone = w.ns < 2 * GRAIN_NS;
         if (!w.alone) w.ns = other_ns(c, &c->m, h, u, w.flops);
-        w.ns += prologues_ns(c, w.alone ? &c->alone : &c->m, h, kernel);
+        w.ns += prologue_ns(c, w.alone ? &c->alone : &c->m, h, kernel);
     }
     w.fixed = (w.alone ? &c->alone : &c->m)->kernel_ns;
     if (w.apart) w.fixed += c->alone.call_ns;

@@ -7,6 +7,7 @@
 #include "gradcut/gradcut_rt.h"
 #include "kernels/cost/cost.h"
 #include "kernels/lower/fusion/epilogue.h"
+#include "kernels/lower/fusion/prologue.h"
 #include "kernels/lower/memory/concat.h"
 #include "kernels/lower/memory/streamed_results.h"
 #include "kernels/lower/memory/updates_in_place.h"
@@ -113,29 +114,17 @@ static void mark_past(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered *
     if (past) touch(a, out, n ? h->buffer[n->res0] : u->copy.to)->past = true;
 }
 
-/* What the prologues of a product read, and their buffers that are not empty. */
+/* What the prologue of a product reads, and its buffer where that is not empty. */
 static void prologue_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered *h, uint32_t kernel,
                              gcut_touches *out)
 {
-    const gcut_kernel *u = &h->kernels.at[kernel];
+    const gcut_prologue *x = gcut_kernel_prologue(&h->kernels.at[kernel]);
     gcut_cursor at = {0};
-    for (gcut_ref v; u->kind == GCUT_KERNEL_GEMM && gcut_kernel_read(h, kernel, &at, &v);)
+    for (gcut_ref v; x && gcut_kernel_read(h, kernel, &at, &v);)
         if (at.prologue) add(c, a, out, h->buffer[h->view[v].root], elements(c, h, v), false);
-    for (uint32_t k = 0; k < 2; k++) {
-        bool stored = false;
-        if (gcut_kernel_prologue(u, k)) gcut_cost_packings(c, h, kernel, k, &stored);
-        if (!stored) continue;
-        double n = elements(c, h, gcut_kernel_prologue(u, k)->v);
-        add(c, a, out, gcut_kernel_prologue(u, k)->buffer, n, true);
-        add(c, a, out, gcut_kernel_prologue(u, k)->buffer, n, false);
-    }
-}
-
-/* What it has beside operands and result is workspace, and not partial sums. */
-static bool has_workspace(const gcut_kernel *u)
-{
-    return u->kind == GCUT_KERNEL_CONV || u->kind == GCUT_KERNEL_ATTENTION ||
-           u->kind == GCUT_KERNEL_ATTENTION_GRAD;
+    if (!x || gcut_prologue_packings(h, kernel, c->at, c->nat, c->threads) > 0) return;
+    add(c, a, out, x->buffer, elements(c, h, x->v), true);
+    add(c, a, out, x->buffer, elements(c, h, x->v), false);
 }
 
 /* The value of as many elements as are read of operand k, a table; 0: it is none. */
@@ -154,7 +143,7 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered 
         double n = gcut_cost_size(c, c->p->buffers.at[workspace].count);
         add(c, a, out, workspace, n, false);
         add(c, a, out, workspace, n, true);
-        touch(a, out, workspace)->workspace = has_workspace(u);
+        touch(a, out, workspace)->workspace = u->kind != GCUT_KERNEL_LOOP;
     }
     if (u->kind == GCUT_KERNEL_COPY) {
         uint32_t from = gcut_copy_buffer(h, u);
@@ -170,7 +159,7 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered 
             gcut_ref v = gcut_arg(h->g, n, k), root = h->view[v].root;
             const uint32_t copy = gcut_kernel_copied(u, k);
             if (root == hot || (u->kind == GCUT_KERNEL_LOOP && h->kernel_of[root] == kernel)) continue;
-            if (gcut_concat_has(h, kernel, k) || gcut_kernel_prologue(u, k)) continue;
+            if (gcut_concat_has(h, kernel, k) || gcut_operand_prologue(u, k)) continue;
             gcut_ref rows = table_rows(h, kernel, n, k); /* what is asked for of a table, not the table */
             if (rows)
                 add(c, a, out, copy != GCUT_NONE ? h->kernels.at[copy].copy.to : h->buffer[root],

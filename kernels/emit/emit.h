@@ -14,11 +14,10 @@ uint32_t gcut_emit_kernel(gcut_emitter *e);
 /* The pointer to operand k as the kernel reads it, packed; and to its result. */
 const char *gcut_emit_operand(gcut_emitter *e, uint32_t k);
 const char *gcut_emit_result(gcut_emitter *e);
-/* emit_prologue.c: the functions of a product's prologues, first of all; how many there are. */
-void gcut_emit_prologues(gcut_emitter *e);
-uint32_t gcut_count_prologues(const gcut_emitter *e);
-/* Is the buffer of operand k's prologue empty?  Over x->d_<symbol> and nt. */
-const char *gcut_prologue_fills_c(const gcut_lowered *h, uint32_t kernel, uint32_t k, gcut_size_c *size);
+/* emit_prologue.c: the function of a product's prologue, if it has one, first of all. */
+void gcut_emit_prologue(gcut_emitter *e);
+/* Is the buffer of the prologue empty?  Over x->d_<symbol> and nt. */
+const char *gcut_prologue_fills_c(const gcut_lowered *h, uint32_t kernel, gcut_size_c *size);
 /* emit_window.c: the calls of convolutions and pools. */
 void gcut_emit_conv(gcut_emitter *e);
 void gcut_emit_pool(gcut_emitter *e);

@@ -30,14 +30,14 @@ static uint32_t emit_kernel(gcut_emitter *e, uint32_t i)
         next.kernel = h->order.at[i + 1];
         next.number = e->number + 1;
         next.body = &second;
-        gcut_emit_prologues(e);
+        gcut_emit_prologue(e);
         gcut_loop_writer w = gcut_emit_loop(&next, a, true, &f);
         gcut_emit_launch(e, gcut_emit_tiles(e, &w, f), gcut_loop_checks(&w), &next, "matrix product");
         gcut_emit_check_sites(&w);
         took = 1;
     } else {
         const gcut_node *n = u->nodes.n ? gcut_node_at(h->g, u->nodes.at[0]) : NULL;
-        gcut_emit_prologues(e);
+        gcut_emit_prologue(e);
         f = gcut_emit_kernel(e);
         const bool indexes = u->kind == GCUT_KERNEL_TAKE || u->kind == GCUT_KERNEL_SCATTER;
         gcut_emit_launch(e, f, indexes, NULL, gcut_kernel_table[u->kind].name);

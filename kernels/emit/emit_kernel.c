@@ -52,7 +52,7 @@ static const char *pointer_to(const kernel *u, uint32_t buffer)
 static gcut_view operand_in(const kernel *u, uint32_t k, uint32_t *buffer)
 {
     gcut_ref v = gcut_arg(u->g, u->n, k);
-    const gcut_prologue *prologue = gcut_kernel_prologue(u->u, k);
+    const gcut_prologue *prologue = gcut_operand_prologue(u->u, k);
     uint32_t copy = gcut_kernel_copied(u->u, k);
     if (prologue || copy != GCUT_NONE) {
         *buffer = prologue ? prologue->buffer : u->h->kernels.at[copy].copy.to;
@@ -131,19 +131,18 @@ static uint32_t batch_axes(const kernel *u, const gcut_view *a, const gcut_view 
     return n;
 }
 
-/* Operands that are computed: "lines go along k" says how the product reads the rows of the value. */
-static void describe_prologues(kernel *u, const char *pa, const char *pb)
+/* An operand that is computed: "lines go along k" says how the product reads the rows of the value. */
+static void describe_prologue(kernel *u, const char *pa, const char *pb)
 {
-    bool transposed[] = {gcut_attr_flag(u->g, u->n, GCUT_KEY_ta), gcut_attr_flag(u->g, u->n, GCUT_KEY_tb)};
-    uint32_t at = 1;
-    for (uint32_t k = 0; k < 2; k++)
-        if (u->u->gemm.prologue[k])
-            W(u,
-              "        .from_%c = {%s_f%s, (void *)(args + %u), %d,\n"
-              "                   %s ? NULL : (void *)(%s)},\n",
-              k ? 'b' : 'a', u->e->prefix, u->e->all->functions.at[u->e->fill[k].function].label, at++,
-              (k == 0) != transposed[k], gcut_prologue_fills_c(u->h, u->e->kernel, k, gcut_c_size),
-              k ? pb : pa);
+    const gcut_prologue *c = u->u->gemm.prologue;
+    if (!c) return;
+    const bool transposed = gcut_attr_flag(u->g, u->n, c->operand ? GCUT_KEY_tb : GCUT_KEY_ta);
+    W(u,
+      "        .from_%c = {%s_f%s, (void *)(args + 1), %d,\n"
+      "                   %s ? NULL : (void *)(%s)},\n",
+      c->operand ? 'b' : 'a', u->e->prefix, u->e->all->functions.at[u->e->fill].label,
+      (c->operand == 0) != transposed, gcut_prologue_fills_c(u->h, u->e->kernel, gcut_c_size),
+      c->operand ? pb : pa);
 }
 
 /* ".batch = {…}, .sa = {…}, …" */
@@ -184,7 +183,7 @@ static void describe_gemm(kernel *u, const char **pa, const char **pb, const cha
     if (u->u->gemm.sums)
         W(u, "        .sums = GCUT_RT_SUMS_%s, .sum = %s,\n", u->u->gemm.sums == GCUT_RT_SUMS_A ? "A" : "B",
           pointer_to(u, u->h->buffer[gcut_kernel_sum(u->h, u->e->kernel)]));
-    describe_prologues(u, *pa, *pb);
+    describe_prologue(u, *pa, *pb);
     W(u, "    };\n");
     *pa = shifted(u, *pa, a.offset);
     *pb = shifted(u, *pb, b.offset);
@@ -563,7 +562,7 @@ uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop_writer *w, uint32_t lo
 {
     kernel u = kernel_of(e);
     gcut_team team = gcut_kernel_team(w->l->h, w->l->kernel);
-    uint32_t last = 1 + gcut_count_prologues(e);
+    uint32_t last = 1 + (gcut_kernel_prologue(u.u) != NULL);
     const char *pa, *pb, *pc, *t = gcut_dtype_name(gcut_type_of(u.g, u.n->res0)->dtype);
     const char *rows = e->all->functions.at[loop].label;
     const char *threads = gcut_team_c(u.m, &team, gcut_c_size);

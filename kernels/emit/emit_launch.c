@@ -91,10 +91,9 @@ static void describe(const gcut_emitter *e, const char *kind, const gcut_emitter
     const gcut_kernel *u = &e->h->kernels.at[e->kernel];
     gcut_text_add(out, "k%u: %s:", e->number, kind);
     name_results(e->h, u->nodes.at, u->nodes.n, out);
-    for (uint32_t k = 0; k < 2; k++) {
-        const gcut_prologue *c = gcut_kernel_prologue(u, k);
-        if (!c) continue;
-        gcut_text_add(out, "; its %s operand, computed while it is packed:", k ? "right" : "left");
+    const gcut_prologue *c = gcut_kernel_prologue(u);
+    if (c) {
+        gcut_text_add(out, "; its %s operand, computed while it is packed:", c->operand ? "right" : "left");
         name_results(e->h, c->loop.nodes.at, c->loop.nodes.n, out);
     }
     if (epilogue) {
@@ -120,9 +119,8 @@ void gcut_emit_launch(gcut_emitter *e, uint32_t function, uint32_t checks, gcut_
     const gcut_kernel *u = &e->h->kernels.at[e->kernel];
     gcut_text row = {.arena = e->p->module->arena};
     gcut_text_add(&row, "%u, %u, %u, %u, %u, %s", function, e->number, e->all->nsites, checks,
-                  1 + gcut_count_prologues(e) + (epilogue != NULL), gcut_launch_args(e));
-    for (uint32_t k = 0; k < 2; k++)
-        if (gcut_kernel_prologue(u, k)) gcut_text_add(&row, ", %s", e->fill[k].args);
+                  1 + (gcut_kernel_prologue(u) != NULL) + (epilogue != NULL), gcut_launch_args(e));
+    if (gcut_kernel_prologue(u)) gcut_text_add(&row, ", %s", e->fill_args);
     if (epilogue) gcut_text_add(&row, ", %s", gcut_launch_args(epilogue));
     uint32_t words = count_words(row.at);
     e->all->words += words;

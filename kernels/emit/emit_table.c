@@ -25,9 +25,8 @@ static const char *bytes_of(const gcut_program *p, const gcut_buffer *q)
     gcut_arena *a = p->module->arena;
     const char *bytes = gcut_printf(a, "(%s) * %d", dim(p, q->count), (int)gcut_dtype_bytes(q->dtype));
     if (q->product) /* empty when the product computes the operand as it packs it */
-        return gcut_printf(
-            a, "%s ? 0 : %s",
-            gcut_prologue_fills_c(p->lowered.at[q->graph], q->product - 1, q->operand, gcut_c_dim), bytes);
+        return gcut_printf(a, "%s ? 0 : %s",
+                           gcut_prologue_fills_c(p->lowered.at[q->graph], q->product - 1, gcut_c_dim), bytes);
     if (q->team == GCUT_NONE) return bytes;
     gcut_team team = gcut_kernel_team(p->lowered.at[q->graph], q->team);
     return gcut_printf(a, "gcut_rt_ceildiv(%s, 64) * 64 * (%s)", dim(p, q->count),

@@ -63,10 +63,8 @@ typedef struct gcut_emitter {
     gcut_text *call;         /* the body of NAME_half<k>, or of a region inside it */
     GCUT_VEC(uint32_t) args; /* the buffers behind b[0], b[1], … of this launch */
     gcut_strings numbers;    /* the expressions behind n[0], n[1], …, once its function is emitted */
-    struct {
-        uint32_t function;
-        const char *args; /* as the launch's row has them */
-    } fill[2];            /* a product's prologues, by operand */
+    uint32_t fill;           /* the function of a product's prologue, */
+    const char *fill_args;   /* and its arguments, as the launch's row has them */
 } gcut_emitter;
 
 /* Makes room for what the emission has by value and by buffer of e's graph. */

@@ -57,7 +57,7 @@ typedef struct gcut_loop_kernel {
 struct gcut_prologue;
 typedef struct gcut_gemm_kernel {
     unsigned sums; /* nodes.at[1] is the sum over k of this operand, GCUT_RT_SUMS_…; 0: there is none */
-    struct gcut_prologue *prologue[2]; /* by operand: computes it while it is packed; NULL: memory has it */
+    struct gcut_prologue *prologue; /* computes an operand while it is packed; NULL: memory has both */
 } gcut_gemm_kernel;
 
 typedef struct gcut_copy_kernel {
@@ -93,6 +93,7 @@ typedef struct gcut_kernel {
 
 /* An operand of a product that is computed while it is packed (prologue.c). */
 typedef struct gcut_prologue {
+    uint32_t operand; /* of the product: which */
     gcut_ref v;       /* the value, read as it is, row by row, and by this product alone */
     gcut_kernel loop; /* over the rows of v; its members compute v for the product, which calls it */
     bool ends_rows;   /* a loop behind the product takes whole rows of it */
@@ -114,9 +115,15 @@ static inline bool gcut_kernel_omits(const gcut_kernel *k, uint32_t result)
 {
     return gcut_kernel_is_attention(k) && k->attention.omitted >> result & 1;
 }
-static inline const struct gcut_prologue *gcut_kernel_prologue(const gcut_kernel *k, uint32_t operand)
+static inline const gcut_prologue *gcut_kernel_prologue(const gcut_kernel *k)
 {
-    return k->kind == GCUT_KERNEL_GEMM && operand < 2 ? k->gemm.prologue[operand] : NULL;
+    return k->kind == GCUT_KERNEL_GEMM ? k->gemm.prologue : NULL;
+}
+/* The prologue, if it computes that operand. */
+static inline const gcut_prologue *gcut_operand_prologue(const gcut_kernel *k, uint32_t operand)
+{
+    const gcut_prologue *c = gcut_kernel_prologue(k);
+    return c && c->operand == operand ? c : NULL;
 }
 /* The COPY kernel that is read instead of operand k; GCUT_NONE: none. */
 static inline uint32_t gcut_kernel_copied(const gcut_kernel *k, uint32_t operand)

@@ -104,13 +104,11 @@ void gcut_program_mark(const gcut_program *p)
             const gcut_mark mark = {GCUT_MARK_kernel, 1, {{.i = u->step}}};
             for (uint32_t j = 0; j < u->nodes.n; j++)
                 gcut_mark_add(p->module->arena, &h->g->nodes.at[u->nodes.at[j]].marks, mark);
-            for (uint32_t c = 0; c < 2; c++) /* what the product alone computes */
-                for (uint32_t j = 0;
-                     gcut_kernel_prologue(u, c) && j < gcut_kernel_prologue(u, c)->loop.nodes.n; j++) {
-                    gcut_node *n = &h->g->nodes.at[gcut_kernel_prologue(u, c)->loop.nodes.at[j]];
-                    if (h->kernel_of[n->res0] != h->order.at[i]) continue;
-                    gcut_mark_add(p->module->arena, &n->marks, mark);
-                }
+            const gcut_prologue *c = gcut_kernel_prologue(u);
+            for (uint32_t j = 0; c && j < c->loop.nodes.n; j++) { /* what the product alone computes */
+                gcut_node *n = &h->g->nodes.at[c->loop.nodes.at[j]];
+                if (h->kernel_of[n->res0] == h->order.at[i]) gcut_mark_add(p->module->arena, &n->marks, mark);
+            }
         }
     }
 }

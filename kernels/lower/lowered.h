@@ -30,7 +30,7 @@
  *        sums up the operand that `sums` says, over rows
  *   L3a  rows times columns of a loop are its elements, unless it is flat; it is blocked if, and only if, it
  *        has COLUMN or TOTAL members
- *   L4a  a product computes one operand at most: elementwise, for itself alone
+ *   L4a  a product computes an operand elementwise, for itself alone
  *   L5a  what a kernel reads of another, a parameter or a result has a buffer, of its dtype and, unless it
  *        is a part of a concat or a saved value's beginning, its elements
  *   L6a  the order has every live kernel once, behind all that it depends on
@@ -61,7 +61,6 @@ typedef struct gcut_buffer {
     uint32_t team;    /* the kernel whose every thread has a share; GCUT_NONE = one for all */
     uint32_t product; /* the kernel that computes an operand while it packs it, for which this buffer is where
                          it packs more often than the prologue is worth, + 1; 0 = none */
-    uint32_t operand; /* which one */
     uint32_t whole;   /* PART: the buffer that it is a part of */
     gcut_dim start, step; /* PART: iteration i begins at element start + i * step; `graph` is the body */
     bool saved;           /* crosses from the forward to the backward graph */

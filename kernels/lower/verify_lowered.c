@@ -52,10 +52,8 @@ static bool may_be_view(const gcut_node *n)
 
 static bool in_prologue(const gcut_lowered *h, const gcut_kernel *u, gcut_ref v)
 {
-    for (uint32_t k = 0; k < 2; k++)
-        if (gcut_kernel_prologue(u, k) && gcut_kernel_has(h, &gcut_kernel_prologue(u, k)->loop, v))
-            return true;
-    return false;
+    const gcut_prologue *c = gcut_kernel_prologue(u);
+    return c && gcut_kernel_has(h, &c->loop, v);
 }
 
 static const char *L1a_members(const check *c)
@@ -104,8 +102,7 @@ static const char *L1b_at_hand(const check *c)
     for (uint32_t u = 0; u < c->h->kernels.n; u++) {
         const gcut_kernel *w = kernel_at(c, u);
         const char *fault = w->kind == GCUT_KERNEL_LOOP ? reads_of_loop(c, w) : NULL;
-        for (uint32_t k = 0; k < 2 && !fault; k++)
-            if (gcut_kernel_prologue(w, k)) fault = reads_of_loop(c, &gcut_kernel_prologue(w, k)->loop);
+        if (gcut_kernel_prologue(w)) fault = reads_of_loop(c, &gcut_kernel_prologue(w)->loop);
         if (fault) return fault;
     }
     return NULL;
@@ -210,10 +207,8 @@ static const char *L4a_prologues(const check *c)
 {
     for (uint32_t u = 0; u < c->h->kernels.n; u++) {
         const gcut_kernel *w = kernel_at(c, u);
-        const gcut_prologue *x = gcut_kernel_prologue(w, 0), *y = gcut_kernel_prologue(w, 1);
-        const gcut_prologue *f = x ? x : y;
+        const gcut_prologue *f = gcut_kernel_prologue(w);
         if (!f) continue;
-        if (x && y) FAULT(c, "L4a: product %u computes both operands", u);
         if (c->h->kernel_of[f->v] != u || !gcut_kernel_has(c->h, &f->loop, f->v) ||
             gcut_is_stored(c->h, f->v))
             FAULT(c, "L4a: %%%s is not computed for product %u alone", name_of(c, f->v), u);
@@ -349,8 +344,7 @@ static const char *L8a_live_ranges(const check *c)
         fault = alive(c, u, w->scratch);
         if (!fault) fault = alive(c, u, w->workspace);
         if (!fault && w->kind == GCUT_KERNEL_COPY) fault = alive(c, u, w->copy.to);
-        for (uint32_t k = 0; k < 2 && !fault; k++)
-            if (gcut_kernel_prologue(w, k)) fault = alive(c, u, gcut_kernel_prologue(w, k)->buffer);
+        if (!fault && gcut_kernel_prologue(w)) fault = alive(c, u, gcut_kernel_prologue(w)->buffer);
         for (gcut_ref v; !fault && gcut_kernel_read(h, u, &at, &v);)
             if (at.copy != GCUT_NONE || gcut_kernel_source(h, v) != u)
                 fault = alive(c, u, gcut_read_buffer(h, &at, v));

@@ -183,7 +183,7 @@ static void not_blocked(gcut_program *p, gcut_lowered *h)
 static void prologue_of_a_result(gcut_program *p, gcut_lowered *h)
 {
     (void)p;
-    assert_non_null(gcut_kernel_prologue(kernel(h, "m"), 0));
+    assert_non_null(gcut_kernel_prologue(kernel(h, "m")));
     h->reads->is_result[value(h, "p")] = true;
 }
 

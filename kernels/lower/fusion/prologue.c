@@ -36,7 +36,7 @@ gcut_product gcut_product_of(const gcut_lowered *h, uint32_t kernel)
     const gcut_ref v = gcut_arg(h->g, n, 0);
     const gcut_type *a = gcut_type_of(h->g, v), *c = gcut_type_of(h->g, n->res0);
     const uint32_t r = c->rank, along_k = gcut_attr_flag(h->g, n, GCUT_KEY_ta) ? r - 2 : r - 1;
-    const bool packed = u->gemm.prologue[0] || u->operand_copy[0] != GCUT_NONE;
+    const bool packed = gcut_operand_prologue(u, 0) || u->operand_copy[0] != GCUT_NONE;
     const gcut_view w = packed ? gcut_view_contiguous(h->g->module, a, v) : h->view[v];
     return (gcut_product){.m = c->dim[r - 2],
                           .n = c->dim[r - 1],
@@ -45,31 +45,24 @@ gcut_product gcut_product_of(const gcut_lowered *h, uint32_t kernel)
                           .size = (int)gcut_dtype_bytes(c->dtype)};
 }
 
-static int64_t assumed(const gcut_program *p, gcut_dim d)
+/* How often each element of an operand is packed, 0 for never; `otherwise` are sizes that are not known, -1:
+ * then it says 0. */
+static int64_t packings(gcut_dims *ds, const gcut_product *q, const gcut_dim_binding *at, uint32_t nat,
+                        int threads, bool whole_rows, uint32_t operand, int64_t otherwise)
 {
-    int64_t n;
-    return gcut_dim_eval(p->module->dims, d, p->at, p->nat, &n) ? n : ASSUMED;
+    const gcut_dim dims[] = {q->m, q->n, q->k, q->csa};
+    int64_t n[4];
+    for (int i = 0; i < 4; i++)
+        if (!gcut_dim_eval(ds, dims[i], at, nat, &n[i]) && (n[i] = otherwise) < 0) return 0;
+    return gcut_rt_gemm_packings(n[0], n[1], n[2], n[3], q->size, threads, whole_rows, operand == 1);
 }
 
-/* How often each element of operand k is packed at the sizes that the program is to be fast at, 0 for never.
- */
-static int64_t packings(const gcut_program *p, const gcut_product *q, bool whole_rows, uint32_t k)
-{
-    return gcut_rt_gemm_packings(assumed(p, q->m), assumed(p, q->n), assumed(p, q->k), assumed(p, q->csa),
-                                 q->size, p->threads > 0 ? p->threads : THREADS, whole_rows, k == 1);
-}
-
-int64_t gcut_prologue_packings(const gcut_lowered *h, uint32_t kernel, uint32_t k, const gcut_dim_binding *at,
+int64_t gcut_prologue_packings(const gcut_lowered *h, uint32_t kernel, const gcut_dim_binding *at,
                                uint32_t nat, int threads)
 {
-    gcut_product q = gcut_product_of(h, kernel);
-    gcut_dims *ds = h->g->module->dims;
-    int64_t m = 0, n = 0, steps = 0, csa = 0;
-    if (!gcut_dim_eval(ds, q.m, at, nat, &m) || !gcut_dim_eval(ds, q.n, at, nat, &n) ||
-        !gcut_dim_eval(ds, q.k, at, nat, &steps) || !gcut_dim_eval(ds, q.csa, at, nat, &csa))
-        return 0;
-    const gcut_prologue *c = h->kernels.at[kernel].gemm.prologue[k];
-    int64_t times = gcut_rt_gemm_packings(m, n, steps, csa, q.size, threads, c->ends_rows, k == 1);
+    const gcut_product q = gcut_product_of(h, kernel);
+    const gcut_prologue *c = h->kernels.at[kernel].gemm.prologue;
+    const int64_t times = packings(h->g->module->dims, &q, at, nat, threads, c->ends_rows, c->operand, -1);
     return times <= c->most ? times : 0;
 }
 
@@ -224,7 +217,7 @@ static gcut_reason find_loop(candidate *s)
     if (s->loop == GCUT_NONE || h->kernels.at[s->loop].kind != GCUT_KERNEL_LOOP)
         return GCUT_REASON_producer_stores;
     if (t->rank != 2 || gcut_type_of(h->g, n->res0)->rank != 2) return GCUT_REASON_batched;
-    if (u->gemm.prologue[1 - s->operand]) return GCUT_REASON_other_operand;
+    if (u->gemm.prologue) return GCUT_REASON_other_operand;
     if (gcut_only_reader(h, v) != s->gemm || gcut_reads(h, s->gemm, v) != 1) return GCUT_REASON_other_readers;
     if (h->level[v] != GCUT_LEVEL_FULL) return GCUT_REASON_not_elementwise;
     if (u->operand_copy[s->operand] != GCUT_NONE || h->view[w].widens || h->view[w].bits ||
@@ -238,7 +231,8 @@ static gcut_prologue prologue_of(const candidate *s, gcut_arena *a)
 {
     const gcut_kernel *u = loop_of(s);
     const gcut_type *t = gcut_type_of(s->h->g, s->v);
-    gcut_prologue c = {.v = s->v,
+    gcut_prologue c = {.operand = s->operand,
+                       .v = s->v,
                        .ends_rows = s->ends_rows,
                        .most = s->most,
                        .buffer = GCUT_NONE,
@@ -260,7 +254,10 @@ static gcut_reason decide(candidate *s, gcut_prologue *out, gcut_arena *a)
     gcut_reason r = find_loop(s);
     if (r != GCUT_REASON_fused) return r;
     s->ends_rows = ends_rows(s->h, s->gemm);
-    const int64_t times = packings(s->p, &q, s->ends_rows, s->operand);
+    /* At the sizes that the program is to be fast at. */
+    const int64_t times =
+        packings(s->h->g->module->dims, &q, s->p->at, s->p->nat, s->p->threads > 0 ? s->p->threads : THREADS,
+                 s->ends_rows, s->operand, ASSUMED);
     if (times == 0 || (s->operand == 1 && s->ends_rows)) return GCUT_REASON_not_packed;
     const gcut_kernel *u = loop_of(s);
     for (uint32_t i = 0; i < u->nodes.n; i++) s->on[u->nodes.at[i]] = false, s->own[u->nodes.at[i]] = true;
@@ -304,8 +301,8 @@ static void take(gcut_lowered *h, const candidate *s, const gcut_prologue *c)
         if (s->own[c->loop.nodes.at[i]]) leave_behind(h, s->loop, c->loop.nodes.at[i]);
     u->nodes.n = kept;
     u->dead = kept == 0;
-    g->gemm.prologue[s->operand] = gcut_calloc(h->g->module->arena, 1, sizeof *c);
-    *g->gemm.prologue[s->operand] = *c;
+    g->gemm.prologue = gcut_calloc(h->g->module->arena, 1, sizeof *c);
+    *g->gemm.prologue = *c;
     gcut_reads_add(h, s->loop);
     gcut_reads_add(h, s->gemm);
 }

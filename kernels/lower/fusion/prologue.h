@@ -13,9 +13,9 @@ typedef struct gcut_product {
     int size;              /* bytes of an element */
 } gcut_product;
 gcut_product gcut_product_of(const gcut_lowered *h, uint32_t kernel);
-/* How often the product packs each element of operand k as it computes it, and the prologue's buffer is
+/* How often the product packs each element of the operand that it computes, and the prologue's buffer is
  * empty; 0: the operand is computed into that buffer, and packed from there. */
-int64_t gcut_prologue_packings(const gcut_lowered *h, uint32_t kernel, uint32_t k, const gcut_dim_binding *at,
+int64_t gcut_prologue_packings(const gcut_lowered *h, uint32_t kernel, const gcut_dim_binding *at,
                                uint32_t nat, int threads);
 
 #endif

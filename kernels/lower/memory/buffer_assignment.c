@@ -18,10 +18,26 @@
 
 /* ---- bindings ---- */
 
-static uint32_t binding(gcut_program *p, gcut_role role, const char *name, const gcut_type *t)
+/* GCUT_NONE: there is none. */
+static uint32_t find_binding(const gcut_program *p, gcut_role role, const char *name)
 {
     for (uint32_t i = 0; i < p->bindings.n; i++)
         if (p->bindings.at[i].role == role && !strcmp(p->bindings.at[i].name, name)) return i;
+    return GCUT_NONE;
+}
+
+/* GCUT_NONE: there is none. */
+static uint32_t find_result(const gcut_graph *g, gcut_role role, const char *name)
+{
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (g->results.at[i].role == role && !strcmp(g->results.at[i].name, name)) return i;
+    return GCUT_NONE;
+}
+
+static uint32_t binding(gcut_program *p, gcut_role role, const char *name, const gcut_type *t)
+{
+    const uint32_t known = find_binding(p, role, name);
+    if (known != GCUT_NONE) return known;
     *GCUT_PUSH(p->module->arena, &p->bindings) = (gcut_binding_info){.name = name, .role = role, .type = *t};
     return p->bindings.n - 1;
 }
@@ -38,25 +54,13 @@ static uint32_t bound(gcut_program *p, uint32_t which)
     return b;
 }
 
-/* The binding of the param or state called `name`, whichever graph reads it. */
-static uint32_t binding_named(gcut_program *p, const char *name)
-{
-    for (uint32_t i = 0; i < p->bindings.n; i++)
-        if ((p->bindings.at[i].role == GCUT_ROLE_param || p->bindings.at[i].role == GCUT_ROLE_state) &&
-            !strcmp(p->bindings.at[i].name, name))
-            return i;
-    return GCUT_NONE;
-}
-
 /* The buffer of the forward graph's saved value of that name. */
 static uint32_t saved_buffer(gcut_program *p, const char *name)
 {
-    const gcut_graph *f = p->lowered.at[GCUT_FORWARD]->g;
-    for (uint32_t i = 0; i < f->results.n; i++)
-        if (f->results.at[i].role == GCUT_ROLE_saved && !strcmp(f->results.at[i].name, name))
-            return p->lowered.at[GCUT_FORWARD]->saved[i];
-    GCUT_NEVER("the backward graph reads only what the forward graph saved");
-    return GCUT_NONE;
+    const gcut_lowered *f = p->lowered.at[GCUT_FORWARD];
+    const uint32_t k = find_result(f->g, GCUT_ROLE_saved, name);
+    GCUT_ASSERT(k != GCUT_NONE); /* the backward graph reads only what the forward graph saved */
+    return f->saved[k];
 }
 
 static void bind_params(gcut_program *p, gcut_lowered *h)
@@ -86,16 +90,10 @@ static const char *gradient_of(const gcut_program *p, const gcut_result *saved, 
 {
     const gcut_mark *m = gcut_mark_find(&saved->marks, GCUT_MARK_grad);
     const gcut_graph *b = p->lowered.at[GCUT_BACKWARD]->g;
-    for (uint32_t i = 0; m && i < p->bindings.n; i++)
-        if (p->bindings.at[i].role == GCUT_ROLE_grad && !strcmp(p->bindings.at[i].name, m->arg[0].text))
-            return NULL;
-    for (uint32_t i = 0; m && b && i < b->results.n; i++) {
-        const gcut_result *r = &b->results.at[i];
-        if (r->role == GCUT_ROLE_grad && !strcmp(r->name, m->arg[0].text) &&
-            gcut_type_equal(gcut_type_of(b, r->value), t))
-            return r->name;
-    }
-    return NULL;
+    if (!m || !b || find_binding(p, GCUT_ROLE_grad, m->arg[0].text) != GCUT_NONE) return NULL;
+    const uint32_t k = find_result(b, GCUT_ROLE_grad, m->arg[0].text);
+    if (k == GCUT_NONE || !gcut_type_equal(gcut_type_of(b, b->results.at[k].value), t)) return NULL;
+    return b->results.at[k].name;
 }
 
 /* Is the buffer memory of the caller's which may hold something else when the backward call comes? */
@@ -109,20 +107,17 @@ static bool is_transient(const gcut_program *p, const gcut_lowered *h, uint32_t 
         if (q->role == x->role && !strcmp(h->g->values.at[q->value].name, x->name))
             return gcut_is_transient(&q->marks);
     }
-    gcut_ref v = 0;
+    const uint32_t k = find_result(h->g, x->role, x->name);
     bool any = false; /* a value that is returned under several names is kept if all of them are */
-    for (uint32_t i = 0; i < h->g->results.n; i++) {
-        const gcut_result *r = &h->g->results.at[i];
-        if (r->role == x->role && !strcmp(r->name, x->name)) v = r->value;
-    }
-    for (uint32_t i = 0; i < h->g->results.n; i++)
-        any = any || (h->g->results.at[i].value == v && gcut_is_transient(&h->g->results.at[i].marks));
+    for (uint32_t i = 0; k != GCUT_NONE && i < h->g->results.n; i++)
+        any = any || (h->g->results.at[i].value == h->g->results.at[k].value &&
+                      gcut_is_transient(&h->g->results.at[i].marks));
     return any;
 }
 
 /* A saved value: the storage that a result or parameter has anyway and keeps, also the gradient that will be
  * made of it, else the arena. */
-static uint32_t place_saved(gcut_program *p, gcut_lowered *h, const gcut_result *res)
+static uint32_t assign_saved(gcut_program *p, gcut_lowered *h, const gcut_result *res)
 {
     gcut_ref r = h->view[res->value].root;
     const gcut_type *t = gcut_type_of(h->g, res->value);
@@ -136,12 +131,12 @@ static uint32_t place_saved(gcut_program *p, gcut_lowered *h, const gcut_result 
     return b;
 }
 
+/* Of a `next` result: that of the param or state of its name, whichever graph reads it. */
 static uint32_t next_buffer(gcut_program *p, gcut_lowered *h, const gcut_result *res)
 {
-    uint32_t which = binding_named(p, res->name);
-    if (which == GCUT_NONE) which = binding(p, GCUT_ROLE_state, res->name, gcut_type_of(h->g, res->value));
-    p->bindings.at[which].written = true;
-    return bound(p, which);
+    const bool param = find_binding(p, GCUT_ROLE_param, res->name) != GCUT_NONE;
+    return result_buffer(p, param ? GCUT_ROLE_param : GCUT_ROLE_state, res->name,
+                         gcut_type_of(h->g, res->value));
 }
 
 /* Of an `out` or `grad` result. */
@@ -151,7 +146,7 @@ static uint32_t own_buffer(gcut_program *p, const gcut_lowered *h, const gcut_re
 }
 
 /* `next` results, and gradients that the forward graph has begun. */
-static void place_nexts(gcut_program *p, gcut_lowered *h)
+static void assign_nexts(gcut_program *p, gcut_lowered *h)
 {
     gcut_graph *g = h->g;
     gcut_update *u = gcut_calloc(p->module->arena, g->results.n + 1, sizeof *u);
@@ -166,7 +161,7 @@ static void place_nexts(gcut_program *p, gcut_lowered *h)
     gcut_store_updates(p, h, u, n);
 }
 
-static void place_results(gcut_program *p, gcut_lowered *h)
+static void assign_results(gcut_program *p, gcut_lowered *h)
 {
     gcut_graph *g = h->g;
     h->saved = gcut_calloc(p->module->arena, g->results.n + 1, sizeof *h->saved);
@@ -177,12 +172,12 @@ static void place_results(gcut_program *p, gcut_lowered *h)
         if (!gcut_param_in(h, b)) gcut_store_in(h, r->value, b);
     }
     for (uint32_t i = 0; i < g->results.n; i++)
-        if (g->results.at[i].role == GCUT_ROLE_saved) h->saved[i] = place_saved(p, h, &g->results.at[i]);
-    place_nexts(p, h);
+        if (g->results.at[i].role == GCUT_ROLE_saved) h->saved[i] = assign_saved(p, h, &g->results.at[i]);
+    assign_nexts(p, h);
 }
 
 /* Roots that another kernel reads, or that exist only after their kernel, need memory. */
-static void place_temporaries(gcut_program *p, gcut_lowered *h)
+static void assign_temporaries(gcut_program *p, gcut_lowered *h)
 {
     gcut_graph *g = h->g;
     for (uint32_t u = 0; u < h->kernels.n; u++) {
@@ -211,26 +206,18 @@ static void place_temporaries(gcut_program *p, gcut_lowered *h)
     }
 }
 
-/* Where a product puts an operand that it would compute as it packs, should that be better. */
-static void assign_prologue_buffers(gcut_program *p, const gcut_lowered *h, uint32_t u)
-{
-    for (uint32_t k = 0; k < 2; k++) {
-        gcut_prologue *c = h->kernels.at[u].gemm.prologue[k];
-        if (!c) continue;
-        c->buffer = gcut_buffer_in_arena(p, gcut_type_of(h->g, c->v), h->g->values.at[c->v].name);
-        gcut_buffer *b = &p->buffers.at[c->buffer];
-        b->graph = h->index;
-        b->product = u + 1;
-        b->operand = k;
-    }
-}
-
+/* Workspace; and where a product puts an operand that it would compute as it packs, should that be better. */
 static void assign_workspace(gcut_program *p, gcut_lowered *h)
 {
     for (uint32_t u = 0; u < h->kernels.n; u++) {
         gcut_kernel *w = &h->kernels.at[u];
         if (w->dead) continue;
-        if (w->kind == GCUT_KERNEL_GEMM) assign_prologue_buffers(p, h, u);
+        if (gcut_kernel_prologue(w)) {
+            gcut_prologue *c = w->gemm.prologue;
+            c->buffer = gcut_buffer_in_arena(p, gcut_type_of(h->g, c->v), h->g->values.at[c->v].name);
+            p->buffers.at[c->buffer].graph = h->index;
+            p->buffers.at[c->buffer].product = u + 1;
+        }
         const gcut_workspace x = gcut_workspace_of(h, u);
         if (x.each != 0) {
             w->scratch = gcut_buffer_new(p, GCUT_BUFFER_ARENA, GCUT_U8, x.each, x.each_name);
@@ -246,7 +233,7 @@ void gcut_assign_buffers(gcut_program *p, gcut_lowered *h)
     if (h->parent == GCUT_NONE) {
         bind_params(p, h);
         gcut_reads_bind(h, p->buffers.n);
-        place_results(p, h);
+        assign_results(p, h);
     } else {
         gcut_reads_bind(h, p->buffers.n);
         gcut_region_results(p, h);
@@ -254,6 +241,6 @@ void gcut_assign_buffers(gcut_program *p, gcut_lowered *h)
     gcut_region_carries(p, h);
     gcut_store_in_concats(p, h);
     gcut_store_changed(p, h);
-    place_temporaries(p, h);
+    assign_temporaries(p, h);
     assign_workspace(p, h);
 }

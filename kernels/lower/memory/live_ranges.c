@@ -35,8 +35,7 @@ static void touch_kernel(gcut_program *p, const gcut_lowered *h, uint32_t kernel
     }
     gcut_cursor at = {0};
     for (gcut_ref v; gcut_kernel_read(h, kernel, &at, &v);) touch(p, gcut_read_buffer(h, &at, v), step);
-    for (uint32_t k = 0; k < 2; k++)
-        if (gcut_kernel_prologue(u, k)) touch(p, gcut_kernel_prologue(u, k)->buffer, step);
+    if (gcut_kernel_prologue(u)) touch(p, gcut_kernel_prologue(u)->buffer, step);
 }
 
 /* A product and its epilogue run interleaved, tile by tile: what either of them touches lives while both do.

@@ -20,8 +20,7 @@ int64_t gcut_buffer_bytes(const gcut_program *p, const gcut_buffer *b, const gcu
     gcut_env *env = p->module->env;
     const char *file = p->module->file;
     n = gcut_bytes_mul(env, file, b->name, n, gcut_dtype_bytes(b->dtype));
-    if (b->product &&
-        gcut_prologue_packings(p->lowered.at[b->graph], b->product - 1, b->operand, at, nat, threads) > 0)
+    if (b->product && gcut_prologue_packings(p->lowered.at[b->graph], b->product - 1, at, nat, threads) > 0)
         n = 0;
     if (b->team != GCUT_NONE) {
         gcut_team team = gcut_kernel_team(p->lowered.at[b->graph], b->team);
@@ -36,11 +35,6 @@ static const char buffers[] = "the memory of all kernels together";
 gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads)
 {
     return gcut_program_arena(p, at, nat, threads, NULL);
-}
-
-static bool is_placed(const gcut_buffer *b)
-{
-    return b->kind == GCUT_BUFFER_ARENA && b->birth >= 0;
 }
 
 gcut_memory gcut_program_arena(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
@@ -73,7 +67,9 @@ gcut_memory gcut_program_arena(const gcut_program *p, const gcut_dim_binding *at
     }
     n = 0;
     for (uint32_t i = 0; offset && i < p->buffers.n; i++)
-        offset[i] = is_placed(&p->buffers.at[i]) ? b[n++].offset : GCUT_NOT_IN_ARENA;
+        offset[i] = p->buffers.at[i].kind == GCUT_BUFFER_ARENA && p->buffers.at[i].birth >= 0
+                        ? b[n++].offset
+                        : GCUT_NOT_IN_ARENA;
     gcut_arena_free(a);
     return mem;
 }
