@@ -82,6 +82,11 @@ const char *gcut_c_size(gcut_module *m, gcut_dim d)
     return marked(m, GCUT_C_SIZE, d);
 }
 
+const char *gcut_c_offset(gcut_module *m, gcut_dim d)
+{
+    return d == 0 ? "0" : gcut_c_size(m, d);
+}
+
 const char *gcut_c_named(gcut_module *m, const char *name, gcut_dim d)
 {
     return marked(m, gcut_printf(m->arena, GCUT_C_SIZE "%s:", name), d);

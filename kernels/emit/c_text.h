@@ -35,6 +35,7 @@ const char *gcut_c_dim(gcut_module *m, gcut_dim d);       /* over x->d_<symbol> 
 /* In the function of a kernel: a number that it is given; a divisor, of type gcut_rt_divisor; a number that
  * equal functions have in common, where it is known. */
 const char *gcut_c_size(gcut_module *m, gcut_dim d);
+const char *gcut_c_offset(gcut_module *m, gcut_dim d);                  /* 0 is no number of the function */
 const char *gcut_c_named(gcut_module *m, const char *name, gcut_dim d); /* once, wherever it stands */
 const char *gcut_c_divisor(gcut_module *m, gcut_dim d);
 const char *gcut_c_kept(gcut_module *m, gcut_dim d);

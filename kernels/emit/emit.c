@@ -132,11 +132,6 @@ static void emit_header(const gcut_program *p, const char *file, const char *nam
 
 /* ---- init ---- */
 
-static const char *dim(const gcut_program *p, gcut_dim d)
-{
-    return gcut_c_dim(p->module, d);
-}
-
 static void emit_dim_checks(const gcut_program *p, const gcut_emission *all, gcut_text *c)
 {
     uint32_t ns;
@@ -153,12 +148,12 @@ static void emit_dim_checks(const gcut_program *p, const gcut_emission *all, gcu
         const gcut_graph *g = p->lowered.at[k]->g;
         for (uint32_t i = 0; g && i < g->checks.n; i++) {
             const gcut_dim_check *q = &g->checks.at[i];
+            const char *x = gcut_c_dim(p->module, q->a), *y = gcut_c_dim(p->module, q->b);
             gcut_text_add(c,
-                          "    if (%s != %s)\n        return gcut_rt_fail(err, GCUT_RT_EDIM, \"sizes that "
-                          "must be equal\", "
+                          "    if (%s != %s)\n"
+                          "        return gcut_rt_fail(err, GCUT_RT_EDIM, \"sizes that must be equal\", "
                           "\"%s\", %s, %s, %s + 1);\n",
-                          dim(p, q->a), dim(p, q->b), gcut_c_place(g, q->loc), dim(p, q->a), dim(p, q->b),
-                          dim(p, q->b));
+                          x, y, gcut_c_place(g, q->loc), x, y, y);
         }
     }
     for (uint32_t i = 0; i < p->bindings.n; i++)
@@ -168,7 +163,7 @@ static void emit_dim_checks(const gcut_program *p, const gcut_emission *all, gcu
             gcut_text_add(c,
                           "    if (%s < 0)\n        return gcut_rt_fail(err, GCUT_RT_EDIM, \"%s\", \"\", %s, "
                           "0, INT64_MAX);\n",
-                          dim(p, n), all->field[i].name, dim(p, n));
+                          gcut_c_dim(p->module, n), all->field[i].name, gcut_c_dim(p->module, n));
         }
 }
 

@@ -78,16 +78,11 @@ static const char *truth(gcut_emitter *e, uint32_t buffer, gcut_dim offset)
                        gcut_c_pointer(e, buffer), gcut_call_size(e, offset));
 }
 
-/* The mark of the region's own line. */
-static const char *line_of(const gcut_emitter *e)
-{
-    return gcut_c_line(e, gcut_node_at(e->h->g, e->h->kernels.at[e->kernel].nodes.at[0])->loc);
-}
-
 /* A statement of the region's own: it counts, or asks the condition. */
 static void add_control(gcut_emitter *e, const char *statement)
 {
-    gcut_text_add(e->call, "%s", line_of(e));
+    const gcut_node *n = gcut_node_at(e->h->g, e->h->kernels.at[e->kernel].nodes.at[0]);
+    gcut_text_add(e->call, "%s", gcut_c_line(e, n->loc));
     gcut_text_add(e->call, "%s%s", statement, gcut_c_line(e, 0));
 }
 

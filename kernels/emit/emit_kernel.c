@@ -90,12 +90,18 @@ static const char *result(const kernel *u)
     return result_at(u, 0);
 }
 
-/* "const int64_t name[] = {…};", never empty: C has no array of nothing. */
+/* "a, b, c"; "0" for none: C has no array of nothing. */
+static const char *dims(const kernel *u, const gcut_dim *d, uint32_t n)
+{
+    gcut_text t = {.arena = u->m->arena};
+    for (uint32_t i = 0; i < n; i++) gcut_text_add(&t, "%s%s", i ? ", " : "", dim(u, d[i]));
+    return n ? t.at : "0";
+}
+
+/* "const int64_t name[] = {…};" */
 static void list(const kernel *u, const char *name, const gcut_dim *d, uint32_t n)
 {
-    W(u, "    const int64_t %s[] = {", name);
-    for (uint32_t i = 0; i < n; i++) W(u, "%s%s", i ? ", " : "", dim(u, d[i]));
-    W(u, n ? "};\n" : "0};\n");
+    W(u, "    const int64_t %s[] = {%s};\n", name, dims(u, d, n));
 }
 
 static const char *shifted(const kernel *u, const char *pointer, gcut_dim offset)
@@ -385,9 +391,7 @@ static void tensor(const kernel *u, gcut_ref v, const char *pointer)
     const char *name = gcut_dtype_name(t->dtype);
     W(u, "        {%s, GCUT_RT_", pointer);
     for (const char *s = name; *s; s++) W(u, "%c", *s >= 'a' && *s <= 'z' ? *s - 'a' + 'A' : *s);
-    W(u, ", %u, {", t->rank);
-    for (uint32_t d = 0; d < t->rank; d++) W(u, "%s%s", d ? ", " : "", dim(u, t->dim[d]));
-    W(u, t->rank ? "}},\n" : "0}},\n");
+    W(u, ", %u, {%s}},\n", t->rank, dims(u, t->dim, t->rank));
 }
 
 static void emit_external(kernel *u)
@@ -409,9 +413,7 @@ static void emit_external(kernel *u)
 /* ".q = {…}," */
 static void strides(const kernel *u, const char *field, const gcut_view *v)
 {
-    W(u, "        .%s = {", field);
-    for (uint32_t d = 0; d < 4; d++) W(u, "%s%s", d ? ", " : "", dim(u, v->stride[d]));
-    W(u, "},\n");
+    W(u, "        .%s = {%s},\n", field, dims(u, v->stride, 4));
 }
 
 static void attention_sizes(const kernel *u)

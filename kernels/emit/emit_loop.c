@@ -12,11 +12,6 @@
 
 enum { LONG_ROW = 256 }; /* columns: equal functions have the number of those of shorter rows in common */
 
-static const char *dim(const gcut_loop_writer *w, gcut_dim d)
-{
-    return d == 0 ? "0" : gcut_c_size(w->l->m, d);
-}
-
 static const char *columns(const gcut_loop_writer *w)
 {
     gcut_dim n = w->l->u->loop.inner;
@@ -60,8 +55,8 @@ static void declare_scratch(gcut_loop_writer *w)
         const char *t = gcut_c_type(x->dtype);
         if (x->keep != GCUT_SCRATCH) continue;
         W(w, "    %s *const restrict s%u = (%s *)((char *)%s + t * (%s) + %s);\n", t, x->v, t,
-          gcut_c_arg(w->e, w->l->u->scratch), dim(w, w->e->p->buffers.at[w->l->u->scratch].count),
-          dim(w, off));
+          gcut_c_arg(w->e, w->l->u->scratch),
+          gcut_c_offset(w->l->m, w->e->p->buffers.at[w->l->u->scratch].count), gcut_c_offset(w->l->m, off));
         off = gcut_dim_make(w->l->m->dims, GCUT_DIM_ADD, off, gcut_loop_row_bytes(w->l, x->dtype));
     }
 }
@@ -119,11 +114,6 @@ static void emit_faults(gcut_loop_writer *w, bool declare)
     }
 }
 
-static const char *row_count(const gcut_loop_writer *w)
-{
-    return gcut_c_named(w->l->m, "rows", w->l->u->loop.rows);
-}
-
 /* Everything a range of rows needs, and the walk over them. */
 static void emit_body(gcut_loop_writer *w)
 {
@@ -144,7 +134,7 @@ static void emit_body(gcut_loop_writer *w)
         W(w,
           "    for (int64_t k = k0; k < k1; k++) {\n    int64_t r0, r1;\n"
           "    gcut_rt_share(%s, 1, (int)k, %d, &r0, &r1);\n",
-          row_count(w), GCUT_BLOCKS);
+          gcut_c_named(w->l->m, "rows", w->l->u->loop.rows), GCUT_BLOCKS);
         gcut_loop_begin_block(w);
     }
     emit_rows(w);
@@ -185,8 +175,8 @@ static void emit_launcher(gcut_loop_writer *w)
     if (w->l->u->loop.blocked)
         W(w, "    gcut_rt_parallel(%s_f" GCUT_C_LABEL "_part, (void *)args, %s);\n", w->e->prefix, threads);
     else
-        W(w, "    gcut_rt_rows(%s_f" GCUT_C_LABEL "_rows, args, %s, %s);\n", w->e->prefix, row_count(w),
-          threads);
+        W(w, "    gcut_rt_rows(%s_f" GCUT_C_LABEL "_rows, args, %s, %s);\n", w->e->prefix,
+          gcut_c_named(w->l->m, "rows", w->l->u->loop.rows), threads);
     if (w->l->u->loop.blocked) gcut_loop_join(w);
     W(w, "}\n\n");
 }

@@ -9,18 +9,6 @@
 
 #define W(w, ...) gcut_text_add((w)->out, __VA_ARGS__)
 
-/* Of what changes from element to element equal functions have all sizes in common. */
-static const char *dim(const gcut_loop_writer *w, gcut_dim d)
-{
-    return gcut_c_kept(w->l->m, d);
-}
-
-static const char *offset_of(const gcut_loop_writer *w, gcut_ref v)
-{
-    gcut_dim d = w->l->h->view[v].offset;
-    return d == 0 ? "0" : gcut_c_size(w->l->m, d);
-}
-
 /* at / below % size; by_rows: it changes from row to row alone. */
 static const char *coordinate(const gcut_loop_writer *w, const char *at, bool by_rows, gcut_dim below,
                               bool top, gcut_dim size)
@@ -28,10 +16,10 @@ static const char *coordinate(const gcut_loop_writer *w, const char *at, bool by
     gcut_arena *a = w->l->m->arena;
     if (below != 1)
         at = by_rows ? gcut_printf(a, "gcut_rt_quotient(%s, %s)", at, gcut_c_divisor(w->l->m, below))
-                     : gcut_printf(a, "%s / (%s)", at, dim(w, below));
+                     : gcut_printf(a, "%s / (%s)", at, gcut_c_kept(w->l->m, below));
     if (top) return at;
     return by_rows ? gcut_printf(a, "gcut_rt_remainder(%s, %s)", at, gcut_c_divisor(w->l->m, size))
-                   : gcut_printf(a, "(%s) %% (%s)", at, dim(w, size));
+                   : gcut_printf(a, "(%s) %% (%s)", at, gcut_c_kept(w->l->m, size));
 }
 
 /* The address of element number `at` (a C expression) of axes begin..end of v, taken row-major. */
@@ -56,7 +44,7 @@ static const char *address(const gcut_loop_writer *w, gcut_ref v, uint32_t begin
         for (uint32_t d = begin; d < from; d++) top = top && t->dim[d] == 1;
         if (stride != 0 && size != 1) {
             const char *q = coordinate(w, at, by_rows, below, top, size);
-            const char *by = by_rows ? gcut_c_size(w->l->m, stride) : dim(w, stride);
+            const char *by = by_rows ? gcut_c_size(w->l->m, stride) : gcut_c_kept(w->l->m, stride);
             gcut_text_add(&s, "%s(%s)%s%s", s.n ? " + " : "", q, stride == 1 ? "" : " * ",
                           stride == 1 ? "" : gcut_printf(w->l->m->arena, "(%s)", by));
         }
@@ -80,14 +68,14 @@ static lane lane_of(const gcut_loop_writer *w, gcut_ref v)
     uint32_t split = w->l->u->loop.flat ? 0 : gcut_view_split(w->l->m, t, w->l->u->loop.inner);
     if (split > t->rank || !gcut_view_collapse(w->l->m, t, view, split, t->rank, &size, &stride))
         return (lane){0};
-    return (lane){dim(w, stride), stride == 0, stride == 1};
+    return (lane){gcut_c_kept(w->l->m, stride), stride == 0, stride == 1};
 }
 
 /* The offset of the first element of v in a row, or of the flat row's first element. */
 static const char *offset_in(const gcut_loop_writer *w, gcut_ref v, const lane *s, const char *row)
 {
     const gcut_type *t = gcut_type_of(w->l->g, v);
-    const char *off = offset_of(w, v);
+    const char *off = gcut_c_offset(w->l->m, w->l->h->view[v].offset);
     if (w->l->u->loop.flat) return gcut_printf(w->l->m->arena, "%s + first * (%s)", off, s->stride);
     return gcut_printf(w->l->m->arena, "%s + %s", off,
                        address(w, v, 0, gcut_view_split(w->l->m, t, w->l->u->loop.inner), row, true));
@@ -199,7 +187,7 @@ static const char *lane_read(const gcut_loop_writer *w, gcut_ref v, bool iota)
     if (!s.stride) {
         const char *e = address(w, v, 0, gcut_type_of(w->l->g, v)->rank,
                                 w->l->u->loop.flat ? "(first + c)" : "(r * C + c)", false);
-        e = gcut_printf(a, "%s + %s", offset_of(w, v), e);
+        e = gcut_printf(a, "%s + %s", gcut_c_offset(w->l->m, w->l->h->view[v].offset), e);
         if (!iota) return element(w, v, e);
         return gcut_printf(a, "(%s)(%s)", gcut_c_type(gcut_type_of(w->l->g, v)->dtype), e);
     }
@@ -216,8 +204,8 @@ static const char *lane_read(const gcut_loop_writer *w, gcut_ref v, bool iota)
 static const char *row_read(const gcut_loop_writer *w, gcut_ref v, bool iota)
 {
     const gcut_type *t = gcut_type_of(w->l->g, v);
-    const char *e =
-        gcut_printf(w->l->m->arena, "%s + %s", offset_of(w, v), address(w, v, 0, t->rank, "r", true));
+    const char *e = gcut_printf(w->l->m->arena, "%s + %s", gcut_c_offset(w->l->m, w->l->h->view[v].offset),
+                                address(w, v, 0, t->rank, "r", true));
     if (iota) return gcut_printf(w->l->m->arena, "(%s)(%s)", gcut_c_type(t->dtype), e);
     return element(w, v, e);
 }

@@ -14,11 +14,6 @@
 
 #define W(w, ...) gcut_text_add((w)->out, __VA_ARGS__)
 
-static const char *dim(const gcut_loop_writer *w, gcut_dim d)
-{
-    return d == 0 ? "0" : gcut_c_size(w->l->m, d);
-}
-
 /* Float reductions along a row that is long or of unknown length use lanes. */
 bool gcut_loop_in_lanes(const gcut_loop_writer *w, const gcut_loop_node *x)
 {
@@ -91,7 +86,7 @@ void gcut_loop_declare_partials(gcut_loop_writer *w)
         const gcut_loop_node *x = &w->l->at[i];
         if (!gcut_loop_partial(x)) continue;
         W(w, "    char *const restrict part%u = (char *)%s + %s;\n", x->v,
-          gcut_c_arg(w->e, w->l->u->workspace), dim(w, off));
+          gcut_c_arg(w->e, w->l->u->workspace), gcut_c_offset(w->l->m, off));
         off = gcut_dim_make(w->l->m->dims, GCUT_DIM_ADD, off, gcut_loop_partial_bytes(w->l, x));
     }
 }
@@ -110,7 +105,8 @@ void gcut_loop_begin_block(gcut_loop_writer *w)
             W(w,
               "    %s *const restrict q%u = (%s *)(part%u + k * (%s));\n"
               "    for (int64_t c = 0; c < C; c++) q%u[c] = %s;\n",
-              t, x->v, t, x->v, dim(w, gcut_loop_row_bytes(w->l, x->dtype)), x->v, neutral(w, x));
+              t, x->v, t, x->v, gcut_c_offset(w->l->m, gcut_loop_row_bytes(w->l, x->dtype)), x->v,
+              neutral(w, x));
         if (x->level == GCUT_LEVEL_TOTAL) gcut_loop_declare_accumulator(w, x, "    ");
     }
 }
@@ -136,8 +132,8 @@ void gcut_loop_join(gcut_loop_writer *w)
         gcut_dtype dt = x->dtype;
         const char *t = gcut_c_type(dt), *buf = gcut_c_arg(w->e, w->l->h->buffer[x->v]);
         if (x->level == GCUT_LEVEL_COLUMN) {
-            const char *row = dim(w, gcut_loop_row_bytes(w->l, x->dtype)),
-                       *columns = dim(w, w->l->u->loop.inner);
+            const char *row = gcut_c_offset(w->l->m, gcut_loop_row_bytes(w->l, x->dtype)),
+                       *columns = gcut_c_offset(w->l->m, w->l->u->loop.inner);
             W(w, "    %s *const restrict o%u = (%s *)%s;\n", t, x->v, t, buf);
             W(w, "    for (int64_t c = 0; c < %s; c++) o%u[c] = ((const %s *)part%u)[c];\n", columns, x->v, t,
               x->v);

@@ -35,11 +35,6 @@ typedef struct position {
     uint32_t line;
 } position;
 
-static bool is_at(const position *a, const position *b)
-{
-    return a->file == b->file && a->line == b->line;
-}
-
 /* in: all of NAME.c with marks, from its first line on, each line ended. */
 void gcut_emit_lines(const gcut_emission *all, const char *name, const gcut_text *marked, gcut_text *c)
 {
@@ -54,7 +49,7 @@ void gcut_emit_lines(const gcut_emission *all, const char *name, const gcut_text
         } else {
             position at = {NULL, number};
             if (k) at = (position){all->lines.at[k - 1].file, (uint32_t)all->lines.at[k - 1].line};
-            if (!is_at(&at, &counted)) {
+            if (at.file != counted.file || at.line != counted.line) {
                 number++;
                 if (!k) at.line++; /* the directive takes a line itself */
                 gcut_text_add(c, "#line %u ", at.line);

@@ -8,11 +8,6 @@
 
 #include "kernels/emit/emit.h"
 
-static const char *dim(const gcut_program *p, gcut_dim d)
-{
-    return gcut_c_dim(p->module, d);
-}
-
 static void emit_sizes(const gcut_strings *s, gcut_text *c)
 {
     gcut_text_add(c, "    const int64_t size[] = {\n");
@@ -23,13 +18,14 @@ static void emit_sizes(const gcut_strings *s, gcut_text *c)
 static const char *bytes_of(const gcut_program *p, const gcut_buffer *q)
 {
     gcut_arena *a = p->module->arena;
-    const char *bytes = gcut_printf(a, "(%s) * %d", dim(p, q->count), (int)gcut_dtype_bytes(q->dtype));
+    const char *bytes =
+        gcut_printf(a, "(%s) * %d", gcut_c_dim(p->module, q->count), (int)gcut_dtype_bytes(q->dtype));
     if (q->product) /* empty when the product computes the operand as it packs it */
         return gcut_printf(a, "%s ? 0 : %s",
                            gcut_prologue_fills_c(p->lowered.at[q->graph], q->product - 1, gcut_c_dim), bytes);
     if (q->team == GCUT_NONE) return bytes;
     gcut_team team = gcut_kernel_team(p->lowered.at[q->graph], q->team);
-    return gcut_printf(a, "gcut_rt_ceildiv(%s, 64) * 64 * (%s)", dim(p, q->count),
+    return gcut_printf(a, "gcut_rt_ceildiv(%s, 64) * 64 * (%s)", gcut_c_dim(p->module, q->count),
                        gcut_team_c(p->module, &team, gcut_c_dim));
 }
 
@@ -134,8 +130,8 @@ void gcut_emit_check(const gcut_program *p, const gcut_emission *all, const char
         unsigned used = halves_of(p, i);
         if (!used) continue;
         const char *type = gcut_c_type(b->type.dtype);
-        const char *bytes =
-            gcut_printf(a, "(%s) * (int64_t)sizeof(%s)", dim(p, gcut_type_numel(p->module, &b->type)), type);
+        const char *bytes = gcut_printf(a, "(%s) * (int64_t)sizeof(%s)",
+                                        gcut_c_dim(p->module, gcut_type_numel(p->module, &b->type)), type);
         gcut_c_add(&rows, name, "%s{\"%s\", offsetof(@_io, %s), %u, sizeof(%s), %d, %u},%s",
                    n % 2 ? " " : "        ", all->field[i].name, all->field[i].name,
                    gcut_string_number(a, &s, bytes), type, b->written, used, n % 2 ? "\n" : "");

@@ -134,6 +134,14 @@ uint32_t gcut_read_buffer(const gcut_lowered *h, const gcut_cursor *at, gcut_ref
     return at->copy != GCUT_NONE ? h->kernels.at[at->copy].copy.to : h->buffer[h->view[v].root];
 }
 
+bool gcut_kernel_reads_buffer(const gcut_lowered *h, uint32_t kernel, uint32_t buffer)
+{
+    gcut_cursor at = {0};
+    for (gcut_ref v; gcut_kernel_read(h, kernel, &at, &v);)
+        if (gcut_read_buffer(h, &at, v) == buffer) return true;
+    return false;
+}
+
 uint32_t gcut_copy_buffer(const gcut_lowered *h, const gcut_kernel *copy)
 {
     return copy->copy.source == GCUT_NONE ? h->buffer[h->view[copy->copy.value].root]

@@ -139,6 +139,8 @@ typedef struct gcut_cursor {
 bool gcut_kernel_read(const gcut_lowered *h, uint32_t kernel, gcut_cursor *at, gcut_ref *v);
 /* The buffer that it is read from. */
 uint32_t gcut_read_buffer(const gcut_lowered *h, const gcut_cursor *at, gcut_ref v);
+/* Does the kernel read that buffer? */
+bool gcut_kernel_reads_buffer(const gcut_lowered *h, uint32_t kernel, uint32_t buffer);
 /* The buffer that a COPY reads. */
 uint32_t gcut_copy_buffer(const gcut_lowered *h, const gcut_kernel *copy);
 /* The next kernel that `kernel` depends on, from *at (start at {0}); GCUT_NONE at the end. Repeats are

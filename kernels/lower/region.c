@@ -14,11 +14,6 @@
 #include "kernels/lower/memory/buffers.h"
 #include "kernels/lower/memory/updates_in_place.h"
 
-static gcut_lowered *around(const gcut_program *p, const gcut_lowered *body)
-{
-    return p->lowered.at[body->parent];
-}
-
 static const gcut_node *node_of(const gcut_lowered *h, uint32_t kernel)
 {
     return gcut_node_at(h->g, h->kernels.at[kernel].nodes.at[0]);
@@ -106,7 +101,7 @@ static gcut_view without_axis(const gcut_lowered *body, gcut_ref v, const gcut_v
 
 void gcut_region_params(gcut_program *p, gcut_lowered *body)
 {
-    gcut_lowered *h = around(p, body);
+    gcut_lowered *h = p->lowered.at[body->parent];
     const gcut_node *n = node_of(h, body->owner);
     gcut_region_shape s = gcut_region_shape_of(h->g, n);
     for (uint32_t i = 0; i < body->g->params.n; i++) {
@@ -125,21 +120,15 @@ void gcut_region_params(gcut_program *p, gcut_lowered *body)
     }
 }
 
-static void place_condition(gcut_program *p, gcut_lowered *body)
-{
-    gcut_ref v = body->g->results.at[0].value;
-    body->saved = gcut_calloc(p->module->arena, 1, sizeof *body->saved);
-    body->saved[0] = gcut_buffer_new(p, GCUT_BUFFER_ARENA, GCUT_BOOL, 1, "condition");
-    gcut_store_in(body, v, body->saved[0]);
-}
-
 void gcut_region_results(gcut_program *p, gcut_lowered *body)
 {
-    gcut_lowered *h = around(p, body);
+    gcut_lowered *h = p->lowered.at[body->parent];
     const gcut_node *n = node_of(h, body->owner);
     gcut_graph *g = body->g;
     if (n->op == GCUT_OP_while && body->region == 0) {
-        place_condition(p, body);
+        body->saved = gcut_calloc(p->module->arena, 1, sizeof *body->saved);
+        body->saved[0] = gcut_buffer_new(p, GCUT_BUFFER_ARENA, GCUT_BOOL, 1, "condition");
+        gcut_store_in(body, g->results.at[0].value, body->saved[0]);
         return;
     }
     uint32_t carries = gcut_region_shape_of(h->g, n).carries;

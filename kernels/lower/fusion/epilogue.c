@@ -12,16 +12,6 @@
 /* Shorter rows cost more to begin than a flat loop's chunks. */
 #define SHORT_ROW 64
 
-/* An updated parameter is stored where the product still reads its old value for the next tile. */
-static bool overwrites_operand(const gcut_lowered *h, uint32_t gemm, gcut_ref v)
-{
-    gcut_cursor at = {0};
-    if (h->buffer[v] == GCUT_NONE) return false;
-    for (gcut_ref x; gcut_kernel_read(h, gemm, &at, &x);)
-        if (gcut_read_buffer(h, &at, x) == h->buffer[v]) return true;
-    return false;
-}
-
 /* What members of the loop read of product c, and of the sum that is complete behind its last tile. */
 static gcut_reason reads_tiles(const gcut_lowered *h, uint32_t gemm, const gcut_kernel *u, gcut_ref c)
 {
@@ -29,7 +19,9 @@ static gcut_reason reads_tiles(const gcut_lowered *h, uint32_t gemm, const gcut_
     bool reads = false;
     for (gcut_use x = {0}; gcut_next_use(h, u, &x);) {
         const gcut_type *t = gcut_type_of(h->g, x.v);
-        if (overwrites_operand(h, gemm, x.n->res0)) return GCUT_REASON_overwrites_operand;
+        /* An updated parameter is stored where the product still reads its old value for the next tile. */
+        const uint32_t to = h->buffer[x.n->res0];
+        if (to != GCUT_NONE && gcut_kernel_reads_buffer(h, gemm, to)) return GCUT_REASON_overwrites_operand;
         if (sum && h->view[x.v].root == sum) return GCUT_REASON_reads_sum;
         if (h->view[x.v].root != c) continue;
         reads = true;

@@ -297,11 +297,6 @@ static void write_transposed(gcut_lowered *h, uint32_t u, gcut_ref v, const uint
         h->view[v].stride[perm[d]] = h->view[t].stride[d];
 }
 
-static void group_gemm(gcut_lowered *h, uint32_t node, const uint32_t *uses)
-{
-    write_transposed(h, group_other(h, GCUT_KERNEL_GEMM, node), gcut_node_at(h->g, node)->res0, uses);
-}
-
 static void group_attention(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node, const uint32_t *uses)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
@@ -379,13 +374,6 @@ static void group_unpack(gcut_lowered *h, uint32_t node)
     h->view[n->res0] = v;
 }
 
-static gcut_view iota_view(gcut_graph *g, const gcut_node *n)
-{
-    gcut_view v = {.root = n->res0};
-    v.stride[gcut_attr_get(g, n, GCUT_KEY_axis)->u.dim] = 1;
-    return v;
-}
-
 /* Every result of a node is a root of its own.  Only kernels of one node may have several. */
 static void view_results(gcut_lowered *h, const gcut_node *n)
 {
@@ -405,9 +393,12 @@ static void group_node(gcut_lowered *h, uint32_t node, const uint32_t *uses, con
     case GCUT_EMIT_CAST: group_cast(h, node, reads_memory); break;
     case GCUT_EMIT_REDUCE: group_reduce(h, node); break;
     case GCUT_EMIT_VIEW: group_view(h, node); break;
-    case GCUT_EMIT_GEMM: group_gemm(h, node, uses); break;
+    case GCUT_EMIT_GEMM: write_transposed(h, group_other(h, GCUT_KERNEL_GEMM, node), n->res0, uses); break;
     case GCUT_EMIT_CONST: break;
-    case GCUT_EMIT_IOTA: h->view[n->res0] = iota_view(h->g, n); break;
+    case GCUT_EMIT_IOTA:
+        h->view[n->res0] = (gcut_view){.root = n->res0};
+        h->view[n->res0].stride[gcut_attr_get(h->g, n, GCUT_KEY_axis)->u.dim] = 1;
+        break;
     case GCUT_EMIT_PAD: group_other(h, GCUT_KERNEL_PAD, node); break;
     case GCUT_EMIT_CONCAT: group_other(h, GCUT_KERNEL_CONCAT, node); break;
     case GCUT_EMIT_FLIP: group_other(h, GCUT_KERNEL_FLIP, node); break;

@@ -25,12 +25,6 @@ static bool is_fresh(const gcut_program *p, const gcut_lowered *h, uint32_t buff
            (b->kind == GCUT_BUFFER_ARENA && b->saved && h->parent == GCUT_NONE);
 }
 
-/* Operand k of that concat alone reads v, and nothing views it. */
-static bool is_for(const gcut_lowered *h, gcut_ref v, uint32_t concat)
-{
-    return h->reads->views[v] == 0 && gcut_only_reader(h, v) == concat && gcut_reads(h, concat, v) == 1;
-}
-
 /* Where in a concat an operand is, and how its loop would have to walk it. */
 typedef struct part {
     gcut_ref v;
@@ -68,11 +62,14 @@ static gcut_reason decide_operand(const gcut_lowered *h, uint32_t kernel, uint32
     if (h->level[x->v] != GCUT_LEVEL_FULL) return GCUT_REASON_other_elements;
     if (h->view[x->v].bits || h->view[x->v].widens || h->kernels.at[kernel].operand_copy[k] != GCUT_NONE)
         return GCUT_REASON_other_order;
-    return is_for(h, x->v, kernel) ? decide_rows(h, x) : GCUT_REASON_other_readers;
+    /* Operand k of that concat alone reads it, and nothing views it. */
+    const bool alone =
+        h->reads->views[x->v] == 0 && gcut_only_reader(h, x->v) == kernel && gcut_reads(h, kernel, x->v) == 1;
+    return alone ? decide_rows(h, x) : GCUT_REASON_other_readers;
 }
 
 /* `at` elements along the axis. */
-static void place_part(gcut_lowered *h, const gcut_node *n, const part *x, gcut_dim at)
+static void store_part(gcut_lowered *h, const gcut_node *n, const part *x, gcut_dim at)
 {
     gcut_module *m = h->g->module;
     gcut_kernel *u = &h->kernels.at[x->loop];
@@ -86,7 +83,7 @@ static void place_part(gcut_lowered *h, const gcut_node *n, const part *x, gcut_
     u->loop.inner = x->inner;
 }
 
-static void place_concat(gcut_program *p, gcut_lowered *h, uint32_t kernel)
+static void store_in_concat(gcut_program *p, gcut_lowered *h, uint32_t kernel)
 {
     const uint32_t node = h->kernels.at[kernel].nodes.at[0];
     const gcut_node *n = gcut_node_at(h->g, node);
@@ -97,7 +94,7 @@ static void place_concat(gcut_program *p, gcut_lowered *h, uint32_t kernel)
         const part x = part_of(h, n, k);
         const gcut_reason r = fresh ? decide_operand(h, kernel, k, &x) : GCUT_REASON_concat_in_use;
         gcut_set_reason(h, node, k, r);
-        if (r == GCUT_REASON_fused) place_part(h, n, &x, at);
+        if (r == GCUT_REASON_fused) store_part(h, n, &x, at);
         at = gcut_dim_make(h->g->module->dims, GCUT_DIM_ADD, at, gcut_type_of(h->g, x.v)->dim[x.axis]);
     }
 }
@@ -105,7 +102,7 @@ static void place_concat(gcut_program *p, gcut_lowered *h, uint32_t kernel)
 void gcut_store_in_concats(gcut_program *p, gcut_lowered *h)
 {
     for (uint32_t u = 0; u < h->kernels.n && !h->unfused; u++)
-        if (!h->kernels.at[u].dead && h->kernels.at[u].kind == GCUT_KERNEL_CONCAT) place_concat(p, h, u);
+        if (!h->kernels.at[u].dead && h->kernels.at[u].kind == GCUT_KERNEL_CONCAT) store_in_concat(p, h, u);
 }
 
 bool gcut_concat_has(const gcut_lowered *h, uint32_t kernel, uint32_t k)

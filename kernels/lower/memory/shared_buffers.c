@@ -37,16 +37,6 @@ static bool reads_before(const gcut_loop_analysis *l, const gcut_loop_node *r, g
     return reads;
 }
 
-/* A product that runs interleaved with the kernel, tile by tile, reads its operands until the end. */
-static bool feeds_product(const gcut_lowered *h, uint32_t before, uint32_t kernel, uint32_t buffer)
-{
-    if (before == GCUT_NONE || !gcut_is_epilogue(h, before, kernel)) return false;
-    gcut_cursor at = {0};
-    for (gcut_ref v; gcut_kernel_read(h, before, &at, &v);)
-        if (gcut_read_buffer(h, &at, v) == buffer) return true;
-    return false;
-}
-
 static bool of_arena(const gcut_program *p, uint32_t b)
 {
     return b != GCUT_NONE && p->buffers.at[b].kind == GCUT_BUFFER_ARENA && p->buffers.at[b].team == GCUT_NONE;
@@ -121,7 +111,10 @@ static gcut_reason decide(const sharing *s, const gcut_loop_analysis *l, const g
         from->count != to->count)
         return GCUT_REASON_none_dies;
     if (!reads_before(l, r, old)) return GCUT_REASON_reads_elsewhere;
-    if (feeds_product(l->h, before, l->kernel, b)) return GCUT_REASON_overwrites_operand;
+    /* A product that runs interleaved with the kernel, tile by tile, reads its operands until the end. */
+    if (before != GCUT_NONE && gcut_is_epilogue(l->h, before, l->kernel) &&
+        gcut_kernel_reads_buffer(l->h, before, b))
+        return GCUT_REASON_overwrites_operand;
     return s->pinned[b] ? GCUT_REASON_no_storage : GCUT_REASON_fused;
 }
 

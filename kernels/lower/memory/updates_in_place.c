@@ -67,7 +67,7 @@ static void read_before(gcut_lowered *h, gcut_ref old, uint32_t u)
 /* `next w`: in place when every reader of the old value can run before, else by a copy after all of them.  A
  * copy never reads what another `next` overwrites: a value that is itself a parameter was set aside before
  * (gcut_store_updates). */
-static void place_next(gcut_lowered *h, gcut_ref v, uint32_t to, uint32_t aside)
+static void store_next(gcut_lowered *h, gcut_ref v, uint32_t to, uint32_t aside)
 {
     gcut_ref old = gcut_param_in(h, to);
     uint32_t u = gcut_kernel_source(h, v);
@@ -93,7 +93,7 @@ void gcut_store_updates(gcut_program *p, gcut_lowered *h, const gcut_update *u, 
             aside[i] = gcut_copy_new(h, v, gcut_buffer_in_arena(p, gcut_type_of(g, v), g->values.at[v].name),
                                      GCUT_NONE);
     }
-    for (uint32_t i = 0; i < n; i++) place_next(h, u[i].v, u[i].to, aside[i]);
+    for (uint32_t i = 0; i < n; i++) store_next(h, u[i].v, u[i].to, aside[i]);
 }
 
 /* Is kernel u the only one that reads v's storage, and no result is in it? */
