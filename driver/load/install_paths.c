@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "gradcut/rt_values.h"
+#include "gradcut/gradcut_rt.h"
 
 #define BUILD_FILE "gradcut-build.txt"
 #define HEADER "gradcut/gradcut_rt.h"

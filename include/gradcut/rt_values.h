@@ -18,10 +18,6 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
-/* The version of what emitted C and this library agree on.  NAME.c does not compile with the header of
- * another one, NAME_init refuses the library of another one. */
-#define GCUT_RT_ABI 5
-
 typedef enum gcut_rt_role {
     GCUT_RT_PARAM, /* learned */
     GCUT_RT_STATE, /* carried from step to step */
