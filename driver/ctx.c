@@ -2,6 +2,7 @@
  *
  * Contexts, errors, statuses.
  */
+#define _GNU_SOURCE
 #include "driver/ctx.h"
 
 #include <stdio.h>
@@ -35,6 +36,12 @@ void gcut_ctx_free(gcut_ctx *ctx)
     void *user = env->alloc_user;
     gcut_env_free(env);
     fn(user, ctx, 0);
+}
+
+const char *gcut_variable(const char *name)
+{
+    const char *s = secure_getenv(name);
+    return s && *s ? s : NULL;
 }
 
 void gcut_copy_known(gcut_env *env, const char *what, const void *given, size_t size, void *own,

@@ -7,6 +7,7 @@
  *   keeps:  the user's graph, which it only reads; a failure is recorded in the context, and nothing leaks
  *
  *   builder/   graph construction from C, op by op
+ *   options/   what the user asks for, with defaults resolved: options, sizes, machine model
  *   pipeline/  the passes from a graph to a program, and the search for a plan within a budget
  *   load/      the C compiler, the cache, steps: binding, memory, running
  *   measure/   timing: calibration, profiles, measured frontiers
@@ -62,6 +63,10 @@ void gcut_copy_known(gcut_env *env, const char *what, const void *given, size_t 
 #define GCUT_ENDS_WITH(type, last)                                                                           \
     _Static_assert(offsetof(type, last) + sizeof(((type *)0)->last) == sizeof(type),                         \
                    #type " has bytes behind its last member")
+
+/* An environment variable; NULL where it is not set or empty, and in a setuid program, which must not trust its
+ * environment. */
+const char *gcut_variable(const char *name);
 
 /* An object that the caller frees by gcut_free, under construction. */
 typedef struct gcut_made {

@@ -5,8 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "driver/pipeline/compile.h"
 #include "driver/api/array_difference.h"
-#include "driver/api/check.h"
+#include "driver/api/trial.h"
 #include "graph/rewrite.h"
 
 /* Tolerances, relative to the largest element of a value.  A dot product of length k accumulates an error of

@@ -5,6 +5,7 @@
  * The first graph that has a result defines its value.  Passes may reorder sums, so results agree within the
  * tolerance of crosscheck for f64.
  */
+#include "driver/pipeline/compile.h"
 #include "driver/api/crosscheck_passes.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #ifndef GCUT_DRIVER_API_CROSSCHECK_PASSES_H
 #define GCUT_DRIVER_API_CROSSCHECK_PASSES_H
 
-#include "driver/api/check.h"
+#include "driver/api/trial.h"
 
 /* The body of a trial (gcut_trial_report): interprets the graph after each of these passes on the trial's
  * values, up to the first pass that changes a result, which is the report's culprit.  Throws

@@ -3,12 +3,14 @@
  * The frontier of a graph: every candidate with its exact peak, those that no other dominates, a few of these
  * shown, and the other policies beside them.
  */
+#include "driver/options/default_sizes.h"
+#include "driver/pipeline/compile.h"
 #include "driver/measure/frontier_measure.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "driver/pipeline/options.h"
+#include "driver/options/options.h"
 #include "driver/pipeline/plan_info.h"
 #include "gradcut/gradcut_rt.h"
 #include "report/report.h"

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "driver/api/check.h"
+#include "driver/api/trial.h"
 #include "graph/custom.h"
 
 #define PROBES 24 /* elements per parameter: all of a small one, an even spread over a large one */

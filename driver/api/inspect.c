@@ -4,8 +4,10 @@
  */
 #include <string.h>
 
-#include "driver/pipeline/options.h"
-#include "driver/pipeline/pipeline.h"
+#include "driver/options/default_sizes.h"
+#include "driver/load/c_compiler.h"
+#include "driver/options/options.h"
+#include "driver/pipeline/compile.h"
 #include "driver/pipeline/plan_info.h"
 #include "interp/interp.h"
 #include "passes/passes.h"

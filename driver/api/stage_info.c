@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/options/default_sizes.h"
+#include "driver/pipeline/compile.h"
 #include "driver/load/step.h"
 #include "text/text.h"
 #include "partition/query/plan_queries.h"

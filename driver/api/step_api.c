@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "driver/pipeline/options.h"
+#include "driver/options/options.h"
 #include "driver/load/step.h"
 #include "import/npy.h"
 

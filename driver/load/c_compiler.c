@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Emitted files, and the C compiler that turns them into a shared object.
+ * The C compiler that turns the source of a step into a shared object.
  *
  * The source has one or more parts.  One compiler process for each part runs, all at the same time, and reads
  * the source from standard input.  Objects, shared object and messages are nameless files, which compilers
@@ -11,7 +11,6 @@
 #include "driver/load/c_compiler.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,138 +21,12 @@
 
 #include "base/file.h"
 #include "base/quote.h"
+#include "driver/load/c_commands.h"
 #include "driver/load/cache.h"
-#include "driver/load/subprocess.h"
-#include "driver/pipeline/initial_contents.h"
 #include "driver/load/install_paths.h"
+#include "driver/load/subprocess.h"
 #include "driver/load/unnamed_files.h"
 #include "graph/external.h"
-
-/* The last component of a path: the name of the step. */
-static const char *last_part(const char *base)
-{
-    const char *s = strrchr(base, '/');
-    return s ? s + 1 : base;
-}
-
-static gcut_emitted emit(const gcut_pipeline *p, const char *name, gcut_text *c, gcut_text *h)
-{
-    const char *ok = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
-    if (!*name || strspn(name, ok) != strlen(name) || (*name >= '0' && *name <= '9'))
-        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
-                  "'%s' is not a C identifier, so it cannot name a step", name);
-    const int64_t start = gcut_pass_clock();
-    const gcut_emitted out =
-        gcut_emit_c(p->program, gcut_pipeline_contents(p, c->arena), name, p->opt.line, c, h);
-    gcut_pass_tell(p->env, p->primal->name, "emit", start);
-    return out;
-}
-
-void gcut_write_c(const gcut_pipeline *p, const char *base)
-{
-    gcut_arena *a = gcut_arena_new(p->env, p->arena);
-    gcut_text c = {.arena = a}, h = {.arena = a};
-    emit(p, last_part(base), &c, &h);
-    gcut_file_write(p->env, gcut_printf(a, "%s.c", base), c.at, c.n);
-    gcut_file_write(p->env, gcut_printf(a, "%s.h", base), h.at, h.n);
-    gcut_arena_free(a);
-}
-
-gcut_c_source gcut_step_source(const gcut_pipeline *p, gcut_arena *a)
-{
-    gcut_text c = {.arena = a}, h = {.arena = a};
-    gcut_c_source out = {.text.arena = a};
-    const gcut_emitted x = emit(p, "step", &c, &h);
-    out.parts = x.parts;
-    if (x.has_externals) gcut_text_add(&out.text, "#define GCUT_RT_LOADED\n");
-    gcut_text_addn(&out.text, h.at, h.n);
-    gcut_text_addn(&out.text, c.at, x.include);
-    if (p->opt.line) { /* from here on, lines are numbered as in step.c */
-        unsigned line = 1;
-        for (size_t i = 0; i < x.behind_include; i++) line += c.at[i] == '\n';
-        gcut_text_add(&out.text, "#line %u \"step.c\"\n", line);
-    }
-    gcut_text_addn(&out.text, c.at + x.behind_include, c.n - x.behind_include);
-    return out;
-}
-
-/* ---- command lines ---- */
-
-typedef struct command_line {
-    gcut_arena *arena;
-    char **argv; /* ends in NULL; NULL while there are no words */
-    uint32_t n, room;
-    const char *output;
-} command_line;
-
-static void add(command_line *l, const char *word)
-{
-    char *copy = gcut_strndup(l->arena, word, strlen(word));
-    if (l->n + 1 >= l->room)
-        l->argv = gcut_vec_reserve(l->arena, l->argv, l->room, &l->room, sizeof *l->argv);
-    l->argv[l->n++] = copy;
-    l->argv[l->n] = NULL;
-}
-
-/* Splits at white space, without the quoting of a shell: s holds the compiler flags of a build. */
-static void add_words(command_line *l, const char *s)
-{
-    while (*s) {
-        size_t k = strcspn(s, " ");
-        if (k) add(l, gcut_strndup(l->arena, s, k));
-        s += k + (s[k] == ' ');
-    }
-}
-
-static const char *setting(const char *variable, const char *built_in)
-{
-    const char *s = secure_getenv(variable);
-    return s && *s ? s : built_in;
-}
-
-static void add_compiler(command_line *l)
-{
-    add_words(l, setting("GRADCUT_CC", GRADCUT_CC));
-}
-
-static void begin_line(command_line *l)
-{
-    add_compiler(l);
-    add_words(l, setting("GRADCUT_STEP_FLAGS", GRADCUT_STEP_FLAGS));
-    add_words(l, "-std=c17 -fPIC -fvisibility=hidden -pthread -w");
-}
-
-/* Compiles part `part` of a unit that has several; ONE_PART compiles all of it. */
-#define ONE_PART UINT32_MAX
-static void compile_line(command_line *l, uint32_t part, const char *object)
-{
-    begin_line(l);
-    add(l, "-pipe");
-    add(l, gcut_printf(l->arena, "-I%s", gcut_install_paths_find(l->arena).include_dir));
-    if (part != ONE_PART) add(l, gcut_printf(l->arena, "-DGCUT_RT_PART=%u", part));
-    add_words(l, "-x c -c - -o");
-    add(l, object);
-    l->output = object;
-}
-
-/* A step that this process loads is linked with the shared run-time library: linking then takes almost no
- * time, and memory holds the library once.  An object that is written to a file contains the library. */
-static void link_line(command_line *l, const char *const *object, uint32_t n, const char *shared, bool load)
-{
-    begin_line(l);
-    add_words(l, "-shared -o");
-    add(l, shared);
-    l->output = shared;
-    for (uint32_t i = 0; i < n; i++) add(l, object[i]);
-    gcut_install_paths at = gcut_install_paths_find(l->arena);
-    if (load && at.rt_shared) {
-        add(l, at.rt_shared);
-    } else {
-        add(l, at.rt_library);
-        add(l, at.blis_library);
-    }
-    add_words(l, "-Wl,--exclude-libs,ALL -lm");
-}
 
 /* ---- one attempt ---- */
 
@@ -188,7 +61,7 @@ static bool succeeded(gcut_ending e, const char *output, int log)
 }
 
 /* Runs n commands at the same time; records the first failure, by index, for the error message. */
-static bool run(build *b, command_line *l, uint32_t n)
+static bool run(build *b, const gcut_command *l, uint32_t n)
 {
     gcut_subprocess command[GCUT_MOST_PARTS] = {0};
     gcut_ending ending[GCUT_MOST_PARTS];
@@ -221,14 +94,13 @@ static bool run(build *b, command_line *l, uint32_t n)
 static bool attempt(build *b)
 {
     const char *object[GCUT_MOST_PARTS], *shared = result(b, b->shared, "step.so");
-    command_line compile[GCUT_MOST_PARTS], link = {.arena = b->arena};
+    gcut_command compile[GCUT_MOST_PARTS];
     for (uint32_t i = 0; i < b->parts; i++) {
         object[i] = result(b, b->object[i], gcut_printf(b->arena, OBJECT, i));
-        compile[i] = (command_line){.arena = b->arena};
-        compile_line(&compile[i], b->parts > 1 ? i : ONE_PART, object[i]);
+        compile[i] = gcut_compile_command(b->arena, b->parts > 1 ? i : GCUT_ALL_PARTS, object[i]);
     }
-    link_line(&link, object, b->parts, shared, b->load);
-    add(&link, gcut_printf(b->arena, "-Wl,--build-id=0x%.40s", b->id));
+    gcut_command link = gcut_link_command(b->arena, object, b->parts, shared, b->load);
+    gcut_command_add(&link, gcut_printf(b->arena, "-Wl,--build-id=0x%.40s", b->id));
     return run(b, compile, b->parts) && run(b, &link, 1);
 }
 
@@ -246,8 +118,6 @@ static void remove_folder(void *path)
     rmdir(path);
 }
 
-#define MOST_BYTES ((size_t)1 << 32) /* limit on the size of an object */
-
 /* Repeats the attempt with results in a private folder, which is then removed.  Where no such folder can be
  * made, returns false, and the error of the first attempt stays recorded. */
 static bool attempt_in_folder(build *b)
@@ -260,7 +130,7 @@ static bool attempt_in_folder(build *b)
     bool ok = attempt(b);
     if (ok) {
         size_t n;
-        const char *data = gcut_file_read(a, gcut_printf(a, "%s/step.so", folder), MOST_BYTES, &n);
+        const char *data = gcut_file_read(a, gcut_printf(a, "%s/step.so", folder), GCUT_OBJECT_BYTES, &n);
         gcut_nameless_write(b->env, b->shared, data, n);
     }
     gcut_arena_free(a);
@@ -274,7 +144,7 @@ static bool attempt_in_folder(build *b)
 static _Noreturn void complain(build *b)
 {
     gcut_arena *a = b->arena;
-    const char *cc = setting("GRADCUT_CC", GRADCUT_CC);
+    const char *cc = gcut_c_compiler();
     if (gcut_never_ran(b->ending))
         gcut_fail(b->env, GCUT_ETOOL, (gcut_place){0}, "install a C compiler or set GRADCUT_CC",
                   "cannot run '%s': %s", cc, strerror(b->ending.error ? b->ending.error : ENOENT));
@@ -301,10 +171,10 @@ static const char *const read_by_cc[] = {"CPATH",         "C_INCLUDE_PATH",  "LI
 
 static void hash_lines(const build *b, gcut_hash *h, const gcut_text *source)
 {
-    command_line compile = {.arena = b->arena}, link = {.arena = b->arena};
+    const gcut_command compile =
+        gcut_compile_command(b->arena, GCUT_ALL_PARTS, ""); /* parts: by the source */
+    const gcut_command link = gcut_link_command(b->arena, NULL, 0, "", b->load);
     gcut_hash_field(h, source->at, source->n);
-    compile_line(&compile, ONE_PART, ""); /* the source determines the parts */
-    link_line(&link, NULL, 0, "", b->load);
     for (uint32_t i = 0; i < compile.n; i++) gcut_hash_text(h, compile.argv[i]);
     for (uint32_t i = 0; i < link.n; i++) gcut_hash_text(h, link.argv[i]);
 }
@@ -332,11 +202,10 @@ static bool key_libraries(const build *b, gcut_cache *c, gcut_hash *h, char *con
  * cannot be read. */
 static const char *object_key(const build *b, gcut_cache *c, const gcut_text *source)
 {
-    command_line compiler = {.arena = b->arena};
+    const gcut_command compiler = gcut_compiler_command(b->arena);
     gcut_hash h;
     gcut_hash_begin(&h);
     hash_lines(b, &h, source);
-    add_compiler(&compiler);
     for (size_t i = 0; i < sizeof read_by_cc / sizeof *read_by_cc; i++)
         gcut_hash_text(&h, getenv(read_by_cc[i]));
     gcut_install_paths at = gcut_install_paths_find(b->arena);
@@ -351,7 +220,7 @@ static const char *object_key(const build *b, gcut_cache *c, const gcut_text *so
 static void put_object(const build *b, gcut_cache *c, const char *key)
 {
     size_t n;
-    const char *data = gcut_nameless_read(b->arena, b->shared, MOST_BYTES, &n);
+    const char *data = gcut_nameless_read(b->arena, b->shared, GCUT_OBJECT_BYTES, &n);
     gcut_cache_put(c, GCUT_CACHE_OBJECT, key, data, n);
 }
 
@@ -384,61 +253,7 @@ static void write_source(const build *b, const gcut_text *source)
     if (b->kept) gcut_file_write(b->env, file, source->at, source->n);
 }
 
-static void copy_object(const build *b, const char *path)
-{
-    size_t n;
-    const char *data = gcut_nameless_read(b->arena, b->shared, MOST_BYTES, &n);
-    gcut_file_write(b->env, path, data, n);
-}
-
-/* ---- loading ---- */
-
-static void close_object(void *handle)
-{
-    dlclose(handle);
-}
-
-static void *open_file(gcut_arena *a, const char *path)
-{
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (handle) gcut_arena_defer(a, close_object, handle);
-    return handle;
-}
-
-typedef struct loaded {
-    gcut_arena *a;
-    void *handle;
-} loaded;
-
-/* Sets the pointer to an external kernel; each shared object has pointers of its own to those it calls. */
-static void set_external(void *arg, const char *kernel, gcut_rt_external_fn *fn)
-{
-    const loaded *l = arg;
-    gcut_rt_external_fn **at = dlsym(l->handle, gcut_printf(l->a, "gcut_external_%s", kernel));
-    if (at) *at = fn;
-}
-
-/* Returns NULL, or why the object cannot be loaded.  The object names the run-time library by its soname,
- * which the loader resolves to the library loaded before it. */
-static const char *open_object(gcut_arena *a, gcut_object *o)
-{
-    const char *shared = gcut_install_paths_find(a).rt_shared;
-    void *handle = shared && !open_file(a, shared) ? NULL : open_file(a, o->path);
-    if (!handle) return gcut_printf(a, "%s", dlerror());
-    const gcut_rt_entry *entry = dlsym(handle, "step_entry");
-    if (!entry || entry->abi != GCUT_RT_ABI) return "it has no entry point of this version";
-    o->entry = entry;
-    gcut_external_registered(gcut_arena_env(a), set_external, &(loaded){a, handle});
-    return NULL;
-}
-
 /* ---- find or compile ---- */
-
-static gcut_object new_object(gcut_arena *a)
-{
-    int fd = gcut_nameless_new(a, "gradcut-step");
-    return (gcut_object){.fd = fd, .path = gcut_nameless_path(a, fd)};
-}
 
 /* Takes the object from the cache; removes an entry that cannot be loaded. */
 static bool find(const build *b, gcut_arena *parent, gcut_cache *c, const char *key, bool load,
@@ -446,9 +261,9 @@ static bool find(const build *b, gcut_arena *parent, gcut_cache *c, const char *
 {
     if (!c || !key || b->kept) return false;
     gcut_arena *a = gcut_arena_new(b->env, parent);
-    *out = new_object(a);
+    *out = gcut_object_new(a);
     bool found = gcut_cache_load(c, GCUT_CACHE_OBJECT, key, out->fd);
-    if (found && (!load || !open_object(a, out))) return true;
+    if (found && (!load || !gcut_object_load(a, out))) return true;
     if (found) gcut_cache_drop(c, GCUT_CACHE_OBJECT, key);
     gcut_arena_free(a);
     return false;
@@ -456,7 +271,7 @@ static bool find(const build *b, gcut_arena *parent, gcut_cache *c, const char *
 
 static gcut_object make(build *b, gcut_arena *a, const gcut_text *source, const char *key)
 {
-    gcut_object out = new_object(a);
+    gcut_object out = gcut_object_new(a);
     b->shared = out.fd;
     b->source = gcut_nameless_new(b->arena, "gradcut-source");
     for (uint32_t i = 0; i < b->parts; i++) {
@@ -469,7 +284,7 @@ static gcut_object make(build *b, gcut_arena *a, const gcut_text *source, const 
         complain(b);
     if (b->kept) {
         const char *path = gcut_printf(a, "%s.so", b->kept);
-        copy_object(b, path);
+        gcut_object_write(&out, b->env, path);
         if (key) out.path = path;
     }
     return out;
@@ -490,7 +305,7 @@ gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, 
         out = make(&b, a, &from->text, key);
         gcut_pass_tell(env, name, "cc", start);
         start = gcut_pass_clock();
-        const char *why = load ? open_object(a, &out) : NULL;
+        const char *why = load ? gcut_object_load(a, &out) : NULL;
         if (load) gcut_pass_tell(env, name, "load", start);
         if (why)
             gcut_fail(env, GCUT_ETOOL, (gcut_place){0},
@@ -516,8 +331,6 @@ void gcut_build_shared(const gcut_pipeline *p, const char *so)
     gcut_arena *a = gcut_arena_new(p->env, p->arena);
     gcut_c_source source = gcut_step_source(p, a);
     gcut_object o = gcut_compile_source(p->env, a, p->primal->name, &source, false);
-    size_t n;
-    const char *data = gcut_nameless_read(a, o.fd, MOST_BYTES, &n);
-    gcut_file_write(p->env, so, data, n);
+    gcut_object_write(&o, p->env, so);
     gcut_arena_free(a);
 }

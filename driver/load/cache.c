@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "driver/ctx.h"
 #include "driver/load/unnamed_files.h"
 
 #define DEFAULT_LIMIT (INT64_C(1) << 30)
@@ -69,17 +70,10 @@ static int64_t limit_from(const char *s)
     return DEFAULT_LIMIT;
 }
 
-/* An environment variable; NULL in a setuid program, which must not trust its environment. */
-static const char *variable(const char *name)
-{
-    const char *s = secure_getenv(name);
-    return s && *s ? s : NULL;
-}
-
 /* XDG base directories: a path that is not absolute counts as not set. */
 static const char *folder_path(gcut_arena *a)
 {
-    const char *cache = variable("XDG_CACHE_HOME"), *home = variable("HOME");
+    const char *cache = gcut_variable("XDG_CACHE_HOME"), *home = gcut_variable("HOME");
     if (cache && *cache == '/') return gcut_printf(a, "%s/gradcut", cache);
     return home && *home == '/' ? gcut_printf(a, "%s/.cache/gradcut", home) : NULL;
 }
@@ -296,19 +290,13 @@ typedef struct entries {
     int64_t bytes;
 } entries;
 
-static bool ends_with(const char *s, const char *with)
-{
-    size_t n = strlen(s), k = strlen(with);
-    return n > k && !strcmp(s + n - k, with);
-}
-
 /* The kind of an entry; GCUT_CACHE_NKINDS for the temporary file of an entry that is being written; -1 for
  * any other file. */
 static int kind_of(const char *name)
 {
     if (!strncmp(name, "new-", 4)) return GCUT_CACHE_NKINDS;
     for (int k = 0; k < GCUT_CACHE_NKINDS; k++)
-        if (ends_with(name, suffix[k])) return k;
+        if (gcut_has_suffix(name, suffix[k])) return k;
     return -1;
 }
 

@@ -17,6 +17,7 @@
 #endif
 
 #include "base/file.h"
+#include "driver/ctx.h"
 #include "driver/load/cache.h"
 #include "driver/load/subprocess.h"
 #include "driver/load/unnamed_files.h"
@@ -92,8 +93,7 @@ static bool add_file(gcut_hash *h, gcut_cache *c, gcut_arena *a, const char *pat
 
 static int is_header(const struct dirent *e)
 {
-    size_t n = strlen(e->d_name);
-    return n > 2 && !strcmp(e->d_name + n - 2, ".h");
+    return gcut_has_suffix(e->d_name, ".h");
 }
 
 bool gcut_key_headers(gcut_hash *h, gcut_arena *a, const char *folder)

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "driver/ctx.h"
 #include "gradcut/gradcut_rt.h"
 
 #define BUILD_FILE "gradcut-build.txt"
@@ -33,12 +34,6 @@
 #define LIBRARY "libgradcut_rt.a"
 #define AS_TEXT(number) #number
 #define SHARED(abi) "libgradcut_rt.so." AS_TEXT(abi)
-
-static const char *variable(const char *name)
-{
-    const char *s = secure_getenv(name);
-    return s && *s ? s : NULL;
-}
 
 /* The path without symbolic links, in the arena; NULL when there is no such file. */
 static char *resolve(gcut_arena *a, const char *path)
@@ -145,7 +140,7 @@ static bool in_build_tree(gcut_arena *a, const char *module, gcut_install_paths 
 
 static bool beside_command(gcut_arena *a, gcut_install_paths *p)
 {
-    const char *path = variable("PATH");
+    const char *path = gcut_variable("PATH");
     while (path && *path) {
         size_t n = strcspn(path, ":");
         char *command = gcut_printf(a, "%.*s/gradcut", (int)n, path);
@@ -175,8 +170,9 @@ static const char *shared_beside(gcut_arena *a, const char *library)
 gcut_install_paths gcut_install_paths_find(gcut_arena *a)
 {
     gcut_install_paths p = {0};
-    const char *include_dir = variable("GRADCUT_INCLUDE_DIR"), *library = variable("GRADCUT_RT_LIBRARY");
-    const char *blis = variable("GRADCUT_BLIS_LIBRARY");
+    const char *include_dir = gcut_variable("GRADCUT_INCLUDE_DIR"),
+               *library = gcut_variable("GRADCUT_RT_LIBRARY");
+    const char *blis = gcut_variable("GRADCUT_BLIS_LIBRARY");
     if (!include_dir || !library) {
         const char *self = module(a);
         bool found = (self && (in_prefix(a, self, &p) || in_build_tree(a, self, &p))) ||

@@ -3,6 +3,8 @@
  * Steps: binding, sizes, memory, running.
  */
 #define _GNU_SOURCE
+#include "driver/options/default_sizes.h"
+#include "driver/pipeline/compile.h"
 #include "driver/load/step.h"
 
 #include <ctype.h>
@@ -468,7 +470,7 @@ static gcut_array from_file(void *user, gcut_arena *a, const gcut_module *m, con
 {
     (void)user;
     (void)dims;
-    if (strlen(d->file) < 5 || strcmp(d->file + strlen(d->file) - 4, ".npy") != 0)
+    if (!gcut_has_suffix(d->file, ".npy"))
         gcut_fail(m->env, GCUT_EUNSUPPORTED, (gcut_place){.file = d->file}, "use .npy",
                   "@%s: only .npy files can be read", d->name);
     return gcut_npy_read_array(a, path_of(a, m, d->file));

@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/pipeline/compile.h"
+#include "driver/pipeline/dump.h"
 #include "base/file.h"
 #include "driver/load/cache.h"
 #include "driver/load/c_compiler.h"
-#include "driver/pipeline/machine_choice.h"
+#include "driver/options/machine_choice.h"
 #include "driver/load/step.h"
 #include "text/text.h"
 
@@ -145,9 +147,8 @@ static gcut_step *made(job *j)
 /* Dumps, pass hooks and profiles need a pipeline that runs. */
 static bool is_cached(const gcut_graph *g, const gcut_settings *o)
 {
-    const char *dump = o->dump ? o->dump : getenv("GRADCUT_DUMP");
     return !g->failed && o->backend == GCUT_BACKEND_COMPILED && !o->profile && !g->module->env->hook.pass &&
-           !(dump && *dump);
+           !gcut_dump_folder(o);
 }
 
 gcut_step *gcut_step_open(gcut_graph *g, const gcut_settings *opt, gcut_arena *a)

@@ -2,8 +2,9 @@
  *
  * Many small measurements in one compiled step.
  */
+#include "driver/options/default_sizes.h"
 #include "driver/measure/calibrate.h"
-#include "driver/pipeline/options.h"
+#include "driver/options/options.h"
 
 #include <stdio.h>
 #include <string.h>

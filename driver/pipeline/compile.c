@@ -2,9 +2,13 @@
  *
  * The compiler from end to end: a user's graph and options become a pipeline with every stage up to a goal.
  */
+#include "driver/pipeline/compile.h"
+
+#include "driver/options/default_sizes.h"
+#include "driver/options/machine_choice.h"
+#include "driver/options/plan_options.h"
 #include "driver/pipeline/budget_search.h"
-#include "driver/pipeline/machine_choice.h"
-#include "driver/pipeline/pipeline.h"
+#include "driver/pipeline/dump.h"
 #include "graph/custom.h"
 #include "graph/verify.h"
 #include "passes/passes.h"

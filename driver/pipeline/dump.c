@@ -3,6 +3,8 @@
  * Writes what every pass makes to a file NNx.STAGE.PASS.gcut, where NN counts the passes and x is the
  * pass's letter.
  */
+#include "driver/pipeline/dump.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +22,18 @@ typedef struct gcut_dump {
     gcut_text index;
 } gcut_dump;
 
+const char *gcut_dump_folder(const gcut_settings *opt)
+{
+    const char *dir = opt->dump ? opt->dump : getenv("GRADCUT_DUMP");
+    return dir && *dir ? dir : NULL;
+}
+
 struct gcut_dump *gcut_dump_new(const gcut_pipeline *p)
 {
-    const char *dir = p->opt.dump ? p->opt.dump : getenv("GRADCUT_DUMP");
-    if (!dir || !*dir) return NULL;
+    const char *dir = gcut_dump_folder(&p->opt);
+    if (!dir) return NULL;
     gcut_dump *d = gcut_calloc(p->arena, 1, sizeof *d);
-    *d = (gcut_dump){.a = p->arena, .dir = gcut_strndup(p->arena, dir, strlen(dir)), .index.arena = p->arena};
+    *d = (gcut_dump){.a = p->arena, .dir = gcut_keep(p->arena, dir), .index.arena = p->arena};
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         gcut_fail(p->env, GCUT_EIO, (gcut_place){.file = dir}, NULL, "cannot create the folder: %s",
                   strerror(errno));

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "driver/pipeline/dump.h"
 #include "driver/pipeline/pipeline.h"
 
 const char *gcut_pass_stage(gcut_pass_group group)

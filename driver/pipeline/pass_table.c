@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "driver/options/plan_options.h"
 #include "driver/pipeline/budget_search.h"
 #include "driver/pipeline/pipeline.h"
 #include "graph/verify.h"

@@ -39,6 +39,7 @@
  * whose bodies save more; the passes that make kernels of them shorten chains of nodes, but a value still
  * depends on the same values.
  */
+#include "driver/options/plan_options.h"
 #include "driver/pipeline/peak_bound.h"
 
 #include <math.h>

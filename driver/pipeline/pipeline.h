@@ -6,7 +6,7 @@
 #define GCUT_DRIVER_PIPELINE_PIPELINE_H
 
 #include "autodiff/autodiff.h"
-#include "driver/pipeline/options.h"
+#include "driver/options/options.h"
 #include "driver/pipeline/pass.h"
 #include "kernels/kernels.h"
 #include "partition/plan_file/plan_file.h"
@@ -49,40 +49,6 @@ typedef struct gcut_pipeline {
     struct gcut_dump *dump; /* where they are written; NULL = nowhere */
     bool nested;            /* it lowers a candidate plan of another pipeline, and keeps no record */
 } gcut_pipeline;
-
-/* Makes every stage up to `goal`.  Throws.  The pipeline's arena is a child of parent. */
-gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcut_stage_name goal,
-                                 gcut_arena *parent);
-
-/* The same with another table of passes, which must outlive it; for tests of a wrong pass. */
-gcut_pipeline *gcut_pipeline_by(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
-                                gcut_stage_name goal, gcut_arena *parent);
-
-/* As gcut_pipeline_new, replaying the plan file of the options with the other decision for that value. */
-gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_stage_name goal,
-                                     gcut_arena *parent, const char *value);
-
-/* The pipeline of a step from the cache, from the text of its joint graph; it has neither plan nor program.
- * Throws. */
-gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent,
-                                     const char *joint, size_t n);
-
-/* A size for each symbol of g: from `at` by name (throws on an unknown one), else the smallest allowed >= 4.
- */
-gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat,
-                                     uint32_t *n);
-
-/* These sizes with the names of their symbols, copied, as the public structures have them. */
-const gcut_size *gcut_sizes_named(gcut_arena *a, const gcut_module *m, const gcut_dim_binding *at,
-                                  uint32_t n);
-
-/* The plan options that the user's options ask for; throws on those that no plan can meet. */
-gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p);
-/* Reads the plan file of the options, with the other decision for value `flip` if that is not NULL.  Its
- * policy and price replace those of the options; its sizes apply where the options give none. */
-void gcut_pipeline_read_plan(gcut_pipeline *p, const char *flip);
-/* p->at, except for the sizes in the plan file, which are taken from there. */
-const gcut_dim_binding *gcut_pipeline_planned_sizes(const gcut_pipeline *p);
 
 /* The stages one by one, for callers that try several plans. */
 /* A pipeline in an arena of its own under `parent` that has the request of p and a copy of `planned`, of p's
@@ -127,16 +93,5 @@ void gcut_stage_check(gcut_env *env, gcut_stage_name stage, const char *call);
 uint32_t gcut_stage_graphs(const gcut_pipeline *p, gcut_stage_name stage, gcut_graph *out[2]);
 /* The text of a stage. */
 void gcut_stage_text(const gcut_pipeline *p, gcut_stage_name stage, bool locations, gcut_text *out);
-
-/* dump.c: makes the folder of the options, or of GRADCUT_DUMP; NULL = they name none. */
-struct gcut_dump *gcut_dump_new(const gcut_pipeline *p);
-/* Writes the graphs that a pass made to a file, and adds it to the index. */
-void gcut_dump_pass(const gcut_pipeline *p, const gcut_pass_run *r);
-/* Writes the plan and the C of a pipeline that ran. */
-void gcut_dump_rest(const gcut_pipeline *p);
-
-/* driver/load/c_compiler.c: writes base.c and base.h, or compiles them into base.so. */
-void gcut_write_c(const gcut_pipeline *p, const char *base);
-void gcut_build_shared(const gcut_pipeline *p, const char *so);
 
 #endif

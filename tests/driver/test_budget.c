@@ -8,12 +8,13 @@
  * The allocator's word needs tests/aot/high_water.c preloaded, as ctest does; else it is not asked.
  */
 #define _GNU_SOURCE
+#include "driver/pipeline/compile.h"
 #include "runs.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
 
-#include "driver/pipeline/options.h"
+#include "driver/options/options.h"
 #include "driver/pipeline/candidates.h"
 #include "driver/pipeline/peak_bound.h"
 #include "driver/load/step.h"

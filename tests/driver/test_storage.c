@@ -4,10 +4,11 @@
  * What is computed stays what it was, to the last bit for bits, within the
  * rounding of bf16 for gradients, and forwards always.
  */
+#include "driver/pipeline/compile.h"
 #include "harness.h"
 
 #include "base/file.h"
-#include "driver/pipeline/options.h"
+#include "driver/options/options.h"
 #include "driver/load/step.h"
 #include "interp/interp.h"
 #include "partition/cut/storage_format.h"

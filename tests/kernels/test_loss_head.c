@@ -3,10 +3,11 @@
  * Loss heads, whose gradient may be computed with the loss.  The eager backend
  * runs the joint graph as the sweep made it, without heads: it is the oracle.
  */
+#include "driver/pipeline/compile.h"
 #include "harness.h"
 #include "nightly.h"
 
-#include "driver/pipeline/options.h"
+#include "driver/options/options.h"
 #include "driver/load/step.h"
 #include "partition/partition.h"
 #include "public.h"

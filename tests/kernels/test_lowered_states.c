@@ -6,7 +6,7 @@
  */
 #include "harness.h"
 
-#include "driver/pipeline/pipeline.h"
+#include "driver/pipeline/compile.h"
 #include "kernels/lower/lower.h"
 #include "kernels/lower/fusion/reads.h"
 

@@ -10,7 +10,7 @@
 #include <glob.h>
 
 #include "base/file.h"
-#include "driver/pipeline/pipeline.h"
+#include "driver/pipeline/compile.h"
 #include "graph_gen.h"
 #include "kernels/lower/fusion/reason.h"
 #include "kernels/lower/memory/concat.h"

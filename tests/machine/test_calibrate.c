@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "count_blocks.h"
-#include "driver/pipeline/machine_choice.h"
+#include "driver/options/machine_choice.h"
 #include "gradcut/gradcut.h"
 #include "public.h"
 

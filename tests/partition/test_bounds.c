@@ -10,9 +10,10 @@
  * The models are those of examples/models at their tiny sizes, and at published ones those of which a bound
  * was once above the smallest peak.
  */
+#include "driver/pipeline/compile.h"
 #include "harness.h"
 
-#include "driver/pipeline/options.h"
+#include "driver/options/options.h"
 #include "driver/pipeline/candidates.h"
 #include "driver/pipeline/peak_bound.h"
 #include "gradcut/gradcut.h"

@@ -10,10 +10,11 @@
  * hand never more than c values of h[1..l-1] are there at once.  The forward graph computes h[1..l], of which
  * l - 1 are revolve's first sweep: what the backward graph computes again is t(l, c) - (l - 1).
  */
+#include "driver/pipeline/compile.h"
 #include "oracle.h"
 
 #include "autodiff/autodiff.h"
-#include "driver/pipeline/options.h"
+#include "driver/options/options.h"
 #include "driver/load/step.h"
 #include "joint_gen.h"
 #include "nightly.h"

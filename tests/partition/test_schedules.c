@@ -5,9 +5,10 @@
  *
  * GCUT_GRAPHS=n compiles n graphs, GCUT_SEED=k starts at the k-th.
  */
+#include "driver/pipeline/compile.h"
 #include "oracle.h"
 
-#include "driver/pipeline/options.h"
+#include "driver/options/options.h"
 #include "driver/load/step.h"
 #include "graph_gen.h"
 #include "joint_gen.h"

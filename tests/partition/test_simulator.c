@@ -4,8 +4,8 @@
  */
 #include "harness.h"
 
-#include "driver/pipeline/options.h"
-#include "driver/pipeline/pipeline.h"
+#include "driver/options/options.h"
+#include "driver/pipeline/compile.h"
 #include "passes/passes.h"
 #include "partition/budget/candidate_plans.h"
 #include "partition/budget/simulator.h"

@@ -2,30 +2,22 @@
  *
  * Chooses the machine model that gives prices and predictions.
  */
-#include "driver/pipeline/machine_choice.h"
+#include "driver/options/machine_choice.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* An environment variable; NULL when it is not set or empty. */
-static const char *variable(const char *name)
-{
-    const char *s = getenv(name);
-    return s && *s ? s : NULL;
-}
 
 /* A path in XDG_CONFIG_HOME that is not absolute counts as not set, as the XDG base directories say. */
 const char *gcut_machine_home(gcut_arena *arena)
 {
-    const char *config = variable("XDG_CONFIG_HOME"), *home = variable("HOME");
+    const char *config = gcut_variable("XDG_CONFIG_HOME"), *home = gcut_variable("HOME");
     if (config && *config == '/') return gcut_printf(arena, "%s/gradcut/machine.json", config);
     return home ? gcut_printf(arena, "%s/.config/gradcut/machine.json", home) : NULL;
 }
 
 const gcut_machine_model *gcut_machine_find(gcut_arena *arena, const char *named)
 {
-    const char *path = named ? named : variable("GRADCUT_MACHINE");
+    const char *path = named ? named : gcut_variable("GRADCUT_MACHINE");
     if (!path) {
         path = gcut_machine_home(arena);
         if (path && access(path, F_OK) != 0) path = NULL;

@@ -2,11 +2,11 @@
  *
  * What the checks share.
  */
-#include "driver/api/check.h"
+#include "driver/api/trial.h"
 
 #include <math.h>
 
-#include "driver/pipeline/options.h"
+#include "driver/options/options.h"
 #include "interp/initial_values.h"
 
 /* Draws random cotangents, except that of a loss, which stays 1.  A cotangent of ones would miss errors,

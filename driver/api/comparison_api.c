@@ -2,11 +2,12 @@
  *
  * Variants of one step beside each other: interpreted, without fusion, under other policies, and as planned.
  */
-#include "driver/api/compare.h"
+#include "driver/options/default_sizes.h"
+#include "driver/api/comparison_counts.h"
 
 #include <string.h>
 
-#include "driver/pipeline/options.h"
+#include "driver/options/options.h"
 #include "driver/measure/rounds.h"
 #include "partition/policies/policy.h"
 #include "report/report.h"

@@ -2,7 +2,7 @@
  *
  * Reads and checks options by the rows of gradcut/options.def.
  */
-#include "driver/pipeline/options.h"
+#include "driver/options/options.h"
 
 #include <stdio.h>
 #include <string.h>

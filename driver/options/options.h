@@ -2,8 +2,8 @@
  *
  * Options as the user gives them, and as the library works with them.
  */
-#ifndef GCUT_DRIVER_PIPELINE_OPTIONS_H
-#define GCUT_DRIVER_PIPELINE_OPTIONS_H
+#ifndef GCUT_DRIVER_OPTIONS_OPTIONS_H
+#define GCUT_DRIVER_OPTIONS_OPTIONS_H
 
 #include "base/hash.h"
 #include "driver/ctx.h"

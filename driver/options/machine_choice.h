@@ -2,8 +2,8 @@
  *
  * Chooses the machine model that gives prices and predictions.
  */
-#ifndef GCUT_DRIVER_PIPELINE_MACHINE_CHOICE_H
-#define GCUT_DRIVER_PIPELINE_MACHINE_CHOICE_H
+#ifndef GCUT_DRIVER_OPTIONS_MACHINE_CHOICE_H
+#define GCUT_DRIVER_OPTIONS_MACHINE_CHOICE_H
 
 #include "driver/ctx.h"
 #include "machine/machine.h"

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "driver/pipeline/options.h"
-#include "driver/pipeline/pipeline.h"
+#include "driver/options/options.h"
+#include "driver/pipeline/compile.h"
 #include "driver/pipeline/plan_info.h"
 #include "partition/query/explanation.h"
 #include "report/report.h"

@@ -6,7 +6,7 @@
  * There each op is a kernel, which reads its operands and writes its results.  Views move no bytes; an
  * operand that is a view costs at most the bytes of its base.  Constants and iotas are not read.
  */
-#include "driver/api/compare.h"
+#include "driver/api/comparison_counts.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  * What the checks share: a graph, values for its parameters, and a report.
  */
-#ifndef GCUT_DRIVER_API_CHECK_H
-#define GCUT_DRIVER_API_CHECK_H
+#ifndef GCUT_DRIVER_API_TRIAL_H
+#define GCUT_DRIVER_API_TRIAL_H
 
 #include "base/json.h"
 #include "driver/load/step.h"

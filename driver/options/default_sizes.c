@@ -2,9 +2,9 @@
  *
  * Chooses a size for every symbol.
  */
-#include <string.h>
+#include "driver/options/default_sizes.h"
 
-#include "driver/pipeline/pipeline.h"
+#include <string.h>
 
 static int64_t smallest(const gcut_dim_decl *d)
 {

@@ -2,9 +2,10 @@
  *
  * Plan options from the user's options and a plan file.
  */
+#include "driver/options/plan_options.h"
+
 #include <string.h>
 
-#include "driver/pipeline/pipeline.h"
 #include "gradcut/gradcut_rt.h"
 #include "partition/policies/policy.h"
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A size for every symbol.
+ */
+#ifndef GCUT_DRIVER_OPTIONS_DEFAULT_SIZES_H
+#define GCUT_DRIVER_OPTIONS_DEFAULT_SIZES_H
+
+#include "driver/ctx.h"
+
+/* A size for each symbol of g: from `at` by name (throws on an unknown one), else the smallest allowed >= 4.
+ */
+gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat,
+                                     uint32_t *n);
+
+/* These sizes with the names of their symbols, copied, as the public structures have them. */
+const gcut_size *gcut_sizes_named(gcut_arena *a, const gcut_module *m, const gcut_dim_binding *at,
+                                  uint32_t n);
+
+#endif

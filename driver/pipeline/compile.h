@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The compiler from end to end.
+ */
+#ifndef GCUT_DRIVER_PIPELINE_COMPILE_H
+#define GCUT_DRIVER_PIPELINE_COMPILE_H
+
+#include "driver/pipeline/pipeline.h"
+
+/* Makes every stage up to `goal`.  Throws.  The pipeline's arena is a child of parent. */
+gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcut_stage_name goal,
+                                 gcut_arena *parent);
+
+/* The same with another table of passes, which must outlive it; for tests of a wrong pass. */
+gcut_pipeline *gcut_pipeline_by(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
+                                gcut_stage_name goal, gcut_arena *parent);
+
+/* As gcut_pipeline_new, replaying the plan file of the options with the other decision for that value. */
+gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_stage_name goal,
+                                     gcut_arena *parent, const char *value);
+
+/* The pipeline of a step from the cache, from the text of its joint graph; it has neither plan nor program.
+ * Throws. */
+gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent,
+                                     const char *joint, size_t n);
+
+#endif
