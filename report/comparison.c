@@ -127,26 +127,20 @@ static void json_graph(gcut_json *j, const char *key, const gcut_variant_graph *
         return;
     }
     gcut_json_object(j);
-    gcut_json_key_int(j, "ops", g->ops);
-    gcut_json_key_int(j, "kernels", g->kernels);
-    gcut_json_key_real(j, "launches", g->launches);
-    gcut_json_key_real(j, "bytes", g->bytes);
+    gcut_json_members(j, "ops:i kernels:i launches:r bytes:r", g->ops, g->kernels, g->launches, g->bytes);
     gcut_json_end(j);
 }
 
 static void json_variant(gcut_json *j, const gcut_variant *v)
 {
     gcut_json_object(j);
-    gcut_json_key_str(j, "name", v->name);
-    gcut_json_key_str(j, "policy", v->policy);
+    gcut_json_members(j, "name:s policy:s", v->name, v->policy);
     json_graph(j, "forward", v->forward);
     json_graph(j, "backward", v->backward);
-    gcut_json_key_known(j, "saved_bytes", v->saved_bytes);
-    gcut_json_key_known(j, "peak_predicted", v->peak_predicted);
-    gcut_json_key_known(j, "peak_measured", v->peak_measured);
-    gcut_json_key_real(j, "step_ns_best", v->step_ns_best);
-    gcut_json_key_real(j, "step_ns_median", v->step_ns_median);
-    gcut_json_key_real(j, "step_ns_spread", v->step_ns_spread);
+    gcut_json_members(
+        j, "saved_bytes:k peak_predicted:k peak_measured:k step_ns_best:r step_ns_median:r step_ns_spread:r",
+        v->saved_bytes, v->peak_predicted, v->peak_measured, v->step_ns_best, v->step_ns_median,
+        v->step_ns_spread);
     gcut_json_end(j);
 }
 
@@ -156,16 +150,13 @@ void gcut_write_comparison_json(const gcut_comparison *c, gcut_text *out)
     gcut_text at = {.arena = out->arena};
     gcut_write_sizes(c->at, c->nat, "", &at);
     gcut_json_object(&j);
-    gcut_json_key_str(&j, "graph", c->graph);
-    gcut_json_key_str(&j, "at", at.at ? at.at : "");
-    gcut_json_key_int(&j, "threads", c->threads);
-    gcut_json_key_int(&j, "rounds", c->rounds);
+    gcut_json_members(&j, "graph:s at:s threads:i rounds:i", c->graph, at.at ? at.at : "",
+                      (int64_t)c->threads, (int64_t)c->rounds);
     gcut_json_key_array(&j, "variants");
     for (size_t i = 0; i < c->n; i++) json_variant(&j, c->variant[i]);
     gcut_json_end(&j);
-    gcut_json_key_str(&j, "from", c->from ? c->from->name : NULL);
-    gcut_json_key_str(&j, "to", c->to ? c->to->name : NULL);
-    gcut_json_key_str(&j, "sentence", c->sentence);
+    gcut_json_members(&j, "from:s to:s sentence:s", c->from ? c->from->name : NULL,
+                      c->to ? c->to->name : NULL, c->sentence);
     gcut_json_end(&j);
     gcut_text_add(out, "\n");
 }

@@ -143,20 +143,12 @@ void gcut_write_frontier_csv(const gcut_frontier *s, gcut_text *out)
 static void json_point(gcut_json *j, const gcut_frontier_point *p)
 {
     gcut_json_object(j);
-    gcut_json_key_str(j, "label", p->label);
-    gcut_json_key_str(j, "policy", p->policy);
-    gcut_json_key_bool(j, "baseline", p->baseline);
-    gcut_json_key_real(j, "lambda", p->lambda);
-    gcut_json_key_int(j, "saved_bytes", p->saved_bytes);
-    gcut_json_key_int(j, "peak_predicted", p->peak_predicted);
-    gcut_json_key_known(j, "peak_measured", p->peak_measured);
-    gcut_json_key_int(j, "recomputed", (int64_t)p->recomputed);
-    gcut_json_key_real(j, "cost_ns", p->cost_ns);
-    gcut_json_key_real(j, "step_ns_predicted", p->step_ns_predicted);
-    gcut_json_key_real(j, "step_ns_best", p->step_ns_best);
-    gcut_json_key_real(j, "step_ns_median", p->step_ns_median);
-    gcut_json_key_real(j, "step_ns_spread", p->step_ns_spread);
-    gcut_json_key_real(j, "ours_ns", p->ours_ns);
+    gcut_json_members(j, "label:s policy:s baseline:b lambda:r", p->label, p->policy, p->baseline, p->lambda);
+    gcut_json_members(j, "saved_bytes:i peak_predicted:i peak_measured:k recomputed:i", p->saved_bytes,
+                      p->peak_predicted, p->peak_measured, (int64_t)p->recomputed);
+    gcut_json_members(j, "cost_ns:r step_ns_predicted:r step_ns_best:r step_ns_median:r", p->cost_ns,
+                      p->step_ns_predicted, p->step_ns_best, p->step_ns_median);
+    gcut_json_members(j, "step_ns_spread:r ours_ns:r", p->step_ns_spread, p->ours_ns);
     gcut_json_key(j, "plan");
     gcut_json_raw(j, p->plan);
     gcut_json_end(j);
@@ -168,12 +160,8 @@ void gcut_write_frontier_json(const gcut_frontier *s, gcut_text *out)
     gcut_text at = {.arena = out->arena};
     gcut_write_sizes(s->at, s->nat, "", &at);
     gcut_json_object(&j);
-    gcut_json_key_str(&j, "graph", s->graph);
-    gcut_json_key_str(&j, "at", at.at ? at.at : "");
-    gcut_json_key_int(&j, "threads", s->threads);
-    gcut_json_key_int(&j, "rounds", s->rounds);
-    gcut_json_key_int(&j, "plans", (int64_t)s->plans);
-    gcut_json_key_int(&j, "frontier", (int64_t)s->frontier);
+    gcut_json_members(&j, "graph:s at:s threads:i rounds:i plans:i frontier:i", s->graph, at.at ? at.at : "",
+                      (int64_t)s->threads, (int64_t)s->rounds, (int64_t)s->plans, (int64_t)s->frontier);
     gcut_json_key_array(&j, "points");
     for (size_t i = 0; i < s->n; i++) json_point(&j, s->point[i]);
     gcut_json_end(&j);

@@ -102,25 +102,17 @@ static void json_line(gcut_json *j, const char *key, const gcut_replay_line *l)
         return;
     }
     gcut_json_object(j);
-    gcut_json_key_str(j, "fate", gcut_decision_word(l->decision));
-    gcut_json_key_str(j, "form", l->storage);
-    gcut_json_key_int(j, "bytes", line_bytes(l));
-    gcut_json_key_real(j, "ns", l->ns);
-    gcut_json_key_int(j, "copies", l->decision == GCUT_PLAN_SAVED ? 0 : (int64_t)l->nbefore + 1);
+    gcut_json_members(j, "fate:s form:s bytes:i ns:r copies:i", gcut_decision_word(l->decision), l->storage,
+                      line_bytes(l), l->ns, l->decision == GCUT_PLAN_SAVED ? 0 : (int64_t)l->nbefore + 1);
     gcut_json_end(j);
 }
 
 static void json_side(gcut_json *j, const char *key, const gcut_plan_side *s)
 {
     gcut_json_key_object(j, key);
-    gcut_json_key_str(j, "file", s->file);
-    gcut_json_key_str(j, "policy", s->policy);
-    gcut_json_key_real(j, "lambda", s->lambda);
-    gcut_json_key_int(j, "saved_bytes", s->saved_bytes);
-    gcut_json_key_known(j, "peak_bytes", s->peak_bytes);
-    gcut_json_key_real(j, "recompute_ns", s->recompute_ns);
-    gcut_json_key_real(j, "cost_ns", s->cost_ns);
-    gcut_json_key_real(j, "step_ns", s->step_ns);
+    gcut_json_members(
+        j, "file:s policy:s lambda:r saved_bytes:i peak_bytes:k recompute_ns:r cost_ns:r step_ns:r", s->file,
+        s->policy, s->lambda, s->saved_bytes, s->peak_bytes, s->recompute_ns, s->cost_ns, s->step_ns);
     gcut_json_end(j);
 }
 
@@ -128,17 +120,15 @@ void gcut_write_diff_json(const gcut_plan_diff *d, gcut_text *out)
 {
     gcut_json j = {.out = out};
     gcut_json_object(&j);
-    gcut_json_key_bool(&j, "equal", d->equal);
-    gcut_json_key_bool(&j, "same_graph", d->same_graph);
+    gcut_json_members(&j, "equal:b same_graph:b", d->equal, d->same_graph);
     json_side(&j, "a", d->a);
     json_side(&j, "b", d->b);
     gcut_json_key_array(&j, "values");
     for (size_t i = 0; i < d->n; i++) {
         const gcut_plan_difference *x = d->difference[i];
         gcut_json_object(&j);
-        gcut_json_key_str(&j, "value", (x->a ? x->a : x->b)->name);
-        gcut_json_key_str(&j, "op", (x->a ? x->a : x->b)->op);
-        gcut_json_key_str(&j, "loop", x->loop);
+        gcut_json_members(&j, "value:s op:s loop:s", (x->a ? x->a : x->b)->name, (x->a ? x->a : x->b)->op,
+                          x->loop);
         json_line(&j, "a", x->a);
         json_line(&j, "b", x->b);
         gcut_json_end(&j);

@@ -17,17 +17,13 @@ static void json_readers(gcut_json *j, const char *key, const gcut_plan_value *v
 static void json_saved(gcut_json *j, const gcut_plan_value *v)
 {
     gcut_json_object(j);
-    gcut_json_key_str(j, "value", v->name);
-    gcut_json_key_int(j, "bytes", v->bytes);
-    gcut_json_key_str(j, "type", v->type);
+    gcut_json_members(j, "value:s bytes:i type:s", v->name, v->bytes, v->type);
     gcut_json_key(j, "stored");
     if (strcmp(v->storage, "plain") != 0)
         gcut_json_str(j, v->storage);
     else
         gcut_json_strn(j, v->type, strcspn(v->type, "[")); /* its own dtype */
-    gcut_json_key_real(j, "relative_error", v->relative_error);
-    gcut_json_key_str(j, "op", v->op);
-    gcut_json_key_str(j, "loc", v->where);
+    gcut_json_members(j, "relative_error:r op:s loc:s", v->relative_error, v->op, v->where);
     json_readers(j, "readers", v);
     gcut_json_key(j, "flip_ns_per_byte");
     if (!v->flips_saved && !v->forced)
@@ -43,9 +39,7 @@ static void json_saved(gcut_json *j, const gcut_plan_value *v)
 static void json_recomputed(gcut_json *j, const gcut_plan_value *v)
 {
     gcut_json_object(j);
-    gcut_json_key_str(j, "value", v->name);
-    gcut_json_key_str(j, "op", v->op);
-    gcut_json_key_real(j, "ns", v->recompute_ns);
+    gcut_json_members(j, "value:s op:s ns:r", v->name, v->op, v->recompute_ns);
     json_readers(j, "into", v);
     gcut_json_key_int(j, "copies", v->copies);
     gcut_json_end(j);
@@ -62,28 +56,20 @@ static void json_values(gcut_json *j, const char *key, const gcut_plan_info *p, 
 
 static void json_totals(gcut_json *j, const gcut_plan_info *p)
 {
-    gcut_json_key_str(j, "graph_hash", p->graph_hash);
-    gcut_json_key_str(j, "nodes_hash", p->nodes_hash);
-    gcut_json_key_str(j, "policy", p->policy);
-    gcut_json_key_real(j, "lambda", gcut_plan_price(p));
-    gcut_json_key_known(j, "budget", p->budget ? p->budget : -1);
-    gcut_json_key_known(j, "saved_budget", gcut_plan_saved_limit(p));
+    gcut_json_members(j, "graph_hash:s nodes_hash:s policy:s lambda:r budget:k saved_budget:k", p->graph_hash,
+                      p->nodes_hash, p->policy, gcut_plan_price(p), p->budget ? p->budget : -1,
+                      gcut_plan_saved_limit(p));
     gcut_json_key_object(j, "at");
     for (size_t i = 0; i < p->nat; i++) gcut_json_key_int(j, p->at[i].name, p->at[i].value);
     gcut_json_end(j);
-    gcut_json_key_str(j, "save_dtype", p->save_dtype);
-    gcut_json_key_int(j, "saved_bytes", p->saved_bytes);
-    gcut_json_key_known(j, "peak_bytes", p->peak_bytes);
+    gcut_json_members(j, "save_dtype:s saved_bytes:i peak_bytes:k", p->save_dtype, p->saved_bytes,
+                      p->peak_bytes);
     if (p->block_bytes) {
-        gcut_json_key_int(j, "block_bytes", p->block_bytes);
-        gcut_json_key_int(j, "forward_bytes", p->forward_bytes);
-        gcut_json_key_int(j, "backward_bytes", p->backward_bytes);
+        gcut_json_members(j, "block_bytes:i forward_bytes:i backward_bytes:i", p->block_bytes,
+                          p->forward_bytes, p->backward_bytes);
     }
-    gcut_json_key_real(j, "recompute_ns", p->recompute_ns);
-    gcut_json_key_real(j, "step_ns", p->step_ns);
-    gcut_json_key_real(j, "cost_ns", p->cost_ns);
-    gcut_json_key_real(j, "lower_bound", p->lower_bound_ns);
-    gcut_json_key_real(j, "gap", p->cost_ns - p->lower_bound_ns);
+    gcut_json_members(j, "recompute_ns:r step_ns:r cost_ns:r lower_bound:r gap:r", p->recompute_ns,
+                      p->step_ns, p->cost_ns, p->lower_bound_ns, p->cost_ns - p->lower_bound_ns);
 }
 
 /* [lowest, highest] size around the plan's own at which no tried plan is cheaper; highest null: no end was
@@ -112,9 +98,7 @@ static void json_validity(gcut_json *j, const gcut_plan_validity *v)
 static void json_loop(gcut_json *j, const gcut_plan_loop *l)
 {
     gcut_json_object(j);
-    gcut_json_key_str(j, "value", l->name);
-    gcut_json_key_str(j, "loc", l->where);
-    gcut_json_key_int(j, "step_bytes", l->step_bytes);
+    gcut_json_members(j, "value:s loc:s step_bytes:i", l->name, l->where, l->step_bytes);
     gcut_json_key_array(j, "saved");
     for (size_t k = 0; k < l->nsaved; k++) gcut_json_str(j, l->saved[k]);
     gcut_json_end(j);
@@ -139,11 +123,8 @@ static void json_line(gcut_json *j, const gcut_replay_line *l)
 {
     gcut_json_object(j);
     j->compact = true; /* one line for each value */
-    gcut_json_key_str(j, "value", l->name);
-    gcut_json_key_str(j, "op", l->op);
-    gcut_json_key_str(j, "type", l->type);
-    gcut_json_key_int(j, "bytes", l->bytes);
-    gcut_json_key_str(j, "fate", gcut_decision_word(l->decision));
+    gcut_json_members(j, "value:s op:s type:s bytes:i fate:s", l->name, l->op, l->type, l->bytes,
+                      gcut_decision_word(l->decision));
     if (l->storage) gcut_json_key_str(j, "form", l->storage);
     gcut_json_key_real(j, "ns", l->ns);
     if (l->forced) gcut_json_key_bool(j, "forced", true);

@@ -27,33 +27,26 @@ static void add_item(gcut_text *out, size_t *column, size_t number, const char *
     *column = (fresh ? 2 : *column + 2) + n;
 }
 
-/* Parameters and results that the backward graph reads, with their bytes. */
-static void print_alive(const gcut_plan_info *p, gcut_text *out)
+/* The values with that decision, each as `item` says. */
+static void print_values(const gcut_plan_info *p, gcut_plan_decision d, const char *title,
+                         const char *(*item)(gcut_arena *a, const gcut_plan_value *v), gcut_text *out)
 {
-    size_t n = 0, column = strlen("alive anyway:");
-    gcut_text_add(out, "alive anyway:");
-    for (size_t i = 0; i < p->n; i++) {
-        const gcut_plan_value *v = p->value[i];
-        if (v->decision == GCUT_PLAN_ALIVE)
-            add_item(out, &column, n++,
-                     gcut_printf(out->arena, "%%%s %s %s", v->name, v->result ? "result" : v->op,
-                                 gcut_count_text(out->arena, v->bytes)));
-    }
+    size_t n = 0, column = strlen(title);
+    gcut_text_add(out, "%s", title);
+    for (size_t i = 0; i < p->n; i++)
+        if (p->value[i]->decision == d) add_item(out, &column, n++, item(out->arena, p->value[i]));
     gcut_text_add(out, n ? "\n" : " nothing\n");
 }
 
-static void print_recomputed(const gcut_plan_info *p, gcut_text *out)
+/* A parameter or result that the backward graph reads, with its bytes. */
+static const char *alive_text(gcut_arena *a, const gcut_plan_value *v)
 {
-    size_t n = 0, column = strlen("recomputed:");
-    gcut_text_add(out, "recomputed:");
-    for (size_t i = 0; i < p->n; i++) {
-        const gcut_plan_value *v = p->value[i];
-        if (v->decision == GCUT_PLAN_RECOMPUTED)
-            add_item(out, &column, n++,
-                     gcut_printf(out->arena, "%%%s %s (for %s)", v->name, v->op,
-                                 gcut_readers_text(out->arena, v)));
-    }
-    gcut_text_add(out, n ? "\n" : " nothing\n");
+    return gcut_printf(a, "%%%s %s %s", v->name, v->result ? "result" : v->op, gcut_count_text(a, v->bytes));
+}
+
+static const char *recomputed_text(gcut_arena *a, const gcut_plan_value *v)
+{
+    return gcut_printf(a, "%%%s %s (for %s)", v->name, v->op, gcut_readers_text(a, v));
 }
 
 static void print_loop(const gcut_plan_loop *l, gcut_text *out)
@@ -74,8 +67,8 @@ static void print_loop(const gcut_plan_loop *l, gcut_text *out)
 void gcut_write_saved_text(const gcut_plan_info *p, bool symbolic, gcut_text *out)
 {
     gcut_write_saved_table(p, symbolic, out);
-    print_alive(p, out);
-    print_recomputed(p, out);
+    print_values(p, GCUT_PLAN_ALIVE, "alive anyway:", alive_text, out);
+    print_values(p, GCUT_PLAN_RECOMPUTED, "recomputed:", recomputed_text, out);
     for (size_t i = 0; i < p->nloops; i++) print_loop(p->loop[i], out);
 }
 

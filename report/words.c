@@ -2,6 +2,7 @@
  *
  * Pieces of text that several reports share.
  */
+#include <stdarg.h>
 #include <string.h>
 
 #include "report/report.h"
@@ -36,11 +37,22 @@ int64_t gcut_plan_saved_limit(const gcut_plan_info *p)
     return p->saved_budget == GCUT_SAVE_NOTHING ? 0 : p->saved_budget ? p->saved_budget : -1;
 }
 
-void gcut_json_key_known(gcut_json *j, const char *key, int64_t n)
+void gcut_json_members(gcut_json *j, const char *form, ...)
 {
-    gcut_json_key(j, key);
-    if (n < 0)
-        gcut_json_null(j);
-    else
-        gcut_json_int(j, n);
+    va_list ap;
+    va_start(ap, form);
+    for (const char *s = form; *s; s += 2, s += *s == ' ') {
+        const size_t n = strcspn(s, ":");
+        int64_t known;
+        gcut_json_key(j, gcut_strndup(j->out->arena, s, n));
+        s += n;
+        switch (s[1]) {
+        case 's': gcut_json_str(j, va_arg(ap, const char *)); break;
+        case 'i': gcut_json_int(j, va_arg(ap, int64_t)); break;
+        case 'b': gcut_json_bool(j, va_arg(ap, int)); break;
+        case 'r': gcut_json_real(j, va_arg(ap, double)); break;
+        default: known = va_arg(ap, int64_t); known < 0 ? gcut_json_null(j) : gcut_json_int(j, known);
+        }
+    }
+    va_end(ap);
 }

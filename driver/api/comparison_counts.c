@@ -128,7 +128,7 @@ void gcut_count_step(const gcut_step *s, gcut_variant_graph to[2], gcut_arena *a
         count_interpreted(s, to, a);
         return;
     }
-    gcut_costs c = gcut_pipeline_costs(s->p, s->size, s->nsizes, s->threads, a);
+    gcut_costs c = gcut_program_costs(s->p->program, s->p->machine, s->size, s->nsizes, s->threads, a);
     to[0].ops = count_ops(s->p->kfwd);
     to[1].ops = count_ops(s->p->kbwd);
     for (uint32_t i = 0; i < c.n; i++) {

@@ -13,6 +13,7 @@
 
 #include "driver/api/array_difference.h"
 #include "graph/external.h"
+#include "report/report.h"
 
 #define TOLERANCE 4e-12 /* as of f64 in crosscheck.c */
 
@@ -53,33 +54,6 @@ static gcut_dim_binding *sizes_of(const passes_check *c)
                 at[i].value = c->step->size[k].value;
     }
     return at;
-}
-
-/* A saved value comes from the forward graph, everything else from the step. */
-static gcut_array param_of(const passes_check *c, const gcut_param *param, const char *name,
-                           const gcut_graph *fwd, const gcut_array *crossed)
-{
-    for (uint32_t i = 0; crossed && param->role == GCUT_ROLE_saved && i < fwd->results.n; i++)
-        if (fwd->results.at[i].role == GCUT_ROLE_saved && !strcmp(fwd->results.at[i].name, name))
-            return crossed[i];
-    for (uint32_t k = 0; k < c->step->nparams; k++)
-        if (c->step->slot[k].role == param->role && !strcmp(c->step->slot[k].name, name))
-            return gcut_trial_array(c->trial->a, &c->step->slot[k]);
-    GCUT_NEVER("a parameter of a graph is one of the step, or saved");
-}
-
-/* Returns the results; *values gets all values. */
-static gcut_array *interpret(const passes_check *c, const gcut_graph *g, const gcut_graph *fwd,
-                             const gcut_array *crossed, gcut_array **values)
-{
-    gcut_arena *a = c->trial->a;
-    gcut_array *in = gcut_calloc(a, g->params.n + 1u, sizeof *in);
-    gcut_array *out = gcut_calloc(a, g->results.n + 1u, sizeof *out);
-    for (uint32_t i = 0; i < g->params.n; i++)
-        in[i] = param_of(c, &g->params.at[i], g->values.at[g->params.at[i].value].name, fwd, crossed);
-    *values = gcut_calloc(a, g->values.n, sizeof **values);
-    gcut_interp_at(g, GCUT_EXACT, a, in, c->at, c->p->nat, out, *values);
-    return out;
 }
 
 /* ---- comparing ---- */
@@ -210,12 +184,13 @@ static const char *check_run(passes_check *c, const gcut_pass_run *run, state *l
     const char *lost = lost_result(c, run), *wrong = NULL;
     if (lost) return lost;
     state now = {{run->out[0], run->out[1]}, {NULL, NULL}};
-    const gcut_array *crossed = NULL;
+    gcut_interpreted how = {.precision = GCUT_EXACT, .at = c->at, .nat = c->p->nat, .fwd = now.g[0]};
     for (int k = 0; k < 2 && now.g[k]; k++) {
-        const gcut_array *out = interpret(c, now.g[k], now.g[0], crossed, &now.value[k]);
+        const gcut_array *out =
+            gcut_step_interpret_graph(c->step, c->trial->a, &how, now.g[k], &now.value[k]);
         const char *differs = compare_results(c, now.g[k], out, worst);
         if (!wrong) wrong = differs;
-        crossed = out;
+        how.crossed = out;
     }
     const char *first = wrong && last->g[0] ? first_value(c, last, &now) : NULL;
     *last = now;
@@ -227,9 +202,7 @@ static void write_row(passes_check *c, const gcut_pass_row *row, double worst, c
     const char *stage = gcut_pass_stage(row->makes);
     gcut_text_add(&c->table, "%-6s  %-8s  %.3g%s\n", stage, row->name, worst, wrong ? "  DIFFERS" : "");
     gcut_json_object(&c->json);
-    gcut_json_key_str(&c->json, "stage", stage);
-    gcut_json_key_str(&c->json, "pass", row->name);
-    gcut_json_key_real(&c->json, "max_rel_error", worst);
+    gcut_json_members(&c->json, "stage:s pass:s max_rel_error:r", stage, row->name, worst);
     gcut_json_end(&c->json);
 }
 
@@ -276,9 +249,8 @@ void gcut_crosscheck_passes(gcut_trial *t, const gcut_pass_table *passes)
     gcut_json_end(&c.json);
     gcut_json w = {.out = &json};
     gcut_trial_json(t, &w);
-    gcut_json_key_str(&w, "pass", bad ? bad->name : NULL);
-    gcut_json_key_str(&w, "stage", bad ? gcut_pass_stage(bad->makes) : NULL);
-    gcut_json_key_str(&w, "culprit", t->out->culprit);
+    gcut_json_members(&w, "pass:s stage:s culprit:s", bad ? bad->name : NULL,
+                      bad ? gcut_pass_stage(bad->makes) : NULL, t->out->culprit);
     gcut_json_key(&w, "passes");
     gcut_json_raw(&w, list.at);
     gcut_json_end(&w);

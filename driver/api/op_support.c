@@ -9,6 +9,7 @@
 #include "driver/ctx.h"
 #include "text/text.h"
 #include "kernels/kernels.h"
+#include "report/report.h"
 
 /* ---- one op ---- */
 
@@ -128,9 +129,7 @@ static void as_json(const report *r, gcut_text *out)
         derivative d = derivative_of(a, info);
         if (r->model && !r->of[op].n) continue;
         gcut_json_object(&j);
-        gcut_json_key_str(&j, "op", info->name);
-        gcut_json_key_str(&j, "gradient", d.first);
-        gcut_json_key_str(&j, "second_order", d.second);
+        gcut_json_members(&j, "op:s gradient:s second_order:s", info->name, d.first, d.second);
         if (r->model) gcut_json_key_int(&j, "nodes", r->of[op].n);
         gcut_json_key_object(&j, "kernel");
         for (int k = 0; k < GCUT_NDTYPES; k++) {

@@ -8,6 +8,7 @@
 
 #include "driver/options/options.h"
 #include "interp/initial_values.h"
+#include "report/report.h"
 
 /* Draws random cotangents, except that of a loss, which stays 1.  A cotangent of ones would miss errors,
  * such as permuted elements of a result. */
@@ -59,10 +60,8 @@ void gcut_trial_worst(const gcut_trial *c, const char *value, double rel, int64_
 void gcut_trial_json(const gcut_trial *c, gcut_json *j)
 {
     gcut_json_object(j);
-    gcut_json_key_bool(j, "ok", c->out->ok);
-    gcut_json_key_real(j, "max_rel_error", c->out->max_rel_error);
-    gcut_json_key_str(j, "worst", c->out->worst);
-    gcut_json_key_int(j, "worst_index", c->out->worst_index);
+    gcut_json_members(j, "ok:b max_rel_error:r worst:s worst_index:i", c->out->ok, c->out->max_rel_error,
+                      c->out->worst, c->out->worst_index);
 }
 
 typedef struct report_job {

@@ -49,11 +49,6 @@ static const char magic[8] = "gcutcch1";
 
 /* ---- the folder ---- */
 
-static void close_file(void *fd)
-{
-    close((int)(intptr_t)fd);
-}
-
 /* The limit in bytes: GRADCUT_CACHE_SIZE, a number alone or with KiB, MiB, GiB, kB, MB or GB; 1 GiB where it
  * is unset or invalid. */
 static int64_t limit_from(const char *s)
@@ -125,7 +120,7 @@ gcut_cache *gcut_cache_open(gcut_arena *arena, const char **path, const char **w
         if (fd >= 0) close(fd);
         return NULL;
     }
-    gcut_arena_defer(arena, close_file, (void *)(intptr_t)fd);
+    gcut_close_with(arena, fd);
     *why = distrust(arena, &st);
     if (*why) return NULL;
     gcut_cache *c = gcut_calloc(arena, 1, sizeof *c);
@@ -146,7 +141,7 @@ static int lock(const gcut_cache *c, gcut_arena *a)
 {
     int fd = openat(c->folder, "counters", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return -1;
-    gcut_arena_defer(a, close_file, (void *)(intptr_t)fd);
+    gcut_close_with(a, fd);
     for (int i = 0; i < PATIENCE; i++) {
         if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
         nanosleep(&(struct timespec){0, 10000000}, NULL);
@@ -405,7 +400,7 @@ void gcut_cache_put(gcut_cache *c, gcut_cache_kind kind, const char *key, const 
     const char *name = entry_name(a, kind, key);
     int fd = new_file(c, temp, sizeof temp);
     if (fd >= 0) {
-        gcut_arena_defer(a, close_file, (void *)(intptr_t)fd);
+        gcut_close_with(a, fd);
         if (!store(c, a, fd, temp, name, &t, data) && *temp) unlinkat(c->folder, temp, 0);
     }
     gcut_arena_free(a);

@@ -147,27 +147,37 @@ static void store(gcut_step *s, int which, const gcut_graph *g, const gcut_array
     }
 }
 
-/* crossed: the saved values, by result of the forward graph; NULL unless g is the backward graph. */
-static gcut_array *run(const gcut_step *s, gcut_arena *a, const gcut_graph *g, const gcut_array *crossed,
-                       const gcut_array *before, gcut_array **values)
+gcut_array *gcut_step_interpret_graph(const gcut_step *s, gcut_arena *a, const gcut_interpreted *how,
+                                      const gcut_graph *g, gcut_array **values)
 {
-    const gcut_graph *fwd = s->p->fwd;
     gcut_array *in = gcut_calloc(a, g->params.n + 1, sizeof *in);
     gcut_array *out = gcut_calloc(a, g->results.n + 1, sizeof *out);
     for (uint32_t i = 0; i < g->params.n; i++) {
         const char *name = g->values.at[g->params.at[i].value].name;
-        bool given = false;
-        for (uint32_t k = 0; crossed && g->params.at[i].role == GCUT_ROLE_saved && k < fwd->results.n; k++)
-            if (fwd->results.at[k].role == GCUT_ROLE_saved && !strcmp(fwd->results.at[k].name, name)) {
-                in[i] = crossed[k];
-                given = true;
-            }
-        if (!given) in[i] = load(s, a, name, g->params.at[i].role, before);
+        const gcut_array *given = NULL;
+        for (uint32_t k = 0;
+             how->crossed && g->params.at[i].role == GCUT_ROLE_saved && k < how->fwd->results.n; k++)
+            if (how->fwd->results.at[k].role == GCUT_ROLE_saved &&
+                !strcmp(how->fwd->results.at[k].name, name))
+                given = &how->crossed[k];
+        in[i] = given ? *given : load(s, a, name, g->params.at[i].role, how->before);
     }
     if (values) *values = gcut_calloc(a, g->values.n, sizeof **values);
-    gcut_interp_at(g, s->p->opt.f64 ? GCUT_EXACT : GCUT_STATED, a, in, s->size, s->nsizes, out,
-                   values ? *values : NULL);
+    gcut_interp_at(g, how->precision, a, in, how->at, how->nat, out, values ? *values : NULL);
     return out;
+}
+
+/* crossed: the saved values, by result of the forward graph; NULL unless g is the backward graph. */
+static gcut_array *run(const gcut_step *s, gcut_arena *a, const gcut_graph *g, const gcut_array *crossed,
+                       const gcut_array *before, gcut_array **values)
+{
+    const gcut_interpreted how = {.precision = s->p->opt.f64 ? GCUT_EXACT : GCUT_STATED,
+                                  .at = s->size,
+                                  .nat = s->nsizes,
+                                  .fwd = s->p->fwd,
+                                  .crossed = crossed,
+                                  .before = before};
+    return gcut_step_interpret_graph(s, a, &how, g, values);
 }
 
 /* Runs the forward graph, the backward graph, or both. */

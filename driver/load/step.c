@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "driver/load/c_compiler.h"
+#include "driver/pipeline/initial_contents.h"
 #include "graph/external.h"
 #include "interp/initial_values.h"
 #include "import/npy.h"
@@ -441,22 +441,6 @@ static void find_sizes(gcut_step *s)
 
 /* ---- memory of the step ---- */
 
-/* #range(lo, hi) on an integer parameter, else 0..1: index 0 is always valid. */
-static void range_of(const gcut_slot *x, int64_t *lo, int64_t *hi)
-{
-    const gcut_mark *m = gcut_mark_find(x->marks, GCUT_MARK_range);
-    *lo = m ? m->arg[0].i : 0;
-    *hi = m ? m->arg[1].i : 1;
-}
-
-static const gcut_data *data_of(const gcut_step *s, const gcut_slot *x)
-{
-    const gcut_module *m = s->p->module;
-    for (uint32_t i = 0; i < m->data.n; i++)
-        if (!strcmp(m->data.at[i].name, x->name)) return &m->data.at[i];
-    return NULL;
-}
-
 /* A data file's path is relative to the text that names it, unless absolute.  Text without a folder
  * (standard input, memory, the builder) has the current one. */
 static const char *path_of(gcut_arena *a, const gcut_module *m, const char *name)
@@ -476,38 +460,27 @@ static gcut_array from_file(void *user, gcut_arena *a, const gcut_module *m, con
     return gcut_npy_read_array(a, path_of(a, m, d->file));
 }
 
-/* Random keys from the seed and the value's name: the same in every run until the caller overwrites them. */
-static gcut_array keys_for(const gcut_step *s, const gcut_slot *x, gcut_arena *scratch)
+/* Random numbers depend on the seed and the value's name: they are the same in every run. */
+static gcut_array drawn(const gcut_step *s, const gcut_slot *x, gcut_arena *a, int64_t lo, int64_t hi)
 {
-    return gcut_random_array(scratch, x->type.dtype, x->type.rank, x->dim, s->p->opt.seed, x->name, INT64_MIN,
-                             INT64_MAX);
+    return gcut_random_array(a, x->type.dtype, x->type.rank, x->dim, s->p->opt.seed, x->name, lo, hi);
 }
 
-static void fill(gcut_step *s, const gcut_slot *x, void *at, gcut_arena *scratch)
+static gcut_array contents_of(const gcut_step *s, const gcut_slot *x, gcut_arena *a)
 {
-    const gcut_data *d = data_of(s, x);
-    bool ours = !gcut_graph_find(s->p->primal, x->name); /* added by the optimizer */
-    gcut_array v;
-    if (x->role == GCUT_ROLE_param || x->role == GCUT_ROLE_state || x->role == GCUT_ROLE_input) {
-        if (d && x->role != GCUT_ROLE_input)
-            v = gcut_data_array(scratch, s->p->module, d, x->dim, from_file, NULL);
-        else if (ours)
-            v = gcut_array_new(scratch, x->type.dtype, x->type.rank, x->dim);
-        else {
-            int64_t lo, hi;
-            range_of(x, &lo, &hi);
-            v = gcut_random_array(scratch, x->type.dtype, x->type.rank, x->dim, s->p->opt.seed, x->name, lo,
-                                  hi);
-        }
-        if (ours && x->role == GCUT_ROLE_input) v.u.f[0] = s->p->optimizer.lr;
-    } else if (x->role == GCUT_ROLE_rng) {
-        v = keys_for(s, x, scratch);
-    } else {
-        v = gcut_array_new(scratch, x->type.dtype, x->type.rank, x->dim);
-        if (x->role == GCUT_ROLE_cotan)
-            for (int64_t i = 0; i < v.n; i++) v.u.f[i] = 1;
+    const bool carried = x->role == GCUT_ROLE_param || x->role == GCUT_ROLE_state;
+    const gcut_data *d = carried ? gcut_pipeline_data(s->p, x->name) : NULL;
+    const bool ours = !gcut_graph_find(s->p->primal, x->name); /* added by the optimizer */
+    if (d) return gcut_data_array(a, s->p->module, d, x->dim, from_file, NULL);
+    if (x->role == GCUT_ROLE_rng) return drawn(s, x, a, INT64_MIN, INT64_MAX);
+    if ((carried || x->role == GCUT_ROLE_input) && !ours) {
+        const gcut_int_range r = gcut_marked_range(x->marks);
+        return drawn(s, x, a, r.lo, r.hi);
     }
-    gcut_array_store(&v, at);
+    gcut_array v = gcut_array_new(a, x->type.dtype, x->type.rank, x->dim);
+    if (x->role == GCUT_ROLE_input) v.u.f[0] = s->p->optimizer.lr;
+    for (int64_t i = 0; x->role == GCUT_ROLE_cotan && i < v.n; i++) v.u.f[i] = 1;
+    return v;
 }
 
 /* Values that keep their contents when sizes change: training continues from them. */
@@ -531,7 +504,8 @@ static void own_memory(gcut_step *s, gcut_arena *fresh)
             memcpy(at, x->at, (size_t)x->bytes);
         } else {
             gcut_arena *scratch = gcut_arena_new(s->env, fresh);
-            fill(s, x, at, scratch);
+            const gcut_array v = contents_of(s, x, scratch);
+            gcut_array_store(&v, at);
             gcut_arena_free(scratch);
             x->filled = false;
         }
@@ -573,13 +547,6 @@ void gcut_step_prepare(gcut_step *s)
 
 /* ---- running ---- */
 
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* The block of saved values for the next call; throws when the caller's is too small. */
 static void *saved_block(gcut_step *s)
 {
@@ -612,12 +579,12 @@ void gcut_step_run(gcut_step *s, int which)
 {
     gcut_rt_error err = {0};
     gcut_step_prepare(s);
-    int64_t start = now();
+    int64_t start = gcut_pass_clock();
     if (!s->entry)
         interpret(s, which);
     else if (s->entry->run(s->plan, s->value, s->p->opt.apart ? saved_block(s) : NULL, s->kernel_arena, which,
                            &err) != GCUT_RT_OK)
         fail_rt(s, &err);
-    s->step_ns = now() - start;
+    s->step_ns = gcut_pass_clock() - start;
     if (which & GCUT_RT_BACKWARD && s->stales) gcut_step_block(s)->updates = ++s->updates;
 }

@@ -115,6 +115,19 @@ const uint32_t *gcut_step_io(gcut_step *s, uint32_t *n);
  * every value by id of the graphs run: values[0] of the (only or forward) graph, values[1] of the backward
  * graph. */
 void gcut_step_interpret(gcut_step *s, int which, char *saved, gcut_array *values[2]);
+/* How a graph is interpreted on the values of a step. */
+typedef struct gcut_interpreted {
+    gcut_precision precision;
+    const gcut_dim_binding *at; /* sizes of the graph's symbols */
+    uint32_t nat;
+    const gcut_graph *fwd;     /* of a backward graph: the forward graph, and ... */
+    const gcut_array *crossed; /* ... its results, by which saved parameters get their values; else NULL */
+    const gcut_array
+        *before; /* by slot: the #transient parameters as the block has them; NULL = as they are */
+} gcut_interpreted;
+/* Returns the results in `a`; *values, unless NULL, gets all values. */
+gcut_array *gcut_step_interpret_graph(const gcut_step *s, gcut_arena *a, const gcut_interpreted *how,
+                                      const gcut_graph *g, gcut_array **values);
 /* The plan whose head identifies blocks of saved values: of the emitted code, or `interpreted`. */
 static inline gcut_rt_plan *gcut_step_block(gcut_step *s)
 {

@@ -52,6 +52,11 @@ static void close_file(void *fd)
     close((int)(intptr_t)fd);
 }
 
+void gcut_close_with(gcut_arena *arena, int fd)
+{
+    gcut_arena_defer(arena, close_file, (void *)(intptr_t)fd);
+}
+
 /* Moves a descriptor above 2: where the host program has closed its standard streams, a child would take it
  * for one. */
 static int above_standard(int fd)
@@ -71,7 +76,7 @@ int gcut_nameless_new(gcut_arena *arena, const char *label)
         gcut_fail(gcut_arena_env(arena), GCUT_EIO, (gcut_place){0},
                   "set TMPDIR to a folder that can be written, or close files",
                   "cannot create a temporary file: %s", strerror(errno));
-    gcut_arena_defer(arena, close_file, (void *)(intptr_t)fd);
+    gcut_close_with(arena, fd);
     return fd;
 }
 

@@ -13,6 +13,9 @@
  * memory where the kernel has memfd_create, else in TMPDIR.  Throws GCUT_EIO. */
 int gcut_nameless_new(gcut_arena *arena, const char *label);
 
+/* Closes fd with the arena. */
+void gcut_close_with(gcut_arena *arena, int fd);
+
 /* A path that opens the file in this process, and in a child that has it under the same number.  The loader
  * takes two objects of the same path for one: keep the file open for as long as it is loaded. */
 const char *gcut_nameless_path(gcut_arena *arena, int fd);

@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -174,11 +173,11 @@ static void compile_probes(calibration *c)
     gcut_probes_pointwise(c->a, &p[0]);
     c->npoint = p[0].n;
     gcut_probes_pointwise(c->a, &p[1]);
-    gcut_probes_products(c->a, &p[1]);
-    gcut_probes_others(c->a, rest);
-    c->contractions = gcut_probes_contractions(c->a, rest);
-    c->product = gcut_probes_products(c->a, rest);
-    c->stream = gcut_probes_streams(c->a, rest);
+    gcut_probes_add(c->a, &p[1], GCUT_PROBES_PRODUCTS);
+    gcut_probes_add(c->a, rest, GCUT_PROBES_OTHERS);
+    c->contractions = gcut_probes_add(c->a, rest, GCUT_PROBES_CONTRACTIONS);
+    c->product = gcut_probes_add(c->a, rest, GCUT_PROBES_PRODUCTS);
+    c->stream = gcut_probes_add(c->a, rest, GCUT_PROBES_STREAMS);
     tell(c, "compiling", 0);
     c->narrow = gcut_rig_new(c->env, c->a, &p[0], GCUT_F32, SMALL_POOL);
     tell(c, "compiling", 1.0 / 3);
@@ -192,9 +191,7 @@ static void compile_probes(calibration *c)
 
 static double now(void) /* s */
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return 1e-9 * (double)gcut_pass_clock();
 }
 
 /* Measures one visit once more.  The remaining time of a round is spread over its remaining visits, so a

@@ -54,10 +54,13 @@ void gcut_rig_bytes(const gcut_rig *rig, double *in, double *out);
 #define GCUT_PROBE_OPS 4 /* applications of the op in an elementwise probe */
 /* One probe for each elementwise op of one or two floats; the first probe is the same loop without an op. */
 uint32_t gcut_probes_pointwise(gcut_arena *arena, gcut_probes *out);
-uint32_t gcut_probes_others(gcut_arena *arena, gcut_probes *out);       /* reductions, moves, draws */
-uint32_t gcut_probes_contractions(gcut_arena *arena, gcut_probes *out); /* convolutions, attention */
-uint32_t gcut_probes_products(gcut_arena *arena, gcut_probes *out);     /* one: [B, M, K] times [B, K, N] */
-uint32_t gcut_probes_streams(gcut_arena *arena, gcut_probes *out); /* two: read 4096 N, read and write N */
+typedef enum gcut_probe_table {
+    GCUT_PROBES_OTHERS,       /* reductions, moves, draws */
+    GCUT_PROBES_CONTRACTIONS, /* convolutions, attention */
+    GCUT_PROBES_PRODUCTS,     /* one: [B, M, K] times [B, K, N] */
+    GCUT_PROBES_STREAMS       /* two: read 4096 N, read and write N */
+} gcut_probe_table;
+uint32_t gcut_probes_add(gcut_arena *arena, gcut_probes *out, gcut_probe_table table);
 
 /* driver/measure/calibrate_host.c */
 const char *gcut_host_name(gcut_arena *arena);  /* of the processor */

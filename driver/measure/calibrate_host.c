@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "driver/measure/quantile.h"
@@ -51,13 +50,6 @@ void gcut_host_caches(double bytes[GCUT_DRAM])
     bytes[GCUT_L3] = fmax(l3, 4 * l2);
 }
 
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
-
 static void nothing(void *arg, int t, int nt)
 {
     (void)arg, (void)t, (void)nt;
@@ -75,9 +67,9 @@ static void hand_out(void *arg)
     handing *h = arg;
     double ns[TIMES];
     for (int i = 0; i < TIMES; i++) {
-        double start = now_ns();
+        int64_t start = gcut_pass_clock();
         gcut_rt_parallel(nothing, NULL, h->threads);
-        ns[i] = now_ns() - start;
+        ns[i] = (double)(gcut_pass_clock() - start);
     }
     gcut_sort_reals(ns, TIMES);
     h->ns = gcut_quantile(ns, TIMES, 0.25);
@@ -100,9 +92,9 @@ double gcut_host_call_ns(void)
     double least = INFINITY;
     GCUT_ASSERT(k <= 8 && n <= 16);
     for (int r = 0; r < ROUNDS; r++) {
-        double start = now_ns();
+        int64_t start = gcut_pass_clock();
         for (int i = 0; i < TIMES; i++) gcut_rt_gemm_f32(&g, a, b, y, 1);
-        least = fmin(least, (now_ns() - start) / TIMES);
+        least = fmin(least, (double)(gcut_pass_clock() - start) / TIMES);
     }
     return least;
 }

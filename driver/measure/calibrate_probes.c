@@ -141,26 +141,16 @@ static const gcut_probe streams[] = {
 };
 /* clang-format on */
 
-static uint32_t add_table(gcut_arena *a, gcut_probes *out, const gcut_probe *table, size_t n)
+uint32_t gcut_probes_add(gcut_arena *a, gcut_probes *out, gcut_probe_table table)
 {
+    static const struct {
+        const gcut_probe *at;
+        size_t n;
+    } tables[] = {[GCUT_PROBES_OTHERS] = {others, sizeof others / sizeof *others},
+                  [GCUT_PROBES_CONTRACTIONS] = {contractions, sizeof contractions / sizeof *contractions},
+                  [GCUT_PROBES_PRODUCTS] = {products, sizeof products / sizeof *products},
+                  [GCUT_PROBES_STREAMS] = {streams, sizeof streams / sizeof *streams}};
     uint32_t first = out->n;
-    for (size_t i = 0; i < n; i++) *GCUT_PUSH(a, out) = table[i];
+    for (size_t i = 0; i < tables[table].n; i++) *GCUT_PUSH(a, out) = tables[table].at[i];
     return first;
-}
-
-uint32_t gcut_probes_others(gcut_arena *a, gcut_probes *out)
-{
-    return add_table(a, out, others, sizeof others / sizeof *others);
-}
-uint32_t gcut_probes_contractions(gcut_arena *a, gcut_probes *out)
-{
-    return add_table(a, out, contractions, sizeof contractions / sizeof *contractions);
-}
-uint32_t gcut_probes_products(gcut_arena *a, gcut_probes *out)
-{
-    return add_table(a, out, products, sizeof products / sizeof *products);
-}
-uint32_t gcut_probes_streams(gcut_arena *a, gcut_probes *out)
-{
-    return add_table(a, out, streams, sizeof streams / sizeof *streams);
 }

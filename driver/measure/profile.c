@@ -63,7 +63,7 @@ static void profile(void *arg, const gcut_made *m)
     gcut_step_check_inputs(s, GCUT_RT_STEP);
     gcut_profile *out = m->object;
     gcut_arena *keep = m->keep, *a = m->scratch;
-    gcut_costs c = gcut_pipeline_costs(s->p, s->size, s->nsizes, s->threads, a);
+    gcut_costs c = gcut_program_costs(s->p->program, s->p->machine, s->size, s->nsizes, s->threads, a);
     int launches = c.n ? c.at[c.n - 1].launch + 1 : 1;
     size_t steps = (size_t)j->steps;
     double *ns = gcut_calloc(a, steps, sizeof *ns);

@@ -8,25 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const gcut_data *data_of(const gcut_pipeline *p, const char *name)
+const gcut_data *gcut_pipeline_data(const gcut_pipeline *p, const char *name)
 {
     for (uint32_t i = 0; i < p->module->data.n; i++)
         if (!strcmp(p->module->data.at[i].name, name)) return &p->module->data.at[i];
     return NULL;
 }
 
-/* #range(lo, hi) on an integer parameter, else 0..1: index 0 is always valid. */
-static void range_of(const gcut_pipeline *p, const char *name, double number[3])
+gcut_int_range gcut_marked_range(const gcut_marks *marks)
 {
-    number[0] = 0;
-    number[1] = 1;
-    for (uint32_t i = 0; i < p->joint->params.n; i++) {
-        const gcut_param *x = &p->joint->params.at[i];
-        const gcut_mark *m = gcut_mark_find(&x->marks, GCUT_MARK_range);
-        if (strcmp(p->joint->values.at[x->value].name, name) || !m) continue;
-        number[0] = (double)m->arg[0].i;
-        number[1] = (double)m->arg[1].i;
-    }
+    const gcut_mark *m = gcut_mark_find(marks, GCUT_MARK_range);
+    return m ? (gcut_int_range){m->arg[0].i, m->arg[1].i} : (gcut_int_range){0, 1};
+}
+
+/* Of a parameter of the joint graph. */
+static gcut_int_range range_of(const gcut_pipeline *p, const char *name)
+{
+    const gcut_value *v = &p->joint->values.at[gcut_graph_find(p->joint, name)];
+    return gcut_marked_range(&p->joint->params.at[v->index].marks);
 }
 
 static gcut_contents declared(const gcut_data *d)
@@ -45,16 +44,19 @@ static gcut_contents declared(const gcut_data *d)
 
 static gcut_contents contents_of(const gcut_pipeline *p, const gcut_binding_info *b)
 {
-    const gcut_data *d = data_of(p, b->name);
+    const gcut_data *d = gcut_pipeline_data(p, b->name);
     bool ours = !gcut_graph_find(p->primal, b->name); /* added by the optimizer */
     gcut_contents c = {.kind = GCUT_RT_CALLER};
+    gcut_int_range range;
     switch (b->role) {
     case GCUT_ROLE_param:
     case GCUT_ROLE_state:
         if (d) return declared(d);
         c.kind = ours ? GCUT_RT_SPLAT : GCUT_RT_DRAWN;
-        if (!ours) range_of(p, b->name, c.number);
-        if (!ours && b->type.dtype == GCUT_BOOL) c.number[0] = 0, c.number[1] = 2;
+        if (ours) return c;
+        range = range_of(p, b->name);
+        c.number[0] = (double)range.lo;
+        c.number[1] = b->type.dtype == GCUT_BOOL ? 2 : (double)range.hi;
         return c;
     case GCUT_ROLE_rng: return (gcut_contents){.kind = GCUT_RT_DRAWN, .number = {-0x1p63, 0x1p63}};
     case GCUT_ROLE_cotan: return b->type.rank ? c : (gcut_contents){.kind = GCUT_RT_SPLAT, .number = {1}};

@@ -108,17 +108,6 @@ void gcut_pipeline_calls(const gcut_pipeline *p, const gcut_dim_binding *at, uin
     }
 }
 
-double gcut_pipeline_ns(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads)
-{
-    return gcut_program_ns(p->program, p->machine, at, nat, threads);
-}
-
-gcut_costs gcut_pipeline_costs(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads,
-                               gcut_arena *a)
-{
-    return gcut_program_costs(p->program, p->machine, at, nat, threads, a);
-}
-
 void gcut_pipeline_limits(const gcut_pipeline *p, int threads, double *flops, double *bytes)
 {
     const gcut_machine m = gcut_machine_at(p->machine, threads);
@@ -144,7 +133,7 @@ void gcut_pipeline_lower(gcut_pipeline *p)
     if (p->opt.apart)
         gcut_pipeline_calls(p, p->at, p->nat, gcut_rt_threads(p->opt.threads), p->plan->call_bytes,
                             &p->plan->block_bytes);
-    p->plan->step_ns = gcut_pipeline_ns(p, p->at, p->nat, p->opt.threads);
+    p->plan->step_ns = gcut_program_ns(p->program, p->machine, p->at, p->nat, p->opt.threads);
 }
 
 void gcut_stage_check(gcut_env *env, gcut_stage_name stage, const char *call)

@@ -79,14 +79,8 @@ int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, u
 void gcut_pipeline_calls(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads,
                          int64_t call[2], int64_t *block);
 
-/* The cost of each launch at these sizes; allocated in `a`. */
-gcut_costs gcut_pipeline_costs(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads,
-                               gcut_arena *a);
 /* Flops per second of large products and bytes per second of memory, by the machine model. */
 void gcut_pipeline_limits(const gcut_pipeline *p, int threads, double *flops, double *bytes);
-/* Predicted nanoseconds of a training step; threads 0 = as many as the machine model was measured with. */
-double gcut_pipeline_ns(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads);
-
 /* Throws, naming `call`, for a stage that does not exist. */
 void gcut_stage_check(gcut_env *env, gcut_stage_name stage, const char *call);
 /* The graphs of a stage, one or two: those of the primal stage with what they call. */

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "driver/options/default_sizes.h"
 #include "partition/query/valid_range.h"
 #include "partition/plan_file/plan_file.h"
 #include "partition/policies/policy.h"
@@ -127,15 +128,6 @@ static void add_parts(looking *j)
 
 /* ---- the plan ---- */
 
-static const gcut_size *sizes_of(const looking *j)
-{
-    const gcut_plan_options *o = &j->plan->options;
-    gcut_size *at = gcut_calloc(j->a, (size_t)o->nat + 1, sizeof *at);
-    for (uint32_t i = 0; i < o->nat; i++)
-        at[i] = (gcut_size){gcut_query_sym(&j->r, o->at[i].sym), o->at[i].value};
-    return at;
-}
-
 static gcut_plan_info info_of(const looking *j)
 {
     const gcut_plan *p = j->plan;
@@ -148,7 +140,7 @@ static gcut_plan_info info_of(const looking *j)
         .saved_budget = !p->options.saved_limited      ? 0
                         : p->options.saved_budget == 0 ? GCUT_SAVE_NOTHING
                                                        : p->options.saved_budget,
-        .at = sizes_of(j),
+        .at = gcut_sizes_named(j->a, j->r.g->module, p->options.at, p->options.nat),
         .nat = p->options.nat,
         .save_dtype = p->options.save_dtype ? gcut_dtype_name(p->options.save_dtype) : NULL,
         .saved_bytes = p->saved_bytes,
@@ -227,7 +219,8 @@ const gcut_plan_info *gcut_plan_look(const gcut_plan *plan)
 {
     GCUT_NEED(NULL, plan, NULL);
     asking j = {.plan = plan};
-    return gcut_guard(plan->joint->module->env, look, &j) ? j.info : NULL;
+    gcut_guard(plan->joint->module->env, look, &j);
+    return j.info;
 }
 
 static void search_sizes(void *arg)
@@ -240,5 +233,6 @@ const gcut_plan_validity *gcut_plan_valid_at(const gcut_plan *plan)
 {
     GCUT_NEED(NULL, plan, NULL);
     asking j = {.plan = plan};
-    return gcut_guard(plan->joint->module->env, search_sizes, &j) ? j.validity : NULL;
+    gcut_guard(plan->joint->module->env, search_sizes, &j);
+    return j.validity;
 }
