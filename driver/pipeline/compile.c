@@ -82,25 +82,6 @@ static gcut_pipeline *begin(const gcut_pass_table *passes, gcut_graph *user, con
     return p;
 }
 
-gcut_pipeline *gcut_pipeline_nested(const gcut_pipeline *p, gcut_graph *planned, gcut_arena *parent)
-{
-    gcut_arena *a = gcut_arena_new(p->env, parent);
-    gcut_pipeline *q = gcut_calloc(a, 1, sizeof *q);
-    *q = (gcut_pipeline){.env = p->env,
-                         .arena = a,
-                         .opt = p->opt,
-                         .machine = p->machine,
-                         .optimizer = p->optimizer,
-                         .at = p->at,
-                         .nat = p->nat,
-                         .primal = p->primal,
-                         .passes = p->passes,
-                         .nested = true};
-    q->planned = q->joint = gcut_module_clone(planned, a);
-    q->module = q->joint->module;
-    return q;
-}
-
 gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent,
                                      const char *joint, size_t n)
 {

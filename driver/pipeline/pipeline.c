@@ -15,6 +15,25 @@
 
 /* ---- stages ---- */
 
+gcut_pipeline *gcut_pipeline_nested(const gcut_pipeline *p, gcut_graph *planned, gcut_arena *parent)
+{
+    gcut_arena *a = gcut_arena_new(p->env, parent);
+    gcut_pipeline *q = gcut_calloc(a, 1, sizeof *q);
+    *q = (gcut_pipeline){.env = p->env,
+                         .arena = a,
+                         .opt = p->opt,
+                         .machine = p->machine,
+                         .optimizer = p->optimizer,
+                         .at = p->at,
+                         .nat = p->nat,
+                         .primal = p->primal,
+                         .passes = p->passes,
+                         .nested = true};
+    q->planned = q->joint = gcut_module_clone(planned, a);
+    q->module = q->joint->module;
+    return q;
+}
+
 gcut_graph *gcut_pipeline_make(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g, const char *name)
 {
     gcut_graph *pair[2] = {g, NULL};
