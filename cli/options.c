@@ -144,7 +144,8 @@ static bool take_bytes(const gcut_option_row *o, const char *s, int64_t *out)
     return false;
 }
 
-char *gcut_cli_word(const char *words, int i)
+/* The i-th word of "a, b, c" as a new string; NULL past the last, or when memory is short. */
+static char *word_at(const char *words, int i)
 {
     while (i-- > 0 && words) {
         words = strstr(words, ", ");
@@ -158,7 +159,7 @@ static bool take_choice(const gcut_option_row *o, const char *s, int *out)
 {
     char *word[16] = {0};
     int n = 0, found = -1;
-    while (n < 16 && (word[n] = gcut_cli_word(o->words, n))) n++;
+    while (n < 16 && (word[n] = word_at(o->words, n))) n++;
     for (int i = 0; i < n; i++)
         if (!strcmp(s, word[i])) found = i;
     if (found < 0) {

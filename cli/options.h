@@ -100,9 +100,6 @@ int gcut_cli_parse(gcut_cli *c, const gcut_cli_command *cmd, int argc, char **ar
 void gcut_cli_free(gcut_cli *c);
 /* Does the command take the option? */
 bool gcut_cli_takes(const gcut_cli_command *cmd, int option);
-/* The i-th word of "a, b, c" as a new string; NULL past the last, or when memory is short. */
-char *gcut_cli_word(const char *words, int i);
-
 extern const char *const gcut_backend_names[4];
 extern const char *const gcut_stage_names[4];
 

@@ -269,14 +269,3 @@ void gcut_npy_write(gcut_env *env, const char *path, const gcut_npy *x)
     gcut_file_write(env, path, file, 10 + length + bytes);
     gcut_arena_free(scratch);
 }
-
-void gcut_npy_write_array(gcut_env *env, const char *path, const gcut_array *x)
-{
-    gcut_arena *scratch = gcut_arena_new(env, env->arena);
-    void *data = gcut_calloc(scratch, (size_t)x->n + 1, (size_t)gcut_dtype_bytes(x->dtype));
-    gcut_npy out = {.dtype = x->dtype, .rank = x->rank, .n = x->n, .data = data};
-    for (uint32_t r = 0; r < x->rank; r++) out.dim[r] = x->dim[r];
-    gcut_array_store(x, data);
-    gcut_npy_write(env, path, &out);
-    gcut_arena_free(scratch);
-}

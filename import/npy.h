@@ -28,8 +28,7 @@ gcut_npy gcut_npy_read(gcut_arena *arena, const char *path);
 /* Written as a whole or not at all (base/file.h).  Throws GCUT_EIO or, for bf16, GCUT_ETYPE. */
 void gcut_npy_write(gcut_env *env, const char *path, const gcut_npy *x);
 
-/* The same from and to the interpreter's arrays. */
+/* The same as an array of the interpreter. */
 gcut_array gcut_npy_read_array(gcut_arena *arena, const char *path);
-void gcut_npy_write_array(gcut_env *env, const char *path, const gcut_array *x);
 
 #endif

@@ -5,12 +5,13 @@
  */
 #include "driver/options/default_sizes.h"
 #include "driver/pipeline/compile.h"
-#include "driver/measure/frontier_measure.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "driver/measure/rounds.h"
 #include "driver/options/options.h"
+#include "driver/pipeline/candidates.h"
 #include "driver/pipeline/plan_info.h"
 #include "gradcut/gradcut_rt.h"
 #include "report/report.h"
@@ -132,6 +133,31 @@ static void add_point(job *j, const gcut_candidate *of, bool baseline)
     gcut_arena_free(q->arena);
 }
 
+/* Compiles the points and runs them in turn. */
+static void measure(job *j)
+{
+    const size_t n = j->out->n;
+    gcut_rounds r = {gcut_calloc(j->a, n + 1, sizeof *r.step), n, j->how.feed, j->how.nfeed, j->how.rounds};
+    gcut_stats *stats = gcut_calloc(j->a, n + 1, sizeof *stats);
+    gcut_times *times = gcut_calloc(j->a, n + 1, sizeof *times);
+    for (size_t i = 0; i < n; i++) {
+        gcut_env_progress(j->env, "compiling", i, n);
+        r.step[i] = gcut_step_of(j->lowered[i], j->lowered[i]->arena);
+    }
+    gcut_rounds_begin(&r, stats, j->a);
+    for (size_t i = 0; i < n; i++)
+        if (stats[i].predicted_bytes != j->point[i].peak_predicted)
+            gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, "give the sizes of the arrays with --at",
+                      "the arrays have other sizes than the plans are made for");
+    gcut_rounds_run(&r, times, j->a);
+    for (size_t i = 0; i < n; i++) {
+        j->point[i].peak_measured = stats[i].peak_bytes;
+        j->point[i].step_ns_best = times[i].best_ns;
+        j->point[i].step_ns_median = times[i].median_ns;
+        j->point[i].step_ns_spread = times[i].spread_ns;
+    }
+}
+
 /* For each baseline, the fastest of our plans with at most its peak: by prediction among all candidates, by
  * measured time among those shown. */
 static void compare(job *j)
@@ -204,7 +230,7 @@ static void trace(void *arg, const gcut_made *m)
     j->out->rounds = j->how.rounds;
     for (uint32_t i = 0; i < j->shown.n; i++) add_point(j, j->shown.at[i], false);
     for (uint32_t i = 0; i < nbaselines; i++) add_point(j, &baseline[i], true);
-    if (j->how.rounds > 0) gcut_frontier_measure(j->lowered, j->point, n, &j->how, j->a);
+    if (j->how.rounds > 0) measure(j);
     compare(j);
     write_forms(j);
 }

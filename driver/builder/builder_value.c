@@ -64,9 +64,8 @@ static _Noreturn void refuse(const call *c, const char *what, const char *why)
 /* The parameter that the value is; throws for any other value. */
 static gcut_param *param_of(const call *c, const char *what)
 {
-    gcut_graph *g = c->g;
-    for (uint32_t i = 0; i < g->params.n; i++)
-        if (g->params.at[i].value == c->in[0].id) return &g->params.at[i];
+    const gcut_value *v = &c->g->values.at[c->in[0].id];
+    if (v->def == GCUT_NONE) return &c->g->params.at[v->index];
     refuse(c, what, "it is no param, input or state, but computed");
 }
 

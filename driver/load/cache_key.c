@@ -137,7 +137,9 @@ static const char *answer(gcut_arena *a, char *const *argv, const char *word, si
     memcpy(ask, argv, k * sizeof *ask);
     ask[k] = gcut_strndup(a, word, strlen(word));
     int log = gcut_nameless_new(a, "gradcut-answer");
-    *well = gcut_ended_well(gcut_command_run(gcut_arena_env(a), &(gcut_subprocess){.argv = ask, .log = log}));
+    gcut_ending end;
+    gcut_subprocesses_run(gcut_arena_env(a), &(gcut_subprocess){.argv = ask, .log = log}, 1, &end);
+    *well = gcut_ended_well(end);
     return gcut_nameless_read(a, log, 1 << 16, n);
 }
 

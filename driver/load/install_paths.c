@@ -27,7 +27,7 @@
 
 #include "base/file.h"
 #include "driver/ctx.h"
-#include "gradcut/gradcut_rt.h"
+#include "gradcut/version.h"
 
 #define BUILD_FILE "gradcut-build.txt"
 #define HEADER "gradcut/gradcut_rt.h"

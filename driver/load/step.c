@@ -146,10 +146,7 @@ gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a)
         return s;
     }
     gcut_arena *scratch = gcut_arena_new(s->env, s->arena);
-    gcut_c_source source = gcut_step_source(p, scratch);
-    uint32_t n;
-    const uint32_t *io = gcut_step_io(s, &n);
-    gcut_step_load(s, &source, io, n);
+    gcut_step_compile(s, scratch);
     gcut_arena_free(scratch);
     return s;
 }
@@ -165,7 +162,8 @@ gcut_step *gcut_step_make(gcut_graph *g, const gcut_settings *opt, gcut_arena *a
 
 /* ---- the compiled backend ---- */
 
-const uint32_t *gcut_step_io(gcut_step *s, uint32_t *n)
+/* The slot of each io member. */
+static const uint32_t *find_io(gcut_step *s, uint32_t *n)
 {
     const gcut_binding_info *b = gcut_program_bindings(s->p->program, n);
     uint32_t *io = gcut_calloc(s->arena, *n + 1, sizeof *io);
@@ -184,6 +182,15 @@ void gcut_step_load(gcut_step *s, const gcut_c_source *source, const uint32_t *i
     s->entry = gcut_compile_source(s->env, s->arena, s->p->primal->name, source, true).entry;
     s->plan = gcut_calloc(s->arena, 1, s->entry->plan_size);
     s->value = gcut_calloc(s->arena, (size_t)s->entry->nvalues + 1, sizeof *s->value);
+}
+
+gcut_c_source gcut_step_compile(gcut_step *s, gcut_arena *scratch)
+{
+    uint32_t n;
+    const gcut_c_source source = gcut_step_source(s->p, scratch);
+    const uint32_t *io = find_io(s, &n);
+    gcut_step_load(s, &source, io, n);
+    return source;
 }
 
 /* Splits "model.c:41:9"; a place without file when the text has no such form. */

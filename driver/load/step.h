@@ -107,8 +107,8 @@ void gcut_step_run(gcut_step *s, int which); /* GCUT_RT_FORWARD … */
 /* gcut_step_begin makes the slots; gcut_step_load compiles and loads the C, and keeps a reference to io. */
 gcut_step *gcut_step_begin(gcut_pipeline *p, gcut_arena *a);
 void gcut_step_load(gcut_step *s, const gcut_c_source *source, const uint32_t *io, uint32_t nio);
-/* The slot of each io member, for a pipeline with a program; allocated in the step's arena. */
-const uint32_t *gcut_step_io(gcut_step *s, uint32_t *n);
+/* Emits, compiles and loads the C of a pipeline with a program; returns it, in `scratch`. */
+gcut_c_source gcut_step_compile(gcut_step *s, gcut_arena *scratch);
 
 /* driver/load/interpreted_steps.c: runs an interpreted backend; which as GCUT_RT_FORWARD, GCUT_RT_STEP.
  * saved: the block, where forward and backward are separate calls, else NULL.  values, if not NULL, receives

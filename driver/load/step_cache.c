@@ -136,10 +136,7 @@ static gcut_step *made(job *j)
 {
     gcut_arena *a = j->parent;
     gcut_step *s = gcut_step_begin(gcut_pipeline_new(j->g, j->opt, GCUT_STAGE_KERNEL, a), a);
-    gcut_c_source source = gcut_step_source(s->p, j->scratch);
-    uint32_t n;
-    const uint32_t *io = gcut_step_io(s, &n);
-    gcut_step_load(s, &source, io, n);
+    const gcut_c_source source = gcut_step_compile(s, j->scratch);
     put(j->cache, j->key, s, &source, j->scratch);
     return s;
 }

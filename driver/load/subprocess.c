@@ -81,13 +81,6 @@ void gcut_subprocesses_run(gcut_env *env, const gcut_subprocess *c, uint32_t n, 
     gcut_arena_free(a);
 }
 
-gcut_ending gcut_command_run(gcut_env *env, const gcut_subprocess *c)
-{
-    gcut_ending end;
-    gcut_subprocesses_run(env, c, 1, &end);
-    return end;
-}
-
 bool gcut_never_ran(gcut_ending e)
 {
     /* POSIX lets posix_spawn detect the failure in the child, which then exits with 127. */

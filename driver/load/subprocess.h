@@ -21,8 +21,6 @@ typedef struct gcut_ending {
     bool unknown; /* the exit status, 0 here: the host program ignores SIGCHLD or reaps all children */
 } gcut_ending;
 
-/* Starts it and waits. */
-gcut_ending gcut_command_run(gcut_env *env, const gcut_subprocess *c);
 /* Starts n of them, which run at once, and waits for all. */
 void gcut_subprocesses_run(gcut_env *env, const gcut_subprocess *c, uint32_t n, gcut_ending *end);
 static inline bool gcut_ended_well(gcut_ending e)

@@ -49,6 +49,15 @@ static double median_of(const job *j, const int64_t *each, int launches, int lau
     return gcut_quantile(ns, (size_t)j->steps, 0.5);
 }
 
+/* Flops per second of large products and bytes per second of memory, by the machine model. */
+static void find_limits(const gcut_step *s, gcut_profile *out)
+{
+    const gcut_machine m = gcut_machine_at(s->p->machine, s->threads);
+    const double n = 2048; /* m, n and k of a large product */
+    out->peak_flops_per_second = 1e9 * 2 * n * n * n / gcut_machine_gemm_ns(&m, GCUT_F32, n, n, n, 1);
+    out->peak_bytes_per_second = 1e9 / m.read_ns_per_byte[GCUT_DRAM];
+}
+
 static void profile(void *arg, const gcut_made *m)
 {
     job *j = arg;
@@ -84,7 +93,7 @@ static void profile(void *arg, const gcut_made *m)
                           .threads = s->threads,
                           .steps = j->steps,
                           .n = c.n};
-    gcut_pipeline_limits(s->p, s->threads, &out->peak_flops_per_second, &out->peak_bytes_per_second);
+    find_limits(s, out);
     GCUT_LIST(keep, out->at, c.n,
               kernel_of(keep, &c.at[i], median_of(j, each, launches, c.at[i].launch, ns)));
 }

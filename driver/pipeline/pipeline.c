@@ -108,8 +108,10 @@ int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, u
     return sum(p, arena, gcut_pipeline_resident(p, at, nat));
 }
 
-void gcut_pipeline_calls(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads,
-                         int64_t call[2], int64_t *block)
+/* Where forward and backward are separate calls, the bytes in memory during each: values that it may read or
+ * write, the block of saved values, the part of the arena that it touches. */
+static void calls(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads,
+                  int64_t call[2], int64_t *block)
 {
     const gcut_graph *g = p->joint;
     const gcut_memory m = gcut_program_memory(p->program, at, nat, threads);
@@ -127,14 +129,6 @@ void gcut_pipeline_calls(const gcut_pipeline *p, const gcut_dim_binding *at, uin
     }
 }
 
-void gcut_pipeline_limits(const gcut_pipeline *p, int threads, double *flops, double *bytes)
-{
-    const gcut_machine m = gcut_machine_at(p->machine, threads);
-    const double n = 2048; /* m, n and k of a large product */
-    *flops = 1e9 * 2 * n * n * n / gcut_machine_gemm_ns(&m, GCUT_F32, n, n, n, 1);
-    *bytes = 1e9 / m.read_ns_per_byte[GCUT_DRAM];
-}
-
 void gcut_pipeline_lower(gcut_pipeline *p)
 {
     gcut_graph *g[2] = {p->fwd, p->bwd};
@@ -150,8 +144,7 @@ void gcut_pipeline_lower(gcut_pipeline *p)
     if (!p->plan) return;
     p->plan->peak_bytes = p->peak_bytes;
     if (p->opt.apart)
-        gcut_pipeline_calls(p, p->at, p->nat, gcut_rt_threads(p->opt.threads), p->plan->call_bytes,
-                            &p->plan->block_bytes);
+        calls(p, p->at, p->nat, gcut_rt_threads(p->opt.threads), p->plan->call_bytes, &p->plan->block_bytes);
     p->plan->step_ns = gcut_program_ns(p->program, p->machine, p->at, p->nat, p->opt.threads);
 }
 

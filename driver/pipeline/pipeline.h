@@ -74,13 +74,6 @@ int64_t gcut_pipeline_bytes(const gcut_pipeline *p, const gcut_type *t, const gc
 int64_t gcut_pipeline_resident(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat);
 /* Bytes of the whole step at these sizes: everything bound, used or not, plus the arena as placed. */
 int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads);
-/* Where forward and backward are separate calls, the bytes in memory during each: values that it may read or
- * write, the block of saved values, the part of the arena that it touches. */
-void gcut_pipeline_calls(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads,
-                         int64_t call[2], int64_t *block);
-
-/* Flops per second of large products and bytes per second of memory, by the machine model. */
-void gcut_pipeline_limits(const gcut_pipeline *p, int threads, double *flops, double *bytes);
 /* Throws, naming `call`, for a stage that does not exist. */
 void gcut_stage_check(gcut_env *env, gcut_stage_name stage, const char *call);
 /* The graphs of a stage, one or two: those of the primal stage with what they call. */

@@ -12,10 +12,6 @@
 #ifndef GRADCUT_RT_H
 #define GRADCUT_RT_H
 
-/* The version of what emitted C and this library agree on.  NAME.c does not compile with the header of
- * another one, NAME_init refuses the library of another one. */
-#define GCUT_RT_ABI 5
-
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>

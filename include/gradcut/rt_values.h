@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "gradcut/rt_status.h"
+#include "gradcut/version.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -58,7 +58,7 @@ done
 # With the header of another version of the run-time interface, no compiler takes it.
 mkdir "$work/other"
 cp -r "$source/include/gradcut" "$work/other"
-sed 's/^#define GCUT_RT_ABI .*/#define GCUT_RT_ABI 999/' "$source/include/gradcut/gradcut_rt.h" >"$work/other/gradcut/gradcut_rt.h"
+sed 's/^#define GCUT_RT_ABI .*/#define GCUT_RT_ABI 999/' "$source/include/gradcut/version.h" >"$work/other/gradcut/version.h"
 for compiler in $c; do
     ! "$compiler" -std=c17 -fsyntax-only -I"$work/other" "$work/step1.c" 2>"$work/log" ||
         { echo "languages_test: $compiler takes a header of another version" >&2; exit 1; }

@@ -70,6 +70,17 @@ static void parse_body(void *arg)
     j->npy = gcut_npy_parse(j->env->arena, "m.npy", j->bytes, j->size);
 }
 
+static void write_array(gcut_env *env, const char *path, const gcut_array *x)
+{
+    gcut_arena *scratch = gcut_arena_new(env, env->arena);
+    void *data = gcut_calloc(scratch, (size_t)x->n + 1, (size_t)gcut_dtype_bytes(x->dtype));
+    gcut_npy out = {.dtype = x->dtype, .rank = x->rank, .n = x->n, .data = data};
+    for (uint32_t r = 0; r < x->rank; r++) out.dim[r] = x->dim[r];
+    gcut_array_store(x, data);
+    gcut_npy_write(env, path, &out);
+    gcut_arena_free(scratch);
+}
+
 static void write_body(void *arg)
 {
     job *j = arg;
@@ -79,7 +90,7 @@ static void write_body(void *arg)
 static void write_array_body(void *arg)
 {
     job *j = arg;
-    gcut_npy_write_array(j->env, j->path, &j->array);
+    write_array(j->env, j->path, &j->array);
 }
 
 static void refuse(job *j, void (*body)(void *), gcut_status status, const char *word)

@@ -11,7 +11,7 @@ done
 quietly "$(dirname "$CMAKE")/cpack" --config "$BUILD/CPackConfig.cmake" -B "$work/packages"
 version=$(sed -n 's/^#define GCUT_VERSION_[A-Z]* //p' "$SOURCE/include/gradcut/version.h" | paste -sd.)
 rt=$(echo packages/libgradcut-rt-dev_"$version"_*.deb)
-shared=$(echo packages/libgradcut-rt"$(sed -n 's,^#define GCUT_RT_ABI ,,p' "$SOURCE/include/gradcut/gradcut_rt.h")"_"$version"_*.deb)
+shared=$(echo packages/libgradcut-rt"$(sed -n 's,^#define GCUT_RT_ABI ,,p' "$SOURCE/include/gradcut/version.h")"_"$version"_*.deb)
 compiler=$(echo packages/gradcut_"$version"_*.deb)
 [ -f "$rt" ] && [ -f "$shared" ] && [ -f "$compiler" ] || fail "packages: $(ls packages)"
 

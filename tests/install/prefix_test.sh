@@ -5,7 +5,7 @@
 # against a prefix that was moved after the installation and names neither the tree nor the build folder.
 . "$SOURCE/tests/install/common.sh"
 kind=$1
-rt=libgradcut_rt.so.$(sed -n 's,^#define GCUT_RT_ABI ,,p' "$SOURCE"/include/gradcut/gradcut_rt.h)
+rt=libgradcut_rt.so.$(sed -n 's,^#define GCUT_RT_ABI ,,p' "$SOURCE"/include/gradcut/version.h)
 case $kind in
 static) install_moved ;;
 shared) install_moved shared ;;

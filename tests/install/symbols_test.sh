@@ -44,7 +44,7 @@ words_of()
     grep -oE '\b[a-zA-Z_][a-zA-Z0-9_]*\b' all.i | sort -u
 }
 
-check libgradcut_rt "$(number GCUT_RT_ABI gradcut_rt.h)" "$SOURCE"/include/gradcut/gradcut_rt.h
+check libgradcut_rt "$(number GCUT_RT_ABI version.h)" "$SOURCE"/include/gradcut/gradcut_rt.h
 check libgradcut "$(number GCUT_VERSION_MAJOR version.h)" "$SOURCE"/include/gradcut/gradcut.h
 
 # Every declaration marked for export, one a line.
