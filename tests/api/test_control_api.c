@@ -134,6 +134,7 @@ static void branches_by_the_builder(void **state)
     static const gcut_backend backends[] = {GCUT_BACKEND_EAGER, GCUT_BACKEND_JOINT, GCUT_BACKEND_PLANNED,
                                             GCUT_BACKEND_COMPILED};
     for (size_t k = 0; k < sizeof backends / sizeof *backends; k++) {
+        TRY("backend %zu", k);
         assert_true(by_branches(1, backends[k]) == 0.0625 * 0.0625);
         assert_true(by_branches(-3, backends[k]) == 9);
     }

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "backends.h"
+#include "cases.h"
 
 #include <ftw.h>
 
@@ -128,6 +129,7 @@ static void values_and_gradients(void **state)
     for (int pure = 0; pure < 2; pure++)
         for (int b = 0; b < 4; b++)
             for (int threads = 1; threads <= 2; threads++) {
+                TRY("pure %d, %d threads", pure, threads);
                 gcut_ctx *ctx = new_ctx();
                 gcut_graph *g = graph_from(ctx, pure ? MODEL("true") : MODEL("false"));
                 gcut_step *s = step_with(ctx, g, b, threads, NULL, false);
@@ -214,6 +216,7 @@ static void effects_keep_their_order_and_number(void **state)
     for (int forward = 0; forward < 2; forward++)
         for (int b = 0; b < 4; b++)
             for (size_t k = 0; k < NPOLICIES; k++) {
+                TRY("%s, %s, forward %d", backend_names[b], policies[k], forward);
                 gcut_ctx *ctx = new_ctx();
                 gcut_step *s = step_with(ctx, graph_from(ctx, text), b, 2, policies[k], forward);
                 float x[4] = {3, 1, 1, 1}, y[4] = {5, 1, 1, 1};
@@ -308,6 +311,7 @@ static void tensors_are_packed_and_typed(void **state)
     (void)state;
     for (int b = 0; b < 4; b++)
         for (int64_t n = 0; n <= 5; n += 5) {
+            TRY("%s, n %d", backend_names[b], (int)n);
             gcut_ctx *ctx = new_ctx();
             assert_int_equal(gcut_external(ctx, "look", look), GCUT_OK);
             gcut_step *s = step_with(ctx, graph_from(ctx, all_kinds), b, 2, NULL, true);
@@ -506,6 +510,7 @@ static void what_cannot_be_named(void **state)
     gcut_options o = TEST_OPTIONS;
     o.forward_only = true;
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        TRY("name %zu", k);
         char text[256];
         snprintf(text, sizeof text,
                  "func @f[N](input %%x: f32[N]) -> (out y: f32[N]) {\n"
@@ -539,6 +544,7 @@ static void what_cannot_be_compiled(void **state)
     gcut_options o = TEST_OPTIONS;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     for (int b = 0; b < 4; b++) {
+        TRY("backend %d", b);
         o.backend = (gcut_backend)b;
         assert_null(gcut_compile(graph_from(ctx, MODEL("true")), &o));
         assert_refused(ctx, GCUT_EUSAGE, "'external': the kernel 'cube' is not registered");

@@ -5,6 +5,7 @@
  * them.
  */
 #include "backends.h"
+#include "cases.h"
 #include "interp/interp.h"
 #include "public.h"
 
@@ -36,6 +37,7 @@ static void bits_are_those_of_jax(void **state)
                         "out d: f64[N]) {\n  %a = random(%k, %i, dtype=\"i64\")\n  %s = random(%k, %i)\n"
                         "  %d = random(%k, %i, dtype=\"f64\")\n  return %a, %s, %d\n}\n");
     for (size_t b = 0; b < NBACKENDS; b++) {
+        TRY("backend %zu", b);
         gcut_step *s = forward_step(ctx, g, &backends[b]);
         gcut_bind(s, "k", key, WORDS);
         gcut_bind(s, "i", counter, WORDS);
@@ -109,6 +111,7 @@ static void uniform_is_half_open(void **state)
         graph_from(ctx, "func @f(rng %k: i64[]) -> (out u: f32[65536]) {\n"
                         "  %u = uniform(%k, shape=[65536], lo=16777215, hi=16777216)\n  return %u\n}\n");
     for (size_t b = 0; b < NBACKENDS; b++) {
+        TRY("backend %zu", b);
         gcut_step *s = forward_step(ctx, g, &backends[b]);
         gcut_bind(s, "u", u, 65536);
         assert_ok(ctx, gcut_run(s));
@@ -135,6 +138,7 @@ static void halves_are_rounded(void **state)
                                     "  %n = normal(%k, shape=[65536], dtype=bf16)\n"
                                     "  return %u, %h, %z, %n\n}\n");
     for (size_t b = 0; b < NBACKENDS; b++) {
+        TRY("backend %zu", b);
         int tops = 0;
         gcut_step *s = forward_step(ctx, g, &backends[b]);
         gcut_bind(s, "u", u, N);
@@ -179,6 +183,7 @@ static void recomputed_is_saved(void **state)
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = graph_from(ctx, net);
     for (size_t b = 0; b < NBACKENDS; b++) {
+        TRY("backend %zu", b);
         if (backends[b].backend != GCUT_BACKEND_PLANNED && backends[b].backend != GCUT_BACKEND_COMPILED)
             continue;
         for (int p = 0; p < 3; p++) {
@@ -225,6 +230,7 @@ static void a_key_is_the_callers_to_change(void **state)
     gcut_graph *g = graph_from(ctx, "func @f[N](rng %k: i64[], input %x: f32[N]) -> (out u: f32[N]) {\n"
                                     "  %u = uniform(%k, shape=[N])\n  return %u\n}\n");
     for (size_t b = 0; b < NBACKENDS; b++) {
+        TRY("backend %zu", b);
         float x[6] = {0}, first[6], u[6];
         gcut_value_info key, again;
         gcut_step *s = forward_step(ctx, g, &backends[b]);

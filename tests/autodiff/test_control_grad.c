@@ -499,6 +499,7 @@ static void what_has_no_derivative_is_named_with_its_line(void **state)
          "stacking its carried value 1 needs rank 9", 3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TRY("case %zu", i);
         network n = {gcut_env_new(NULL, NULL), "case", cases[i].text};
         assert_int_equal(gcut_protect(n.env, differentiate, &n), GCUT_EGRAD);
         assert_non_null(strstr(n.env->diags[0].message, cases[i].says));

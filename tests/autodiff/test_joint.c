@@ -111,6 +111,7 @@ static void bad_requests_are_refused_with_a_reason(void **state)
         {{NULL, "out l: f32[]", "%s", {.wrt = &integer, .nwrt = 1}}, "'i' matches no"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TRY("case %zu", i);
         refusal r = cases[i].r;
         r.env = gcut_env_new(NULL, NULL);
         assert_int_equal(gcut_protect(r.env, refuse, &r), GCUT_EGRAD);

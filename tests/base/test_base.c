@@ -291,6 +291,7 @@ static void long_lines_body(void *arg)
     gcut_source_add(env, "a.gcut", line, N);
     static const int columns[] = {1, 81, 82, 83, 163, 5000, N - 159, N - 80, N - 1, N, N + 1, N + 50, 0};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        TRY("column %zu", i);
         int col = columns[i];
         bool inside = col > 0 && col <= N;
         memcpy(line + (inside ? (col - 1) / 2 * 2 : 0), "!?", 2);
@@ -421,6 +422,7 @@ static void strings_body(void *arg)
         {"\xFFz", "\"\xEF\xBF\xBDz\"", 2},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        TRY("row %zu", i);
         gcut_text t = {.arena = ((world *)arg)->env->arena};
         gcut_json_strn(&(gcut_json){.out = &t}, row[i].in, row[i].n);
         assert_string_equal(t.at, row[i].out);

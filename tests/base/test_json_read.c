@@ -242,6 +242,7 @@ static void wrong_kinds_are_named_by_path(void **state)
         {ask_real, "plan.json: error: hash: expected a number\n"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        TRY("case %zu", i);
         j->look = bad[i].look;
         assert_int_equal(parse(j, plan, sizeof plan - 1), GCUT_ESYNTAX);
         assert_int_equal(j->env->ndiags, 1);

@@ -174,6 +174,7 @@ static void test_full_disk(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof line / sizeof *line; i++) {
+        TRY("line %zu", i);
         ran r = run_to("/dev/full", NULL, line[i]);
         expect(r, 4);
         assert_non_null(strstr(r.err, "standard output"));

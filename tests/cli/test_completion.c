@@ -79,6 +79,7 @@ static void test_syntax(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+        TRY("shell %zu", i);
         char line[512];
         if (!is_installed(shells[i])) continue;
         snprintf(line, sizeof line, AT_HOME "%s -n %s/cli/completions/gradcut.%s 2>&1", shells[i],

@@ -24,6 +24,7 @@ static void drops_damaged_entries(void **state)
     }
     const int64_t lengths[] = {0, 1, 47, 48, size / 2, size - 49, size - 1, size + 1};
     for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+        TRY("length %zu", k);
         assert_int_equal(truncate(entry(".object"), lengths[k]), 0);
         expect(1, 1, "truncated");
     }

@@ -213,6 +213,7 @@ static void a_part_that_fails(void **state)
     } cases[] = {{"echo step.c:7: error: no >&2; exit 4", "exited with status 4\n"},
                  {"echo step.c:7: error: no >&2; kill -9 $$", "was killed by signal 9 (Killed)\n"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TRY("case %zu", i);
         write_cc(cases[i].what, false);
         assert_null(gcut_compile(g, &o));
         assert_says(ctx, GCUT_ETOOL, cases[i].how);

@@ -118,6 +118,7 @@ static void masks_body(void *arg)
     } sizes[] = {{512, 64}, {77, 37}, {4099, 3}};
     world *w = arg;
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+        TRY("mask %zu", i);
         w->arena = gcut_arena_new(w->env, w->env->arena);
         int64_t n = sizes[i % 3].rows;
         int columns = sizes[i % 3].columns;
@@ -346,6 +347,7 @@ static void models_body(void *arg)
     static const char *const names[] = {"lenet", "gpt2", "lstm", "vit", "bert", "vae", "llama"};
     world *w = arg;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        TRY("name %zu", i);
         w->arena = gcut_arena_new(w->env, w->env->arena);
         gcut_graph *g = model(w, names[i]);
         for (int backend = 0; backend < (i < 3 ? 2 : 1); backend++) {

@@ -152,6 +152,7 @@ static void after_every_signal(void **state)
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGKILL};
     for (int stage = 1; stage <= 4; stage++)
         for (size_t k = 0; k < sizeof signals / sizeof *signals; k++) {
+            TRY("signal %zu", k);
             char what[64], byte;
             int from;
             pid_t pid = begin(STAY, &from);

@@ -330,6 +330,7 @@ static void print_body(fixture *f)
         {"5000000000*N", "5000000000*N", "(INT64_C(5000000000)*d_N)"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        TRY("row %zu", i);
         reader r = {f, row[i].in};
         gcut_dim d = read_sum(&r);
         gcut_text c = {.arena = f->arena};

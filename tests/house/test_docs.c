@@ -237,7 +237,8 @@ static void row(gcut_arena *a, gcut_text *out, gcut_op op)
 
 static const char intro[] =
     "# Ops\n\n"
-    "Written from `graph/ops/ops.def` by `tests/house/test_docs.c`; `GCUT_BLESS=1 ctest -R test_docs` writes it "
+    "Written from `graph/ops/ops.def` by `tests/house/test_docs.c`; `GCUT_BLESS=1 ctest -R test_docs` writes "
+    "it "
     "again.\n"
     "How an op is written, and what its types have to do with sizes, is in [ir.md](ir.md).\n\n"
     "- *operand 1*: what its dtype may be. `int` is i8, i16, i32, i64, u8; `float` is f16, bf16, f32, f64.\n"
@@ -518,6 +519,7 @@ static void examples_are_read(void **state)
                  {"doc/custom.md", 3, 2}};
     gcut_env *env = *state;
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+        TRY("page %zu", i);
         reading r = {.env = env, .page = pages[i].page};
         must(env, read_page, &r);
         assert_that(r.graphs, >=, pages[i].graphs);

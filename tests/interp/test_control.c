@@ -274,6 +274,7 @@ static void text_is_a_fixed_point(void **state)
 {
     const char *const all[] = {linear, nested, choice, called, with_bound(*state, ", bound=3")};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        TRY("case %zu", k);
         job j = {.env = *state, .text = all[k]};
         must(j.env, parse, &j);
         must(j.env, print, &j);

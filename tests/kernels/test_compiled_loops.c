@@ -215,6 +215,7 @@ static void emits_clean_c(void **state)
         strcat(base[k], "/step");
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        TRY("name %zu", i);
         gcut_ctx *ctx = gcut_ctx_new(NULL);
         snprintf(path, sizeof path, "%s/tests/loops/%s.gcut", GCUT_SOURCE_DIR, names[i]);
         gcut_options o = TEST_OPTIONS;

@@ -230,6 +230,7 @@ static void grows(void **state)
 {
     static const char *const all[] = {matmul, conv, chain, loop};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        TRY("case %zu", i);
         double last = 0;
         for (int64_t n = 1; n <= 4096; n *= 2) {
             double ns = costs_of(*state, all[i], n, 1).ns;

@@ -196,6 +196,7 @@ static void gradients_body(void *arg)
             set_cotangent(want, -1.75f);
             gcut_step_run(want, GCUT_RT_STEP);
             for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+                TRY("way %zu", k);
                 /* The last three are compiled once more; in turn, but for the nightly run. */
                 if (k > 3 && k - 4 != i % 3 && !nightly()) continue;
                 gcut_step *got = step_of(w, g, ways[k], n);
@@ -335,6 +336,7 @@ static void rows_body(void *arg)
     world *w = arg;
     w->arena = w->env->arena;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        TRY("row %zu", i);
         gcut_graph *g = graph_of(w, rows[i], "f32");
         gcut_step *want = step_of(w, g, (way){.backend = GCUT_BACKEND_EAGER}, 300);
         gcut_step_run(want, GCUT_RT_STEP);

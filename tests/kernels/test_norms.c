@@ -4,6 +4,7 @@
  * the model itself, in every backend, with and without an optimizer.
  */
 #include "backends.h"
+#include "cases.h"
 #include "public.h"
 
 static const char net[] =
@@ -88,6 +89,7 @@ static void states_take_what_the_model_gives(void **state)
     result want = initial();
     closed_form(want.w, want.mean, want.var);
     for (size_t b = 0; b < NBACKENDS; b++) {
+        TRY("backend %zu", b);
         result got = train(ctx, g, &backends[b], NULL);
         assert_near(backends[b].name, got.mean, want.mean, 2, 1e-6);
         assert_near(backends[b].name, got.var, want.var, 2, 1e-6);
@@ -103,6 +105,7 @@ static void beside_an_optimizer(void **state)
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = graph_from(ctx, net);
     for (size_t o = 0; o < sizeof optimizers / sizeof *optimizers; o++) {
+        TRY("optimizer %zu", o);
         result want = train(ctx, g, &backends[0], optimizers[o]), start = initial();
         assert_memory_not_equal(want.w, start.w, sizeof start.w);
         assert_memory_not_equal(want.mean, start.mean, sizeof start.mean);
@@ -126,6 +129,7 @@ static void forward_only_updates_too(void **state)
     data(x, t);
     closed_form(want.w, want.mean, want.var);
     for (size_t b = 0; b < NBACKENDS; b++) {
+        TRY("backend %zu", b);
         result r = initial();
         gcut_step *s = forward_step(ctx, g, &backends[b]);
         gcut_bind(s, "w", r.w, 3, 2);

@@ -126,6 +126,7 @@ static void body_revolve(void *arg)
     gcut_env *env = arg;
     static const uint32_t lengths[] = {4, 5, 7, 10, 16, 21, 32, 45, 64, 100};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        TRY("length %zu", i);
         if (!in_turn(i + 2, 3)) continue;
         uint32_t l = lengths[i], best[9];
         gcut_arena *a = gcut_arena_new(env, NULL);

@@ -300,6 +300,7 @@ static void several_body(void *arg)
                 {GCUT_POLICY_MINCUT, "c", "b", true},      {GCUT_POLICY_RECOMPUTE_ALL, "a", NULL, true}};
     world *w = arg;
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        TRY("way %zu", i);
         w->arena = gcut_arena_new(w->env, w->env->arena);
         w->seed = 11;
         gcut_module *m = gcut_parse_module(w->env, w->arena, "f.gcut", text, sizeof text - 1);

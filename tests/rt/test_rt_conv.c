@@ -196,6 +196,7 @@ static void particular_shapes(void **state)
         {{2, 0, 5, 6, 3, 0, 0, 3, 3, {1, 1}, {1, 1}, {1, 1}, 1, 0}, 1, 1},   /* no channel */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TRY("case %zu", i);
         gcut_rt_conv g = cases[i].g;
         assert_true(places(&g, cases[i].bottom, cases[i].right));
         check(g);

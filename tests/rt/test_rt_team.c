@@ -218,6 +218,7 @@ static void test_default_threads(void **state)
     assert_true(cores >= 1);
     assert_int_equal(gcut_rt_threads(7), 7);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TRY("case %zu", i);
         setenv("OMP_NUM_THREADS", cases[i].value, 1);
         assert_int_equal(gcut_rt_threads(0), cases[i].threads ? cases[i].threads : cores);
         assert_int_equal(gcut_rt_threads(-1), gcut_rt_threads(0));
@@ -413,6 +414,7 @@ static void test_signals_of_the_process(void **state)
     (void)state;
     static const int sent[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGCHLD, SIGUSR1, SIGPIPE, SIGWINCH};
     for (size_t i = 0; i < sizeof sent / sizeof *sent; i++) {
+        TRY("case %zu", i);
         raising r = {.signal = sent[i]};
         gcut_rt_parallel(ask_blocked, &r, 2);
         assert_int_equal(r.on_worker, 1);

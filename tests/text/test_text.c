@@ -390,6 +390,7 @@ static void canonical_forms(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TRY("case %zu", i);
         char text[1024], want[1024];
         gcut_env *env = gcut_env_new(NULL, NULL);
         snprintf(text, sizeof text, "%s%s\n  return\n}\n", head, cases[i].body);
@@ -493,6 +494,7 @@ static void shortest_body(void *arg)
                  {-7, GCUT_I32, "-7"},
                  {1, GCUT_BOOL, "1"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TRY("case %zu", i);
         gcut_text t = {.arena = env->arena};
         gcut_print_double(cases[i].x, cases[i].t, &t);
         assert_string_equal(t.at, cases[i].text);
