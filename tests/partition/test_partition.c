@@ -194,7 +194,6 @@ static bool check_random(world *w, uint64_t seed, bool integers)
     int64_t last = INT64_MAX;
     bool done = false;
     for (size_t i = 0; i < sizeof lambdas / sizeof *lambdas; i++) {
-        TRY("lambda %zu", i);
         gcut_plan_options opt = options(integers ? floor(lambdas[i]) : lambdas[i]);
         if (integers) opt.machine = integer_machine();
         gcut_plan *plan = gcut_plan_make(g, &opt);
