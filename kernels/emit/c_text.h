@@ -16,7 +16,8 @@
 #define GCUT_C_VARIABLES "\4" /* where the function declares the numbers that it takes, as n0, n1, … */
 /* The same of one that describes a call, where each number stands in one place, as n[0], n[1], … */
 #define GCUT_C_ARGUMENTS "\6"
-#define GCUT_C_LINE "\7" /* a line of its own: the number of the source line of what follows */
+#define GCUT_C_NAME "\10" /* a name of the user's follows, which stays whatever it is */
+#define GCUT_C_LINE "\7"  /* a line of its own: the number of the source line of what follows */
 
 /* As gcut_text_add, and each @ of fmt stands for the name that the step's names in C begin with. */
 void gcut_c_add(gcut_text *t, const char *name, const char *fmt, ...) GCUT_PRINTF(3, 4);

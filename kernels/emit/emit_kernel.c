@@ -404,8 +404,8 @@ static void emit_external(kernel *u)
     if (!u->n->nargs) W(u, "        {NULL, 0, 0, {0}},\n");
     W(u, "    };\n    const gcut_rt_tensor out[] = {\n");
     for (uint32_t k = 0; k < u->n->nres; k++) tensor(u, u->n->res0 + k, result_at(u, k));
-    W(u, "    };\n    const gcut_rt_external call = {in, out, %u, %u, nt};\n    %s(&call);\n", u->n->nargs,
-      u->n->nres, gcut_external_kernel(u->g, u->n));
+    W(u, "    };\n    const gcut_rt_external call = {in, out, %u, %u, nt};\n    " GCUT_C_NAME "%s(&call);\n",
+      u->n->nargs, u->n->nres, gcut_external_kernel(u->g, u->n));
 }
 
 /* ---- attention ---- */
@@ -457,7 +457,7 @@ static void emit_attention(kernel *u)
       gcut_team_c(u->m, &team, gcut_c_size));
 }
 
-/* ---- windows ---- */
+/* ---- any kernel ---- */
 
 static kernel kernel_of(gcut_emitter *e)
 {

@@ -68,9 +68,11 @@ static const char *renumber(gcut_emitter *e, const char *s)
     gcut_strings used = {0};
     gcut_text out = {.arena = a};
     while (*s) {
+        const bool users = *s == *GCUT_C_NAME;
         size_t n = 0;
+        s += users;
         while (isalnum((unsigned char)s[n]) || s[n] == '_') n++;
-        size_t k = n ? numbered(s, n) : 0;
+        size_t k = n && !users ? numbered(s, n) : 0;
         if (k) {
             unsigned long v = strtoul(s + k, NULL, 10);
             GCUT_ASSERT(v < g->values.n);

@@ -457,6 +457,27 @@ static void from_the_cache(void **state)
     nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+/* The emitter numbers variables of its own that are called so. */
+static void names_like_our_variables(void **state)
+{
+    (void)state;
+    static const char text[] = "func @f(param %w: f32[2]) -> (out a: f32[2], out b: f32[2]) {\n"
+                               "  %a: f32[2] = external(%w, kernel=\"sum1\", flops=2, bytes=16, pure=true)\n"
+                               "  %b: f32[2] = external(%w, kernel=\"sum2\", flops=2, bytes=16, pure=true)\n"
+                               "  return %a, %b\n}\n";
+    gcut_ctx *ctx = new_ctx();
+    assert_int_equal(gcut_external(ctx, "sum1", cube), GCUT_OK);
+    assert_int_equal(gcut_external(ctx, "sum2", twice), GCUT_OK);
+    gcut_step *s = step_with(ctx, graph_from(ctx, text), GCUT_BACKEND_COMPILED, 1, NULL, true);
+    float x[2] = {3, 5};
+    assert_ok(ctx, gcut_bind(s, "w", x, 2));
+    assert_ok(ctx, gcut_run_forward(s));
+    const float *a = gcut_step_value(s, "a")->at, *b = gcut_step_value(s, "b")->at;
+    assert_true(a[0] == 27 && a[1] == 125);
+    assert_true(b[0] == 6 && b[1] == 10);
+    gcut_ctx_free(ctx);
+}
+
 /* ---- what is refused ---- */
 
 static const struct {
@@ -633,6 +654,7 @@ int main(void)
         cmocka_unit_test(pure_kernels_in_loops),
         cmocka_unit_test(the_same_from_c),
         cmocka_unit_test(from_the_cache),
+        cmocka_unit_test(names_like_our_variables),
         cmocka_unit_test(what_cannot_be_read),
         cmocka_unit_test(what_cannot_be_compiled),
         cmocka_unit_test(what_cannot_be_named),
