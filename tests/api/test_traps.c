@@ -203,7 +203,6 @@ static void sizes_know_their_line(void **state)
     (void)state;
     gcut_ctx *ctx = new_ctx();
     for (int k = 0; k < 4; k++) {
-        TRY("case %d", k);
         gcut_graph *g = gcut_graph_new(ctx, "f");
         gcut_dim n = gcut_dim_sym(g, "N", 1, 8);
         assert_true(gcut_graph_ok(g));
@@ -532,7 +531,6 @@ static void nothing_accumulates(void **state)
     gcut_ctx *ctx = gcut_ctx_new(&(gcut_allocator){count_blocks, &c});
     long before = 0;
     for (int i = 0; i < 6; i++) {
-        TRY("case %d", i);
         gcut_graph *g = model(ctx);
         gcut_plan *plan = gcut_plan_new(g, NULL);
         char *text = gcut_plan_text(plan, true), *json = gcut_plan_json(plan);
@@ -651,7 +649,6 @@ static void the_last_error_of_a_hook(void **state)
     gcut_graph *g = model(ctx);
     assert_int_equal(setenv("GRADCUT_CACHE", "off", 1), 0); /* so that the C compiler runs */
     for (int i = 0; i < 8; i++) {
-        TRY("case %d", i);
         nested c = {.ctx = ctx, .clears = i & 1, .cancels = i & 2};
         assert_null(gcut_graph_new(ctx, NULL)); /* an older error */
         gcut_ctx_set_hooks(ctx, i & 4 ? &(gcut_hooks){.log = log_inside, .user = &c}
