@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
 # gradcut_fuzz(<reader>)
 #
 # The libFuzzer program fuzz_<reader> of tests/fuzz/fuzz_<reader>.c, part of the target `fuzz`.  clang instruments the

@@ -36,7 +36,7 @@
  * References are indices; building a node may move every array, so a pointer into one does not survive the
  * next gcut_node_new.  Id 0 of values is never used: a gcut_ref of 0 is "no value".
  *
- * Invariants (graph/verify.c has one function for each, in this order):
+ * Invariants (graph/verify.c has one function for each, G6 and G9 in verify_interface.c):
  *   G1  every operand is defined before its user (topological order), in scope
  *   G2  operand count, and attributes by key and kind, are those of the op table
  *   G3  every result type equals what the shape rule infers
@@ -432,14 +432,15 @@ void gcut_value_rename(gcut_graph *g, gcut_ref v, const char *name);
 bool gcut_data_is_of(const gcut_data *d, const gcut_graph *g);
 
 gcut_locid gcut_loc_file(gcut_module *m, const char *file, int line, int col, const char *scope);
-/* grad(!1), remat(!1), fused(!1,!2). Equal locations share an id. */
+/* grad(!1), remat(!1).  Equal locations that are made shortly after each other share an id. */
 gcut_locid gcut_loc_call(gcut_module *m, const char *fn, const gcut_locid *args, uint32_t n);
 /* The first user line behind a location, looking through grad/remat. */
 gcut_place gcut_loc_place(const gcut_module *m, gcut_locid loc);
 /* The source position of the node that makes v; of a parameter, that of no location. */
 gcut_place gcut_where_of(const gcut_graph *g, gcut_ref v);
 
-/* A new value that is a parameter. name is made unique only when `fresh`; a duplicate throws otherwise. */
+/* A new value that is a parameter.  Its name must be new to the graph: where a generated name has it, that one gives
+ * way; else a duplicate throws. */
 gcut_ref gcut_param_new(gcut_graph *g, gcut_role role, const char *name, const gcut_type *type);
 void gcut_result_new(gcut_graph *g, gcut_role role, const char *name, gcut_ref value);
 void gcut_decl_add(gcut_graph *g, gcut_dim_decl decl);
@@ -612,7 +613,7 @@ static inline bool gcut_dims_differ(const gcut_graph *g, gcut_dim a, gcut_dim b)
 bool gcut_types_may_agree(const gcut_graph *g, const gcut_type *a, const gcut_type *b);
 /* t with its symbols replaced. */
 gcut_type gcut_type_substitute(gcut_module *m, gcut_type t, const gcut_dim_subst *s, uint32_t n);
-bool gcut_type_equal(const gcut_type *a, const gcut_type *b); /* dtype and normal forms; order ignored */
+bool gcut_type_equal(const gcut_type *a, const gcut_type *b); /* dtype and normal forms */
 bool gcut_shape_equal(const gcut_type *a, const gcut_type *b);
 gcut_dim gcut_type_numel(gcut_module *m, const gcut_type *t);
 void gcut_type_print(const gcut_module *m, const gcut_type *t, gcut_text *out); /* f32[N, 256] */

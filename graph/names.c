@@ -79,7 +79,7 @@ static const char *next_name(gcut_graph *g, const char *base)
     return number(g, base, 2, is_taken);
 }
 
-/* The first argument of a derived location; NULL for a location in a file. */
+/* The location, where it is derived from others; NULL for a location in a file. */
 static const gcut_loc *derived(const gcut_module *m, gcut_locid loc)
 {
     const gcut_loc *l = loc < m->locs.n ? &m->locs.at[loc] : &m->locs.at[0];

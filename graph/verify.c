@@ -388,9 +388,6 @@ static void regions(gcut_check *c)
     }
 }
 
-/* ---- all of them ---- */
-
-/* G8 is checked before G3, whose shape rules look into regions. */
 /* ---- G10: marks ---- */
 
 /* A parameter is one where the result was saved; so is what is read back from another storage format. */
@@ -416,6 +413,9 @@ static void marks_name_values(gcut_check *c)
     }
 }
 
+/* ---- all of them ---- */
+
+/* G8 is checked before G3, whose shape rules look into regions. */
 static uint32_t graph_alone(const gcut_graph *g, const gcut_check *around, gcut_arena *scratch)
 {
     gcut_check c = {.around = around, .g = g, .m = g->module, .scratch = scratch};

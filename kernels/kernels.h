@@ -160,16 +160,17 @@ typedef struct gcut_contents {
     const char *file, *key; /* NULL but for GCUT_RT_FILE; key may be NULL there */
 } gcut_contents;
 
-/* NAME.c and NAME.h, where `file` is NAME; bytes depend on the program, the contents (one for each of
- * gcut_program_bindings), that C identifier and `line` alone.  A plan with a profile has its launches timed
- * (gcut_rt_profile).  line: #line directives give what computes a value the source line of that value, and
- * every other line its number in NAME.c; variables are called by their values, so kernels of other values
- * share no function. */
+/* What is known of an emitted NAME.c. */
 typedef struct gcut_emitted {
     uint32_t parts; /* in which NAME.c can be compiled at once: with -DGCUT_RT_PART=0, 1, … */
     size_t include, behind_include; /* in NAME.c, of the line that includes NAME.h */
     bool has_externals;             /* it calls kernels of the program's own */
 } gcut_emitted;
+/* NAME.c and NAME.h, where `file` is NAME; bytes depend on the program, the contents (one for each of
+ * gcut_program_bindings), that C identifier and `line` alone.  A plan with a profile has its launches timed
+ * (gcut_rt_profile).  line: #line directives give what computes a value the source line of that value, and
+ * every other line its number in NAME.c; variables are called by their values, so kernels of other values
+ * share no function. */
 gcut_emitted gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, bool line,
                          gcut_text *c, gcut_text *h);
 #define GCUT_MOST_PARTS 8

@@ -7,7 +7,7 @@
  *   keeps: parameters, results, run-time checks
  *
  * Every op is a pure function of its operands, so two such nodes have one value; an impure external kernel
- * stays.  Marks must agree because they constrain one node (#recompute, #saved).
+ * stays.  Marks must agree because they constrain one node (#must_recompute, #must_save).
  */
 #include <string.h>
 

@@ -11,8 +11,7 @@
  *   R2  A constant of dtype t is rounded to t before it is used and after.  Sums,
  *       products and quotients of two f32, f16 or bf16 computed in double and
  *       rounded once more are the correctly rounded ones: 53 >= 2*24 + 2 digits.
- *   R3  The result type is the node's, physical order included: a replacement
- *       has the same one, or the rule does not apply.
+ *   R3  The result type is the node's: a replacement has the same one, or the rule does not apply.
  *   R4  What fails at run time still fails: a rule removes a run-time test only if it is in the graph's
  *       list of checks.
  *   R5  Operands are in folded form, so a rule looks one node deep, and no rule applies to its result.

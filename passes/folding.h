@@ -42,7 +42,7 @@ static inline const gcut_attr *gcut_fold_attr(const gcut_fold *f, gcut_attr_key 
 /* The node of dst that defines v when it is an unmarked `op`, else NULL.  The pointer is invalid after
  * gcut_fold_make. */
 const gcut_node *gcut_fold_is(const gcut_fold *f, gcut_ref v, gcut_op op);
-/* v if it has exactly the type of f->n's result, physical order included, else 0. */
+/* v if it has exactly the type of f->n's result, else 0. */
 gcut_ref gcut_fold_same(const gcut_fold *f, gcut_ref v);
 /* Is v a `full`?  *c is then the value that its elements have at the dtype. */
 bool gcut_fold_constant(const gcut_fold *f, gcut_ref v, gcut_num *c);

@@ -9,7 +9,8 @@
 
 struct gcut_pipeline;
 
-/* What the rows of the table make, in running order: the members of gcut_pipeline with these names. */
+/* What the rows of the table make, in running order.  All but SPLIT and KERNELS are members of gcut_pipeline with these
+ * names; these two are its forward and backward graph. */
 typedef enum gcut_pass_group {
     GCUT_MAKES_PRIMAL,
     GCUT_MAKES_FOLDED,
@@ -21,7 +22,7 @@ typedef enum gcut_pass_group {
     GCUT_MAKES_PROGRAM,
     GCUT_NGROUPS
 } gcut_pass_group;
-/* "primal", "joint", "split" or "kernel", the stage of the text IR that a group's graphs are in, or "C". */
+/* "primal", "joint", "split" or "kernel": the stage of the text IR that a group's graphs are in. */
 const char *gcut_pass_stage(gcut_pass_group group);
 
 /* One pass at one place of the pipeline.  It takes one graph, g[0], where g[1] is NULL, or a forward and a
@@ -36,7 +37,7 @@ typedef struct gcut_pass_row {
     /* One of the two is set: `each` maps one graph; `run` also reads and writes the pipeline. */
     gcut_graph *(*each)(gcut_graph *g, const char *name);
     void (*run)(struct gcut_pipeline *p, gcut_graph *g[2]);
-    void (*verify)(const gcut_graph *g); /* checks its graphs; NULL = it makes none */
+    void (*verify)(const gcut_graph *g); /* checks its graphs; NULL = it makes none, or has done so */
     const char *help;
 } gcut_pass_row;
 

@@ -205,7 +205,7 @@ static void lower(gcut_pipeline *p, gcut_graph *g[2])
 #define ALWAYS gcut_pass_always
 #define EACH(pass)  pass, NULL, gcut_verify
 #define WITH(pass)  NULL, pass, gcut_verify
-#define ALONE(pass) NULL, pass, NULL /* it makes no graph */
+#define ALONE(pass) NULL, pass, NULL /* it makes no graph, or verifies what it makes */
 enum { MUST = false, MAY = true };
 
 /* These run wherever a pass may leave nodes that simplify. */

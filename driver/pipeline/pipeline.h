@@ -64,7 +64,7 @@ gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *asked
 /* Forward and backward graph of a plan of p->planned, named after `base`, which must be new to the module. */
 void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base);
 void gcut_pipeline_lower(gcut_pipeline *p); /* from both graphs to the program and the peak */
-/* A graph in the form that kernels are made of: composites without a kernel expanded, then the passes of GCUT_MAKES_KERNELS. */
+/* A graph in the form that kernels are made of: after the passes of GCUT_MAKES_KERNELS. */
 gcut_graph *gcut_pipeline_kernel_graph(gcut_pipeline *p, gcut_graph *graph);
 
 /* Bytes of a value of that type; throws GCUT_EDIM where it has no size. */
@@ -76,9 +76,9 @@ int64_t gcut_pipeline_resident(const gcut_pipeline *p, const gcut_dim_binding *a
 int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads);
 /* Throws, naming `call`, for a stage that does not exist. */
 void gcut_stage_check(gcut_env *env, gcut_stage_name stage, const char *call);
-/* The graphs of a stage, one or two: those of the primal stage with what they call. */
+/* The graphs of a stage, one or two. */
 uint32_t gcut_stage_graphs(const gcut_pipeline *p, gcut_stage_name stage, gcut_graph *out[2]);
-/* The text of a stage. */
+/* The text of a stage; of the primal one with the functions that it calls. */
 void gcut_stage_text(const gcut_pipeline *p, gcut_stage_name stage, bool locations, gcut_text *out);
 
 #endif

@@ -44,7 +44,7 @@ void gcut_dims_copy(gcut_dims *t, const gcut_dims *from);
 /* The symbol of that name; the same name is the same symbol. */
 gcut_dim gcut_dim_symbol(gcut_dims *t, const char *name);
 gcut_dim gcut_dim_make(gcut_dims *t, gcut_dim_op op, gcut_dim a, gcut_dim b);
-/* As make, but the constants may be negative on the way (N + -1); used by readers. */
+/* Is d a number? */
 static inline bool gcut_dim_known(gcut_dim d)
 {
     return d >= 0;

@@ -158,8 +158,6 @@ static void declare_bits(const gcut_loop_writer *w, gcut_ref v, const lane *s)
         W(w, "        const int64_t a%u = %s;\n", v, off);
 }
 
-/* Declares, in the row's scope, what reading v per element needs: a<v> a pointer or scalar, i<v> an iota's
- * start. */
 void gcut_loop_declare(const gcut_loop_writer *w, gcut_ref v, bool iota)
 {
     lane s = lane_of(w, v);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Kernels: what their members read and how, what they depend on, and whether one reaches another.
+ * Kernels: what their members read and how, and what they depend on.
  */
 #include "kernels/lower/lowered.h"
 

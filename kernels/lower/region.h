@@ -14,11 +14,11 @@ typedef struct gcut_region_shape {
     uint32_t xs;      /* operands of which an iteration sees one part */
 } gcut_region_shape;
 gcut_region_shape gcut_region_shape_of(const gcut_graph *g, const gcut_node *n);
-/* Group: the stacked results of a scan are stored with their axis outermost. */
+/* L1, grouping: the stacked results of a scan are stored with their axis outermost. */
 void gcut_region_views(gcut_lowered *h, const gcut_node *n);
-/* Place, in the graph around: results get their memory and the initial values of carries go there. */
+/* L5, placing, in the graph around: results get their memory and the initial values of carries go there. */
 void gcut_region_carries(gcut_program *p, gcut_lowered *h);
-/* Group, in a body: views and buffers of its parameters.  Place: its results. */
+/* In a body, grouping: views and buffers of its parameters; placing: its results. */
 void gcut_region_params(gcut_program *p, gcut_lowered *body);
 void gcut_region_results(gcut_program *p, gcut_lowered *body);
 

@@ -325,8 +325,7 @@ static void add_up(const sim *s, gcut_live *l, gcut_arena *arena)
     for (uint32_t i = 1; i < s->items.n; i++) {
         const item *x = &s->items.at[i];
         if (x->resident || !x->stored || !x->bytes) continue;
-        *GCUT_PUSH(arena, &l->ranges) =
-            (gcut_live_range){x->value, x->bytes, x->made, x->end, x->made, x->saved};
+        *GCUT_PUSH(arena, &l->ranges) = (gcut_live_range){x->value, x->bytes, x->made, x->end, x->saved};
         if (s->p->opt->apart && x->saved) { /* the saved block is alive during both calls */
             bytes[0] += x->bytes;
             continue;

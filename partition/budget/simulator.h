@@ -20,7 +20,6 @@ typedef struct gcut_live_range {
     gcut_ref value;
     int64_t bytes;
     uint32_t from, to; /* steps, both included */
-    uint32_t made;     /* the step that computed it; equals `from` unless a fused kernel runs later */
     bool saved;        /* crosses between forward and backward graph */
 } gcut_live_range;
 

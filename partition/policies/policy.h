@@ -23,7 +23,7 @@ bool gcut_policy_read(const char *s, gcut_plan_options *opt);
 /* The other way round. */
 const char *gcut_policy_text(gcut_arena *arena, const gcut_plan_options *opt);
 
-/* policy_path.c: the square root rule */
+/* policy_segments.c: the square root rule */
 gcut_policy_fn gcut_policy_sqrt;
 /* policy_torch.c, policy_knapsack.c */
 gcut_policy_fn gcut_policy_torch, gcut_policy_torch_budget;

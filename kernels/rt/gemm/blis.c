@@ -3,13 +3,13 @@
  * The only file of the library that includes <blis.h>.  Which kernels, and BLIS's traps:
  *
  * - Its AVX-512 test reads the brand string of the CPU, and its table of families is older than many
- * machines: a plain "Intel(R) Xeon(R) Processor" and every Zen 4 get AVX2 kernels.  Here CPUID and XCR0
- * decide.
+ *   machines: a plain "Intel(R) Xeon(R) Processor" and every Zen 4 get AVX2 kernels.  Here CPUID and XCR0
+ *   decide.
  * - bli_init() reads BLIS_ARCH_TYPE once; after it neither the environment nor another bli_init() changes
  *   anything.  Another context can still be asked for its kernels, which is what happens here.  When the user
  *   has set BLIS_ARCH_TYPE, BLIS's own choice is taken.
  * - bli_arch_query_id() before bli_init() aborts when the variable is set, and asking for a sub-configuration
- * that was not compiled in aborts; BLIS_CONFIG_* of blis.h say which ones were.
+ *   that was not compiled in aborts; BLIS_CONFIG_* of blis.h say which ones were.
  * - bli_gks_lookup_nat_cntx() is hidden in the shared library (and has become bli_gks_lookup_id() since 2.0):
  *   hence the static one.
  * - Only its micro-kernels are called (macro.c has the loops and the packing), always on whole blocks, so an

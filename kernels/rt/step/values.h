@@ -2,8 +2,8 @@
  *
  * Rows of a step's table of values; see gradcut/rt_values.h.
  */
-#ifndef GCUT_RT_VALUES_ROWS_H
-#define GCUT_RT_VALUES_ROWS_H
+#ifndef GCUT_KERNELS_RT_STEP_VALUES_H
+#define GCUT_KERNELS_RT_STEP_VALUES_H
 
 #include "gradcut/gradcut_rt.h"
 

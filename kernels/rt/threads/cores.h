@@ -2,8 +2,8 @@
  *
  * How many cores the process may use.
  */
-#ifndef KERNELS_RT_CORES_H
-#define KERNELS_RT_CORES_H
+#ifndef GCUT_KERNELS_RT_THREADS_CORES_H
+#define GCUT_KERNELS_RT_THREADS_CORES_H
 
 int gcut_rt_cores(void); /* at least 1 */
 

@@ -7,8 +7,8 @@
  *     value     2n  --counter_await---->  2n + 1      the waiter sleeps on the futex
  *     value 2n + 1  --counter_advance-->  2n + 3      and wakes the waiter, which clears the lowest bit
  */
-#ifndef KERNELS_RT_COUNTER_H
-#define KERNELS_RT_COUNTER_H
+#ifndef GCUT_KERNELS_RT_THREADS_COUNTER_H
+#define GCUT_KERNELS_RT_THREADS_COUNTER_H
 
 #ifdef __linux__
 #include <linux/futex.h>
@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Twice the number of events, plus 1 while the waiter sleeps; alone on its cache line.  advance() changes it
+/* Twice the number of events, plus 1 while the waiter sleeps; alone on its cache line.  counter_advance() changes it
  * as its last access, so a waiter may free the counter. */
 typedef struct counter {
     _Alignas(64) _Atomic uint32_t value;

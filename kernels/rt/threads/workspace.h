@@ -3,8 +3,8 @@
  * The pool of packing memory: what a product packs its operands into, and a convolution its panels.  It is
  * the only thing that the run-time library allocates.
  *
- *     gcut_rt_borrow    free list, this thread's block first  ->  malloc  ->  the static reserve, behind a
- * lock gcut_rt_give_back to the front of the free list; the reserve is unlocked
+ *     gcut_rt_borrow     free list, this thread's block first -> malloc -> the static reserve, locked
+ *     gcut_rt_give_back  to the front of the free list; the reserve is unlocked
  *
  * Blocks stay on the free list, which all threads share, and are freed when the library is unloaded.
  */
