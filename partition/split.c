@@ -38,30 +38,19 @@ static bool crosses(const gcut_plan *plan, gcut_ref v)
 
 /* ---- what each graph needs ---- */
 
-/* Closes `want` over operands; the backward graph stops at what crosses. */
-static void close_over(const gcut_plan *plan, bool *needed, bool backward)
-{
-    const gcut_graph *g = plan->joint;
-    for (uint32_t i = g->nodes.n; i-- > 0;) {
-        const gcut_node *n = gcut_node_at(g, i);
-        bool here = false;
-        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
-            here |= needed[v] && !(backward && crosses(plan, v));
-        for (uint32_t k = 0; here && k < n->nargs; k++) needed[gcut_arg(g, n, k)] = true;
-    }
-}
-
+/* By value: the graph computes it or, of the backward graph, gets it. */
 static bool *wanted(const gcut_plan *plan, gcut_arena *arena, bool backward, const bool *saved)
 {
     const gcut_graph *g = plan->joint;
-    bool *needed = gcut_calloc(arena, g->values.n, 1);
+    bool *needed = gcut_calloc(arena, g->values.n, 1), *given = gcut_calloc(arena, g->values.n, 1);
     for (uint32_t i = 0; i < g->results.n; i++)
         if ((g->results.at[i].role == GCUT_ROLE_out) != backward) needed[g->results.at[i].value] = true;
-    for (gcut_ref v = 1; saved && v < g->values.n; v++) needed[v] |= saved[v];
-    for (gcut_ref v = 1; v < g->values.n; v++)
-        if (gcut_value_runs_once(g, v) && (plan->value[v].where == GCUT_SIDE_BACKWARD) == backward)
-            needed[v] = true;
-    close_over(plan, needed, backward);
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        bool once = gcut_value_runs_once(g, v) && (plan->value[v].where == GCUT_SIDE_BACKWARD) == backward;
+        needed[v] |= once || (saved && saved[v]);
+        given[v] = backward && crosses(plan, v);
+    }
+    gcut_needed_nodes(arena, g, needed, given);
     return needed;
 }
 
@@ -124,12 +113,15 @@ static bool type_has(const gcut_graph *g, gcut_ref v, gcut_dim sym, bool bare)
 
 static bool node_uses(const gcut_graph *g, const gcut_node *n, gcut_dim sym);
 
-static bool body_uses(const gcut_graph *body, gcut_dim sym)
+/* True when sym occurs in a type of `needed`, by value, or in a node that makes one; NULL: in all of g. */
+static bool graph_uses(const gcut_graph *g, const bool *needed, gcut_dim sym)
 {
-    for (gcut_ref v = 1; v < body->values.n; v++)
-        if (type_has(body, v, sym, false)) return true;
-    for (uint32_t i = 0; i < body->nodes.n; i++)
-        if (node_uses(body, gcut_node_at(body, i), sym)) return true;
+    for (gcut_ref v = 1; v < g->values.n; v++)
+        if ((!needed || needed[v]) && type_has(g, v, sym, false)) return true;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if ((!needed || gcut_any_result(n, needed)) && node_uses(g, n, sym)) return true;
+    }
     return false;
 }
 
@@ -138,24 +130,13 @@ static bool node_uses(const gcut_graph *g, const gcut_node *n, gcut_dim sym)
 {
     for (uint32_t k = 0; k < n->nattrs; k++) {
         const gcut_attr *a = &g->attrs.at[n->attr0 + k];
-        if (a->kind == GCUT_ATTR_KIND_DIM && mentions(g, a->u.dim, sym)) return true;
-        for (uint32_t j = 0; a->kind == GCUT_ATTR_KIND_DIMS && j < a->n; j++)
-            if (mentions(g, a->u.dims[j], sym)) return true;
+        const gcut_dim *d = a->kind == GCUT_ATTR_KIND_DIMS ? a->u.dims : &a->u.dim;
+        uint32_t sizes = a->kind == GCUT_ATTR_KIND_DIMS ? a->n : a->kind == GCUT_ATTR_KIND_DIM;
+        for (uint32_t j = 0; j < sizes; j++)
+            if (mentions(g, d[j], sym)) return true;
     }
     for (uint32_t k = 0; k < n->nregs; k++)
-        if (body_uses(gcut_region_at(g, n, k)->body, sym)) return true;
-    return false;
-}
-
-static bool half_uses(const builder *b, gcut_dim sym)
-{
-    const gcut_graph *g = b->src;
-    for (gcut_ref v = 1; v < g->values.n; v++)
-        if (b->needed[v] && type_has(g, v, sym, false)) return true;
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(g, i);
-        if (gcut_any_result(n, b->needed) && node_uses(g, n, sym)) return true;
-    }
+        if (graph_uses(gcut_region_at(g, n, k)->body, NULL, sym)) return true;
     return false;
 }
 
@@ -167,7 +148,7 @@ static void cover_symbols(const builder *b, bool *take, const bool *given)
     if (g->is_body) return;
     for (uint32_t s = 0; s < g->decls.n; s++) {
         gcut_dim sym = g->decls.at[s].sym;
-        bool bound = !half_uses(b, sym);
+        bool bound = !graph_uses(g, b->needed, sym);
         for (gcut_ref v = 1; v < g->values.n && !bound; v++)
             bound = given && given[v] && b->by[v].format != GCUT_FORMAT_BITS && type_has(g, v, sym, true);
         for (uint32_t i = 0; i < g->params.n && !bound; i++)
@@ -334,8 +315,8 @@ static void copy_results(builder *b)
     }
 }
 
-static builder half_new(gcut_plan *plan, const crossing *by, gcut_arena *arena, const char *base,
-                        const char *suffix)
+static builder begin(gcut_plan *plan, const crossing *by, gcut_arena *arena, const char *base,
+                     const char *suffix)
 {
     gcut_graph *g = plan->joint;
     builder b = {.plan = plan, .by = by, .src = g, .backward = !strcmp(suffix, "bwd")};
@@ -403,8 +384,8 @@ void gcut_split(gcut_plan *plan, const char *base)
     gcut_arena *scratch = gcut_arena_new(m->env, m->arena);
     bool *needed = wanted(plan, scratch, true, NULL), *saved = saved_values(plan, scratch, needed);
     const crossing *by = cross(plan, scratch, saved);
-    builder fwd = half_new(plan, by, scratch, base, "fwd");
-    builder bwd = half_new(plan, by, scratch, base, "bwd");
+    builder fwd = begin(plan, by, scratch, base, "fwd");
+    builder bwd = begin(plan, by, scratch, base, "bwd");
     bwd.needed = needed;
     fwd.needed = wanted(plan, scratch, false, saved);
 

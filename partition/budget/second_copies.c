@@ -73,20 +73,15 @@ static void mark_chain(const improving *m, const gcut_choice *c, const gcut_live
                        gcut_recomputations *out)
 {
     const gcut_graph *g = m->p->g;
-    bool *alive = gcut_calloc(m->arena, g->values.n, 1), *copied = gcut_calloc(m->arena, g->nodes.n, 1);
+    bool *need = gcut_calloc(m->arena, g->values.n, 1), *given = gcut_calloc(m->arena, g->values.n, 1);
     for (uint32_t k = 0; k < l->ranges.n; k++)
-        if (l->ranges.at[k].from < t && l->ranges.at[k].to >= t) alive[l->ranges.at[k].value] = true;
-    alive[v] = false;
-    bool *need = gcut_calloc(m->arena, g->values.n, 1);
+        if (l->ranges.at[k].from < t && l->ranges.at[k].to >= t) given[l->ranges.at[k].value] = true;
+    given[v] = false;
+    for (gcut_ref r = 1; r < g->values.n; r++) given[r] |= c->decision[r] != GCUT_PLAN_RECOMPUTED;
     need[v] = true;
-    for (uint32_t i = g->values.at[v].def + 1; i-- > 0;) {
-        const gcut_node *n = gcut_node_at(g, i);
-        for (gcut_ref r = n->res0; r < n->res0 + n->nres; r++)
-            copied[i] |= need[r] && c->decision[r] == GCUT_PLAN_RECOMPUTED && !alive[r];
-        if (!copied[i]) continue;
-        *GCUT_PUSH(m->arena, out) = i;
-        for (uint32_t k = 0; k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
-    }
+    const bool *copied = gcut_needed_nodes(m->arena, g, need, given);
+    for (uint32_t i = 0; i < g->nodes.n; i++)
+        if (copied[i]) *GCUT_PUSH(m->arena, out) = i;
 }
 
 /* Of the plans with a second copy of one value of `l`'s peak, the one that lowers the peak most for its cost;

@@ -41,7 +41,6 @@ typedef struct sim {
     const gcut_graph *g;
     const bool *pure;  /* by node: it depends on sizes alone */
     uint32_t *current; /* by value: its latest item */
-    uint32_t *kept;    /* by value: the item that keeps it between forward and backward graph */
     bool *transposed;  /* by value: a view in another order */
     bool *in_result;   /* by value: the storage is a result's or a parameter's */
     GCUT_VEC(item) items;
@@ -68,15 +67,9 @@ static bool *forward_nodes(const sim *s)
 {
     const gcut_graph *g = s->g;
     bool *needed = gcut_calloc(s->arena, g->values.n, 1);
-    bool *run = gcut_calloc(s->arena, (size_t)g->nodes.n + 1, 1);
     for (gcut_ref v = 1; v < g->values.n; v++)
         needed[v] = s->p->facts->out[v] || s->c->decision[v] == GCUT_PLAN_SAVED;
-    for (uint32_t i = g->nodes.n; i-- > 0;) {
-        const gcut_node *n = gcut_node_at(g, i);
-        run[i] = gcut_any_result(n, needed);
-        for (uint32_t k = 0; run[i] && k < n->nargs; k++) needed[gcut_arg(g, n, k)] = true;
-    }
-    return run;
+    return gcut_needed_nodes(s->arena, g, needed, NULL);
 }
 
 /* in_result: a result is computed in the caller's buffer unless it is a reordered view; so is the first

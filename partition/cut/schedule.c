@@ -14,6 +14,17 @@ bool gcut_crosses(const gcut_graph *g, gcut_ref v, gcut_plan_decision decision)
     return decision == GCUT_PLAN_ALIVE && made && !gcut_value_is(g, v, GCUT_CLASS_CONSTANT);
 }
 
+bool *gcut_needed_nodes(gcut_arena *arena, const gcut_graph *g, bool *need, const bool *given)
+{
+    bool *runs = gcut_calloc(arena, (size_t)g->nodes.n + 1, 1);
+    for (uint32_t i = g->nodes.n; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) runs[i] |= need[v] && !(given && given[v]);
+        for (uint32_t k = 0; runs[i] && k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
+    }
+    return runs;
+}
+
 /* ---- the order of BACKWARD nodes ---- */
 
 /* An update: a `next` result with its tail, the elementwise nodes that nothing else needs.  The tail runs as
@@ -269,31 +280,4 @@ gcut_recomputations *gcut_schedule_recomputations(gcut_arena *arena, const gcut_
     }
     gcut_arena_free(s.arena);
     return again;
-}
-
-void gcut_schedule_check(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
-                         const gcut_schedule *s)
-{
-    const gcut_graph *g = f->g;
-    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
-    bool *there = gcut_calloc(scratch, (size_t)g->nodes.n + 1, 1);
-    uint32_t n, at = 0, before = GCUT_NONE;
-    const uint32_t *order = gcut_backward_order(scratch, f, &n);
-    for (uint32_t k = 0; k < s->n; k++) {
-        uint32_t i = s->node[k];
-        const gcut_node *x = gcut_node_at(g, i);
-        bool own = f->where[x->res0] == GCUT_SIDE_BACKWARD;
-        GCUT_ASSERT(!own || (at < n && order[at] == i));       /* S1 */
-        GCUT_ASSERT(own || before == GCUT_NONE || before < i); /* S2 */
-        for (uint32_t j = 0; j < x->nargs; j++) {              /* S3 */
-            gcut_ref v = gcut_arg(g, x, j);
-            uint32_t def = g->values.at[v].def;
-            GCUT_ASSERT(def == GCUT_NONE || there[def] || gcut_crosses(g, v, decision[v]));
-        }
-        there[i] = true;
-        at += own;
-        before = own ? GCUT_NONE : i;
-    }
-    GCUT_ASSERT(at == n);
-    gcut_arena_free(scratch);
 }

@@ -7,7 +7,7 @@
  * place to its last reader before the next copy.  Nested checkpoints need nothing else: a checkpoint of an
  * inner level is a copy that is made early and read late.
  *
- * Invariants (gcut_schedule_check):
+ * Invariants (tests/harness/schedule_check.h):
  *   S1  every live BACKWARD node occurs exactly once, in the order of gcut_backward_order
  *   S2  between two of them, other nodes stand in the graph's order, each at most once
  *   S3  an operand crosses from the forward graph, or was computed before in the list
@@ -25,6 +25,10 @@ const uint32_t *gcut_backward_order(gcut_arena *arena, const gcut_facts *f, uint
 /* True when a value v of that decision is a `saved` or other parameter of the backward graph. */
 bool gcut_crosses(const gcut_graph *g, gcut_ref v, gcut_plan_decision decision);
 
+/* By node: it must run so that the values `need` exist where those of `given` do (by value; NULL: none).  Adds
+ * the operands of these nodes to `need`. */
+bool *gcut_needed_nodes(gcut_arena *arena, const gcut_graph *g, bool *need, const bool *given);
+
 /* A schedule with further copies.  again[i], i < n of gcut_backward_order, lists the nodes to copy before the
  * i-th BACKWARD node even if a copy exists; again[n] those to copy before the results.  All other recomputed
  * nodes are placed just before their first reader; again == NULL is the lazy schedule, each node at most
@@ -37,9 +41,5 @@ gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const g
  * first reader, and second copies.  n + 1 lists, n of gcut_backward_order. */
 gcut_recomputations *gcut_schedule_recomputations(gcut_arena *arena, const gcut_facts *f,
                                                   const gcut_plan_decision *decision, const gcut_schedule *s);
-
-/* Aborts unless S1..S3 hold: a broken schedule is a bug, not an input. */
-void gcut_schedule_check(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
-                         const gcut_schedule *s);
 
 #endif

@@ -171,14 +171,10 @@ static void find_chain(gcut_why *w, gcut_arena *a)
     const gcut_graph *g = w->r.g;
     const gcut_choice *c = w->now->decision[w->v] == GCUT_PLAN_RECOMPUTED ? w->now : w->other;
     if (!c || c->decision[w->v] != GCUT_PLAN_RECOMPUTED) return;
-    bool *need = gcut_calloc(a, g->values.n, 1), *runs = gcut_calloc(a, g->nodes.n + 1u, 1);
+    bool *need = gcut_calloc(a, g->values.n, 1), *given = gcut_calloc(a, g->values.n, 1);
     need[w->v] = true;
-    for (uint32_t i = g->values.at[w->v].def + 1; i-- > 0;) {
-        const gcut_node *n = gcut_node_at(g, i);
-        for (gcut_ref u = n->res0; u < n->res0 + n->nres; u++)
-            runs[i] |= need[u] && c->decision[u] == GCUT_PLAN_RECOMPUTED;
-        for (uint32_t k = 0; runs[i] && k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
-    }
+    for (gcut_ref u = 1; u < g->values.n; u++) given[u] = c->decision[u] != GCUT_PLAN_RECOMPUTED;
+    const bool *runs = gcut_needed_nodes(a, g, need, given);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
         if (!runs[i] || gcut_node_class(n) == GCUT_CLASS_VIEW) continue;

@@ -25,6 +25,7 @@
 #include "partition/policies/policy.h"
 #include "stage_program.h"
 #include "public.h"
+#include "schedule_check.h"
 
 static gcut_graph *chain_of(gcut_env *env, gcut_arena *a, uint32_t l)
 {
@@ -439,7 +440,7 @@ static void body_bits(void *arg)
             o.backend = backend ? GCUT_BACKEND_COMPILED : GCUT_BACKEND_PLANNED;
             gcut_pipeline *q = gcut_pipeline_new(j->user, &o, GCUT_STAGE_SPLIT, b);
             gcut_problem *mine = gcut_problem_new(b, q->planned, &q->plan->options);
-            gcut_schedule_check(b, mine->facts, m->choice->decision, &m->choice->backward);
+            schedule_check(b, mine->facts, m->choice->decision, &m->choice->backward);
             gcut_plan *plan = gcut_plan_from(mine, &q->plan->options, m->choice);
             for (gcut_ref v = 1; v < q->planned->values.n; v++) several += plan->value[v].copies > 1;
             gcut_pipeline_split(q, plan, gcut_printf(b, "%s.member", q->primal->name));
@@ -515,7 +516,7 @@ static void body_random(void *arg)
         assert_that(f->by_cost.n, <=, GCUT_MAX_MEMBERS);
         for (uint32_t i = 0; i < f->by_cost.n; i++) {
             const gcut_family_plan *x = &f->by_cost.at[i];
-            gcut_schedule_check(a, p->facts, x->choice->decision, &x->choice->backward);
+            schedule_check(a, p->facts, x->choice->decision, &x->choice->backward);
             assert_true(i == 0 || x[-1].choice->fixed_ns <= x->choice->fixed_ns);
             gcut_live l = gcut_live_of(p, x->choice, a);
             assert_that(l.peak_bytes, ==, x->model_peak);

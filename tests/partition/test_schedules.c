@@ -14,6 +14,7 @@
 #include "joint_gen.h"
 #include "partition/cut/decisions.h"
 #include "public.h"
+#include "schedule_check.h"
 
 typedef struct world {
     gcut_env *env;
@@ -47,7 +48,7 @@ static gcut_plan *random_plan(world *w, const gcut_problem *p)
                 *GCUT_PUSH(w->arena, &again[i]) = node;
         }
     gcut_choice *c = gcut_choice_saving(p, w->arena, saved, often ? again : NULL, 0.05);
-    gcut_schedule_check(w->arena, p->facts, c->decision, &c->backward);
+    schedule_check(w->arena, p->facts, c->decision, &c->backward);
     return gcut_plan_from(p, p->opt, c);
 }
 
