@@ -18,6 +18,11 @@ static gcut_ref neg(gcut_vjp *c, gcut_ref a)
     return gcut_b1(B, GCUT_OP_neg, a);
 }
 
+static gcut_ref divide(gcut_vjp *c, gcut_ref a, gcut_ref b)
+{
+    return gcut_b2(B, GCUT_OP_div, a, b);
+}
+
 /* 1 - a */
 static gcut_ref one_minus(gcut_vjp *c, gcut_ref a)
 {
@@ -49,47 +54,16 @@ void gcut_vjp_unfold(gcut_vjp *c)
 
 /* ---- unary ---- */
 
-/* y = -x: dx = -dy */
-void gcut_vjp_neg(gcut_vjp *c)
-{
-    gcut_vjp_give(c, 0, neg(c, c->dy));
-}
-
-/* y = |x|: dx = dy * sign(x), which is 0 at 0 */
-void gcut_vjp_abs(gcut_vjp *c)
-{
-    gcut_vjp_give(c, 0, mul(c, c->dy, gcut_b1(B, GCUT_OP_sign, c->x[0])));
-}
-
-/* y = e^x: dx = dy * y */
-void gcut_vjp_exp(gcut_vjp *c)
-{
-    gcut_vjp_give(c, 0, mul(c, c->dy, c->y));
-}
-
-/* y = e^x - 1: dx = dy * (y + 1) */
-void gcut_vjp_expm1(gcut_vjp *c)
-{
-    gcut_vjp_give(c, 0, mul(c, c->dy, gcut_baddc(B, c->y, 1)));
-}
-
-/* y = log x: dx = dy / x */
-void gcut_vjp_log(gcut_vjp *c)
-{
-    gcut_vjp_give(c, 0, gcut_b2(B, GCUT_OP_div, c->dy, c->x[0]));
-}
-
-/* y = log(1 + x): dx = dy / (1 + x) */
-void gcut_vjp_log1p(gcut_vjp *c)
-{
-    gcut_vjp_give(c, 0, gcut_b2(B, GCUT_OP_div, c->dy, gcut_baddc(B, c->x[0], 1)));
-}
-
-/* y = sqrt x: dx = dy / (2 y) */
-void gcut_vjp_sqrt(gcut_vjp *c)
-{
-    gcut_vjp_give(c, 0, gcut_b2(B, GCUT_OP_div, c->dy, gcut_bscale(B, c->y, 2)));
-}
+/* The rules of vjp_unary.def. */
+#define VJP(rule, dx)                                                                                        \
+    void gcut_vjp_##rule(gcut_vjp *c)                                                                        \
+    {                                                                                                        \
+        const gcut_ref x = c->x[0], y = c->y, dy = c->dy;                                                    \
+        (void)x, (void)y;                                                                                    \
+        gcut_vjp_give(c, 0, dx);                                                                             \
+    }
+#include "autodiff/vjp_unary.def"
+#undef VJP
 
 /* y = x^(-1/2): dx = -1/2 * dy * y^3 */
 void gcut_vjp_rsqrt(gcut_vjp *c)
@@ -98,36 +72,11 @@ void gcut_vjp_rsqrt(gcut_vjp *c)
     gcut_vjp_give(c, 0, mul(c, gcut_bscale(B, c->dy, -0.5), cube));
 }
 
-/* y = sin x: dx = dy * cos x */
-void gcut_vjp_sin(gcut_vjp *c)
-{
-    gcut_vjp_give(c, 0, mul(c, c->dy, gcut_b1(B, GCUT_OP_cos, c->x[0])));
-}
-
-/* y = cos x: dx = -dy * sin x */
-void gcut_vjp_cos(gcut_vjp *c)
-{
-    gcut_vjp_give(c, 0, neg(c, mul(c, c->dy, gcut_b1(B, GCUT_OP_sin, c->x[0]))));
-}
-
-/* y = tanh x: dx = dy * (1 - y^2) */
-void gcut_vjp_tanh(gcut_vjp *c)
-{
-    gcut_vjp_give(c, 0, mul(c, c->dy, one_minus(c, mul(c, c->y, c->y))));
-}
-
 /* y = sigmoid x: dx = dy * y * (1 - y) */
 void gcut_vjp_sigmoid(gcut_vjp *c)
 {
     gcut_ref rest = one_minus(c, c->y);
     gcut_vjp_give(c, 0, mul(c, mul(c, c->dy, c->y), rest));
-}
-
-/* y = erf x: dx = dy * 2/sqrt(pi) * e^(-x^2) */
-void gcut_vjp_erf(gcut_vjp *c)
-{
-    gcut_ref bell = gcut_b1(B, GCUT_OP_exp, neg(c, mul(c, c->x[0], c->x[0])));
-    gcut_vjp_give(c, 0, mul(c, c->dy, gcut_bscale(B, bell, M_2_SQRTPI)));
 }
 
 /* y = max(x, 0): dx = y > 0 ? dy : 0 */
@@ -176,12 +125,6 @@ void gcut_vjp_silu(gcut_vjp *c)
     gcut_vjp_give(c, 0, mul(c, c->dy, slope));
 }
 
-/* y = log(1 + e^x): dx = dy * sigmoid x */
-void gcut_vjp_softplus(gcut_vjp *c)
-{
-    gcut_vjp_give(c, 0, mul(c, c->dy, gcut_b1(B, GCUT_OP_sigmoid, c->x[0])));
-}
-
 /* y = x in another float dtype: dx = dy in x's */
 void gcut_vjp_cast(gcut_vjp *c)
 {
@@ -214,7 +157,7 @@ void gcut_vjp_mul(gcut_vjp *c)
 /* y = a / b: da = dy / b, db = -da * y */
 void gcut_vjp_div(gcut_vjp *c)
 {
-    gcut_ref da = gcut_b2(B, GCUT_OP_div, c->dy, c->x[1]);
+    gcut_ref da = divide(c, c->dy, c->x[1]);
     if (gcut_vjp_wants(c, 0)) gcut_vjp_give(c, 0, da);
     if (gcut_vjp_wants(c, 1)) gcut_vjp_give(c, 1, neg(c, mul(c, da, c->y)));
 }
@@ -263,7 +206,7 @@ void gcut_vjp_mod(gcut_vjp *c)
 {
     if (gcut_vjp_wants(c, 0)) gcut_vjp_give(c, 0, c->dy);
     if (gcut_vjp_wants(c, 1)) {
-        gcut_ref times = gcut_b1(B, GCUT_OP_floor, gcut_b2(B, GCUT_OP_div, c->x[0], c->x[1]));
+        gcut_ref times = gcut_b1(B, GCUT_OP_floor, divide(c, c->x[0], c->x[1]));
         gcut_vjp_give(c, 1, neg(c, mul(c, c->dy, times)));
     }
 }
