@@ -48,17 +48,13 @@ static void print_atom(const printer *p, const gcut_dim_atom *a)
                                        [GCUT_DIM_MOD] = "mod",
                                        [GCUT_DIM_MIN] = "min",
                                        [GCUT_DIM_MAXOF] = "max"};
-    static const char *const fn[] = {[GCUT_DIM_DIV] = "floordiv",
-                                     [GCUT_DIM_CEILDIV] = "ceildiv",
-                                     [GCUT_DIM_MOD] = "mod",
-                                     [GCUT_DIM_MIN] = "min",
-                                     [GCUT_DIM_MAXOF] = "max"};
     if (a->name) {
         gcut_text_add(p->out, "%s%s", p->prefix ? p->prefix : "", a->name);
         return;
     }
     if (!print_ceildiv(p, a)) {
-        gcut_text_add(p->out, "%s%s(", p->call, (p->prefix ? fn : text)[a->op]);
+        gcut_text_add(p->out, "%s%s%s(", p->call, p->prefix && a->op == GCUT_DIM_DIV ? "floor" : "",
+                      text[a->op]);
         print_operand(p, a->a);
     }
     gcut_text_add(p->out, p->prefix ? ", " : ",");
