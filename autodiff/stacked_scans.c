@@ -31,19 +31,6 @@ bool gcut_control_unfolds(const gcut_graph *g, uint32_t n)
 
 /* ---- stacked scans ---- */
 
-/* x with its axis `axis` first, the others in their order; `back` undoes it. */
-static gcut_ref axis_first(gcut_build *b, gcut_ref x, uint32_t axis, bool back)
-{
-    gcut_dim perm[GCUT_MAX_RANK];
-    uint32_t rank = gcut_type_of(b->g, x)->rank;
-    for (uint32_t d = 0; d < rank; d++)
-        if (back)
-            perm[d] = d == axis ? 0 : d < axis ? d + 1 : d;
-        else
-            perm[d] = d == 0 ? axis : d <= axis ? d - 1 : d;
-    return axis ? gcut_btranspose(b, x, perm) : x;
-}
-
 /* Adds the carried values at the start of each iteration to the results of a draft of a scan. */
 static void add_before(gcut_draft *d, uint32_t carries, gcut_dim length)
 {
@@ -85,13 +72,14 @@ static void copy_stacked(gcut_graph *dst, const gcut_graph *src, uint32_t n, con
         d.names[k] = gcut_printf(a, "%s.steps", d.names[k]);
     }
     for (uint32_t k = 0; k < node.nargs; k++)
-        d.args[k] = k >= s.carries && k < node.nargs - node.ncaptured ? axis_first(&b, args[k], axis, false)
-                                                                      : args[k];
+        d.args[k] = k >= s.carries && k < node.nargs - node.ncaptured
+                        ? gcut_baxis_first(&b, args[k], axis, false)
+                        : args[k];
     gcut_draft_set(&d, gcut_attr_dim(GCUT_KEY_axis, 0));
     gcut_ref r = gcut_draft_make(dst, &d, map);
     for (uint32_t k = 0; k < node.nres; k++) {
         b.name = src->values.at[node.res0 + k].name;
-        out[k] = k < s.carries ? r + k : axis_first(&b, r + k, axis, true);
+        out[k] = k < s.carries ? r + k : gcut_baxis_first(&b, r + k, axis, true);
     }
 }
 

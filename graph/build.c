@@ -81,6 +81,14 @@ gcut_ref gcut_btranspose(gcut_build *b, gcut_ref x, const gcut_dim *perm)
     return node(b, GCUT_OP_transpose, &x, 1, &a, 1);
 }
 
+gcut_ref gcut_baxis_first(gcut_build *b, gcut_ref x, uint32_t axis, bool back)
+{
+    gcut_dim perm[GCUT_MAX_RANK];
+    for (uint32_t d = 0; d < TYPE(b, x).rank; d++)
+        perm[d] = d > axis ? d : back ? (d == axis ? 0 : d + 1) : (d == 0 ? axis : d - 1);
+    return axis ? gcut_btranspose(b, x, perm) : x;
+}
+
 gcut_ref gcut_bbroadcast(gcut_build *b, gcut_ref x, const gcut_dim *shape, uint32_t rank,
                          const gcut_dim *axes)
 {

@@ -28,6 +28,8 @@ gcut_ref gcut_bscale(gcut_build *b, gcut_ref x, double factor);      /* x * fact
 gcut_ref gcut_baddc(gcut_build *b, gcut_ref x, double term);         /* x + term */
 gcut_ref gcut_breshape(gcut_build *b, gcut_ref x, const gcut_dim *shape, uint32_t rank);
 gcut_ref gcut_btranspose(gcut_build *b, gcut_ref x, const gcut_dim *perm); /* as many as x has axes */
+/* x with its axis `axis` first, the others in their order; `back` undoes it. */
+gcut_ref gcut_baxis_first(gcut_build *b, gcut_ref x, uint32_t axis, bool back);
 gcut_ref gcut_bbroadcast(gcut_build *b, gcut_ref x, const gcut_dim *shape, uint32_t rank,
                          const gcut_dim *axes);
 /* sum / max_reduce / min_reduce / mean / logsumexp over the axes in `mask`, dropped from the shape. */

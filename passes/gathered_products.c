@@ -157,14 +157,6 @@ static bool move_bias(mover *m, uint32_t id, const gcut_node *n)
 
 /* ---- scans ---- */
 
-static gcut_ref axis_moved(gcut_build *b, gcut_ref x, uint32_t axis, bool back)
-{
-    gcut_dim perm[GCUT_MAX_RANK];
-    for (uint32_t d = 0; d < gcut_type_of(b->g, x)->rank; d++)
-        perm[d] = d > axis ? d : back ? (d == axis ? 0 : d + 1) : (d == 0 ? axis : d - 1);
-    return gcut_btranspose(b, x, perm);
-}
-
 /* Gathers rows that a scan slices along an axis of the index in iteration order. */
 static void order_steps(mover *m, const gcut_node *n)
 {
@@ -177,8 +169,8 @@ static void order_steps(mover *m, const gcut_node *n)
         const gcut_type *index = gcut_type_of(m->rw.dst, rows->index);
         if (axis >= index->rank || !is_indexed(gcut_type_of(g, v), index)) continue;
         gcut_build b = {.g = m->rw.dst, .loc = rows->loc, .name = name_of(m, v, "steps")};
-        gcut_ref turned = axis_moved(&b, rows->index, axis, false);
-        m->rw.map[v] = axis_moved(&b, gcut_btake(&b, rows->table, turned, 0), axis, true);
+        gcut_ref turned = gcut_baxis_first(&b, rows->index, axis, false);
+        m->rw.map[v] = gcut_baxis_first(&b, gcut_btake(&b, rows->table, turned, 0), axis, true);
     }
 }
 
