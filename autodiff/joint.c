@@ -376,8 +376,7 @@ static void copy_backward(differentiation *s, gcut_graph *g, gcut_ref *map)
             gcut_node_copy_as(g, d, n, gcut_args_mapped(s->tmp, d, node, map), map, node->loc, names);
         for (uint32_t k = 0; k < node->nres; k++) map[first + k] = r + k;
     }
-    for (uint32_t i = 0; i < d->checks.n; i++)
-        gcut_dim_require(g, d->checks.at[i].a, d->checks.at[i].b, d->checks.at[i].loc, "check");
+    gcut_checks_copy(g, d);
 }
 
 static void add_results(differentiation *s, gcut_graph *g, const gcut_ref *map)

@@ -180,8 +180,7 @@ void gcut_body_redo(gcut_graph *dst, const gcut_graph *body, gcut_ref *map)
         const gcut_node *node = gcut_node_at(body, n);
         gcut_control_copy(dst, body, n, gcut_args_mapped(a, body, node, map), map, map + node->res0);
     }
-    for (uint32_t i = 0; i < body->checks.n; i++)
-        gcut_dim_require(dst, body->checks.at[i].a, body->checks.at[i].b, body->checks.at[i].loc, "body");
+    gcut_checks_copy(dst, body);
 }
 
 gcut_graph *gcut_pass_stack(gcut_graph *g, const char *name, const bool *wanted)

@@ -195,6 +195,14 @@ void gcut_dim_require(gcut_graph *g, gcut_dim a, gcut_dim b, gcut_locid loc, con
     *GCUT_PUSH(m->arena, &g->checks) = (gcut_dim_check){a, b, loc};
 }
 
+void gcut_checks_copy(gcut_graph *dst, const gcut_graph *src)
+{
+    for (uint32_t i = 0; i < src->checks.n; i++) {
+        gcut_dim_check c = src->checks.at[i];
+        gcut_dim_require(dst, c.a, c.b, c.loc, "check");
+    }
+}
+
 /* ---- nodes ---- */
 
 const gcut_attr_spec *gcut_attr_spec_of(const gcut_module *m, gcut_op op, gcut_attr_key key)

@@ -488,6 +488,9 @@ gcut_ref gcut_node_copy_as(gcut_graph *dst, const gcut_graph *src, uint32_t n, c
 /* Sizes a and b must agree: no-op when equal, throws when they cannot be, else records a run-time check. */
 void gcut_dim_require(gcut_graph *g, gcut_dim a, gcut_dim b, gcut_locid loc, const char *what);
 
+/* Requires in dst what src requires at run time; their sizes are the same. */
+void gcut_checks_copy(gcut_graph *dst, const gcut_graph *src);
+
 /* ---- regions (graph/region.c) ---- */
 
 /* An empty body of a node of `outer`: its declarations, no parameters. */

@@ -107,10 +107,7 @@ gcut_graph *gcut_rewrite_end(gcut_rewrite *rw)
 void gcut_rewrite_append(gcut_graph *dst, const gcut_graph *src, gcut_ref *map)
 {
     for (uint32_t n = 0; n < src->nodes.n; n++) gcut_node_copy_to(dst, src, n, map);
-    for (uint32_t i = 0; i < src->checks.n; i++) {
-        gcut_dim_check c = src->checks.at[i];
-        gcut_dim_require(dst, c.a, c.b, c.loc, "check");
-    }
+    gcut_checks_copy(dst, src);
 }
 
 void gcut_add_dependents(const gcut_graph *g, bool *in)

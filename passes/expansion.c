@@ -142,7 +142,6 @@ gcut_graph *gcut_pass_expand(gcut_graph *g, const char *name, bool (*want)(gcut_
         emit(&s, g, n, args, names, map + node->res0);
     }
     for (uint32_t k = 0; k < g->results.n; k++) gcut_result_copy(s.dst, g, k, map);
-    for (uint32_t k = 0; k < g->checks.n; k++)
-        gcut_dim_require(s.dst, g->checks.at[k].a, g->checks.at[k].b, g->checks.at[k].loc, "expand");
+    gcut_checks_copy(s.dst, g);
     return s.dst;
 }

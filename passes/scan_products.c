@@ -186,8 +186,7 @@ static gcut_graph *smaller_body(const search *s)
     for (uint32_t i = 0; i < old->results.n; i++)
         if (!hoisted(s, i)) gcut_result_copy(body, old, i, map);
     for (uint32_t i = 0; i < s->stacks.more.n; i++) gcut_body_yield(body, map[s->stacks.more.at[i]]);
-    for (uint32_t i = 0; i < old->checks.n; i++)
-        gcut_dim_require(body, old->checks.at[i].a, old->checks.at[i].b, old->checks.at[i].loc, "products");
+    gcut_checks_copy(body, old);
     return body;
 }
 
