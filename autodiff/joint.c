@@ -397,7 +397,7 @@ static void add_results(differentiation *s, gcut_graph *g, const gcut_ref *map)
 }
 
 /* Refuses backward graphs: how their saved values depend on the parameters is not in the graph. */
-static void refuse_half(const gcut_graph *g)
+static void refuse_backward(const gcut_graph *g)
 {
     if (gcut_takes_saved(g))
         gcut_fail(g->module->env, GCUT_EGRAD, gcut_loc_place(g->module, g->loc),
@@ -409,7 +409,7 @@ static void refuse_half(const gcut_graph *g)
 gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char *name)
 {
     gcut_module *m = g->module;
-    refuse_half(g);
+    refuse_backward(g);
     differentiation s = {.m = m, .tmp = gcut_arena_new(m->env, m->arena), .user = g, .primal = g};
     open_up(&s);
     choose_results(&s, opt);

@@ -153,6 +153,30 @@ bool gcut_takes_saved(const gcut_graph *g)
     return false;
 }
 
+static const gcut_graph *function_of(const gcut_graph *g)
+{
+    while (g->outer) g = g->outer;
+    return g;
+}
+
+bool gcut_is_forward(const gcut_graph *g)
+{
+    const gcut_graph *f = function_of(g);
+    for (uint32_t i = 0; i < f->results.n; i++)
+        if (f->results.at[i].role == GCUT_ROLE_saved) return true;
+    for (uint32_t i = 0; i < f->module->pairs.n; i++)
+        if (!strcmp(f->module->pairs.at[i].fwd, f->name)) return true;
+    return gcut_mark_find(&f->marks, GCUT_MARK_fwd);
+}
+
+bool gcut_is_backward(const gcut_graph *g)
+{
+    const gcut_graph *f = function_of(g);
+    for (uint32_t i = 0; i < f->module->pairs.n; i++)
+        if (!strcmp(f->module->pairs.at[i].bwd, f->name)) return true;
+    return gcut_takes_saved(f) || gcut_mark_find(&f->marks, GCUT_MARK_bwd);
+}
+
 void gcut_result_new(gcut_graph *g, gcut_role role, const char *name, gcut_ref value)
 {
     *GCUT_PUSH(g->module->arena, &g->results) =

@@ -378,8 +378,11 @@ gcut_axes_position gcut_axes_position_of(const gcut_type *t, uint32_t mask);
 bool gcut_node_takes_in(const gcut_graph *g, const gcut_node *n);
 /* For a view: is element k of the result element k of the operand, or a repeated element? */
 bool gcut_view_keeps_order(const gcut_graph *g, const gcut_node *n);
-/* Does g have `saved` parameters: is it a backward graph? */
-bool gcut_takes_saved(const gcut_graph *g);
+bool gcut_takes_saved(const gcut_graph *g); /* as a parameter */
+/* Is g, or the function around a body under construction, the forward or the backward graph of a split?  It
+ * is when it has `saved` results or parameters, is marked #fwd or #bwd, or a pair names it so. */
+bool gcut_is_forward(const gcut_graph *g);
+bool gcut_is_backward(const gcut_graph *g);
 /* The parameter of that name, NULL = none. */
 const gcut_param *gcut_param_find(const gcut_graph *g, const char *name);
 /* The op that defines v, or the role of a parameter, as text. */
@@ -439,8 +442,8 @@ gcut_place gcut_loc_place(const gcut_module *m, gcut_locid loc);
 /* The source position of the node that makes v; of a parameter, that of no location. */
 gcut_place gcut_where_of(const gcut_graph *g, gcut_ref v);
 
-/* A new value that is a parameter.  Its name must be new to the graph: where a generated name has it, that one gives
- * way; else a duplicate throws. */
+/* A new value that is a parameter.  Its name must be new to the graph: a generated name gives way to it, any
+ * other duplicate throws. */
 gcut_ref gcut_param_new(gcut_graph *g, gcut_role role, const char *name, const gcut_type *type);
 void gcut_result_new(gcut_graph *g, gcut_role role, const char *name, gcut_ref value);
 void gcut_decl_add(gcut_graph *g, gcut_dim_decl decl);

@@ -11,14 +11,6 @@
 
 /* ---- G6: parameters and results ---- */
 
-static bool is_backward_half(const gcut_graph *g)
-{
-    const gcut_module *m = g->module;
-    for (uint32_t i = 0; i < m->pairs.n; i++)
-        if (!strcmp(m->pairs.at[i].bwd, g->name)) return true;
-    return gcut_takes_saved(g) || gcut_mark_find(&g->marks, GCUT_MARK_bwd);
-}
-
 const char *gcut_param_fault(gcut_arena *a, const gcut_graph *g, const gcut_param *p)
 {
     const gcut_type *t = gcut_type_of(g, p->value);
@@ -71,7 +63,7 @@ const char *gcut_result_fault(gcut_arena *a, const gcut_graph *g, const gcut_res
     if (!next && r->role != GCUT_ROLE_grad) return NULL;
     const char *role = gcut_role_name(r->role);
     const gcut_param *p = gcut_param_find(g, r->name);
-    if (!p && !next && (is_backward_half(g) || gcut_is_derivative(g))) return NULL;
+    if (!p && !next && (gcut_is_backward(g) || gcut_is_derivative(g))) return NULL;
     if (!p)
         return gcut_printf(a, "%s '%s': @%s has no param%s or state of that name", role, r->name, g->name,
                            next ? "" : ", input");

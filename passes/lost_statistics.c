@@ -12,16 +12,6 @@
 
 #include "passes/passes.h"
 
-static bool is_half(const gcut_graph *g)
-{
-    const gcut_module *m = g->module;
-    for (uint32_t i = 0; i < m->pairs.n; i++)
-        if (!strcmp(m->pairs.at[i].fwd, g->name) || !strcmp(m->pairs.at[i].bwd, g->name)) return true;
-    for (uint32_t i = 0; i < g->results.n; i++)
-        if (g->results.at[i].role == GCUT_ROLE_saved) return true;
-    return gcut_takes_saved(g);
-}
-
 /* ---- what results depend on ---- */
 
 /* For one graph and some of its results: the values on which these depend. */
@@ -170,7 +160,7 @@ static void look(search *s, const gcut_graph *g, const bool *result, const char 
 
 void gcut_refuse_lost_statistics(const gcut_graph *g)
 {
-    if (is_half(g)) return;
+    if (gcut_is_forward(g) || gcut_is_backward(g)) return;
     gcut_arena *scratch = gcut_arena_new(g->module->env, g->module->arena);
     search s = {.arena = scratch, .top = g};
     bool *all = gcut_calloc(scratch, g->results.n + 1, sizeof *all);

@@ -68,19 +68,13 @@ static gcut_mark_name mark_name(gcut_parser *p, gcut_mark_place on)
                     "there is no mark #%s of %s", name, what);
 }
 
-static bool is_backward(const gcut_graph *g)
-{
-    while (g->outer) g = g->outer;
-    return gcut_takes_saved(g) || gcut_mark_find(&g->marks, GCUT_MARK_bwd);
-}
-
 /* A backward graph may name values of its forward graph, which are not in it. */
 static gcut_mark_arg value_arg(gcut_parser *p)
 {
     gcut_token t = gcut_parse_take(p, GCUT_TOK_VALUE, "a value such as %x");
     const char *name = gcut_parse_name(p, &t);
     gcut_ref v = gcut_graph_find(p->g, name);
-    if (v || is_backward(p->g)) return (gcut_mark_arg){v, v ? NULL : gcut_intern_name(p->m, name)};
+    if (v || gcut_is_backward(p->g)) return (gcut_mark_arg){v, v ? NULL : gcut_intern_name(p->m, name)};
     gcut_nearest near = gcut_nearest_start(name);
     for (gcut_ref u = 1; u < p->g->values.n; u++) gcut_nearest_add(&near, p->g->values.at[u].name);
     GCUT_PARSE_FAIL(p, &t, gcut_nearest_hint(p, &near, "%"),

@@ -24,7 +24,7 @@ static void read_header(gcut_parser *p)
     if (t.u == 0) GCUT_PARSE_FAIL(p, &t, NULL, "there is no version 0 of the text; the first is 1");
 }
 
-static const char *read_half(gcut_parser *p)
+static const char *read_paired(gcut_parser *p)
 {
     gcut_token t = gcut_parse_take(p, GCUT_TOK_GLOBAL, "the name of a function, such as @f");
     *GCUT_PUSH(p->scratch, &p->paired) = t;
@@ -42,9 +42,9 @@ static void read_pair(gcut_parser *p)
             GCUT_PARSE_FAIL(p, &name, NULL, "there is already a pair @%s", pair.name);
     gcut_parse_expect(p, '=', "'=' and two functions");
     gcut_parse_expect(p, '(', "'(' and two functions");
-    pair.fwd = read_half(p);
+    pair.fwd = read_paired(p);
     gcut_parse_expect(p, ',', "',' and the backward function");
-    pair.bwd = read_half(p);
+    pair.bwd = read_paired(p);
     gcut_parse_expect(p, ')', "')'");
     p->in_pair = true;
     gcut_parse_marks(p, GCUT_MARK_ON_PAIR, &pair.marks);

@@ -496,7 +496,7 @@ static void profiled(void **state)
 }
 
 /* A backward graph is a function like any other: its saved values are bound like inputs. */
-static void a_half_alone(void **state)
+static void a_backward_graph_alone(void **state)
 {
     (void)state;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
@@ -547,7 +547,7 @@ int main(void)
         cmocka_unit_test(compilers_that_fail),
         cmocka_unit_test(nothing_is_left_behind),
         cmocka_unit_test(profiled),
-        cmocka_unit_test(a_half_alone),
+        cmocka_unit_test(a_backward_graph_alone),
         cmocka_unit_test(two_contexts_in_two_threads),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

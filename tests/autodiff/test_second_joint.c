@@ -74,23 +74,23 @@ static void gradients_become_ordinary_results(void **state)
     gcut_env_free(env);
 }
 
-static void body_half(void *arg)
+static void body_backward(void *arg)
 {
-    static const char half[] =
+    static const char backward[] =
         "gcut 1\n"
         "func @b(saved %q: f64[3], param %w: f64[3], cotan %dy: f64[]) -> (grad w: f64[3]) {\n"
         "  %d = broadcast(%dy, shape=[3], axes=[]) %g = mul(%d, %q) return %g\n"
         "}\n";
     gcut_env *env = arg;
     gcut_arena *a = gcut_arena_new(env, env->arena);
-    gcut_joint(gcut_parse_module(env, a, "half", half, sizeof half - 1)->graphs.at[0], NULL, "j");
+    gcut_joint(gcut_parse_module(env, a, "backward", backward, sizeof backward - 1)->graphs.at[0], NULL, "j");
 }
 
-static void a_backward_half_is_refused(void **state)
+static void a_backward_graph_is_refused(void **state)
 {
     (void)state;
     gcut_env *env = gcut_env_new(NULL, NULL);
-    assert_int_equal(gcut_protect(env, body_half, env), GCUT_EGRAD);
+    assert_int_equal(gcut_protect(env, body_backward, env), GCUT_EGRAD);
     assert_non_null(strstr(env->diags[0].message, "@b is a backward graph"));
     gcut_env_free(env);
 }
@@ -99,7 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_become_ordinary_results),
-        cmocka_unit_test(a_backward_half_is_refused),
+        cmocka_unit_test(a_backward_graph_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

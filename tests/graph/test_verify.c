@@ -317,7 +317,7 @@ static void bwd_grad(job *j)
 {
     j->bwd->results.at[0].name = gcut_intern_name(j->m, "nobody");
 }
-static void no_half(job *j)
+static void pair_of_none(job *j)
 {
     j->m->pairs.at[0].bwd = "gone";
 }
@@ -358,7 +358,7 @@ static const row rows[] = {
     ROW(wild_captures, "G8", 12),  ROW(wild_regions, "G8", 12),
     ROW(saved_type, "G9", 0),      ROW(saved_unknown, "G9", 0),
     ROW(saved_missing, "G9", 0),   ROW(bwd_grad, "G9", 0),
-    ROW(no_half, "G9", 0),         ROW(adjoint_of_no_scan, "G10", 12),
+    ROW(pair_of_none, "G9", 0),    ROW(adjoint_of_no_scan, "G10", 12),
 };
 
 /* Some breakages break two invariants, or let the shape rule speak as well: one report must name the rule. */
@@ -429,12 +429,49 @@ static void is_pure(void **state)
     gcut_env_free(j.env);
 }
 
+/* Each of a `saved` value, a mark and a pair says by itself which graph of a split a function is. */
+static void parts_body(void *arg)
+{
+    static const char text[] =
+        "gcut 1\n"
+        "func @plain(input %x: f32[]) -> (out y: f32[]) {\n  return %x\n}\n"
+        "func @saves(input %x: f32[]) -> (out y: f32[], saved x: f32[]) {\n  return %x, %x\n}\n"
+        "func @takes(saved %x: f32[], input %z: f32[]) -> (out y: f32[]) {\n  return %x\n}\n"
+        "func @fmarked(input %x: f32[]) -> (out y: f32[]) #fwd {\n  return %x\n}\n"
+        "func @bmarked(input %x: f32[]) -> (out y: f32[]) #bwd {\n  return %x\n}\n"
+        "func @fpaired(input %x: f32[]) -> (out y: f32[]) {\n  return %x\n}\n"
+        "func @bpaired(input %x: f32[]) -> (out y: f32[]) {\n  return %x\n}\n"
+        "pair @step = (@fpaired, @bpaired)\n";
+    static const struct {
+        const char *name;
+        bool forward, backward;
+    } want[] = {{"plain", false, false},  {"saves", true, false},   {"takes", false, true},
+                {"fmarked", true, false}, {"bmarked", false, true}, {"fpaired", true, false},
+                {"bpaired", false, true}};
+    gcut_env *env = arg;
+    const gcut_module *m = gcut_parse_module(env, env->arena, "t.gcut", text, strlen(text));
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        const gcut_graph *g = gcut_module_find(m, want[i].name);
+        if (gcut_is_forward(g) != want[i].forward || gcut_is_backward(g) != want[i].backward)
+            fail_msg("@%s: forward %d, backward %d", want[i].name, gcut_is_forward(g), gcut_is_backward(g));
+    }
+}
+
+static void parts_of_a_split(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    must(env, parts_body, env);
+    gcut_env_free(env);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(breakages),
         cmocka_unit_test(all_are_reported),
         cmocka_unit_test(is_pure),
+        cmocka_unit_test(parts_of_a_split),
     };
     return cmocka_run_group_tests_name("verify", tests, NULL, NULL);
 }

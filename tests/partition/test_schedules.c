@@ -102,26 +102,26 @@ static const gcut_array *by_name(const gcut_graph *g, gcut_role role, const char
 }
 
 /* The graph on the joint graph's arrays and what the forward graph saved. */
-static gcut_array *run_half(world *w, const gcut_graph *half, const gcut_graph *joint, const gcut_array *in,
+static gcut_array *run_part(world *w, const gcut_graph *part, const gcut_graph *joint, const gcut_array *in,
                             const gcut_graph *fwd, const gcut_array *fwd_out)
 {
-    gcut_array *args = gcut_calloc(w->arena, (size_t)half->params.n + 1, sizeof *args);
-    for (uint32_t i = 0; i < half->params.n; i++) {
-        const char *name = half->values.at[half->params.at[i].value].name;
-        const gcut_array *x = half->params.at[i].role == GCUT_ROLE_saved
+    gcut_array *args = gcut_calloc(w->arena, (size_t)part->params.n + 1, sizeof *args);
+    for (uint32_t i = 0; i < part->params.n; i++) {
+        const char *name = part->values.at[part->params.at[i].value].name;
+        const gcut_array *x = part->params.at[i].role == GCUT_ROLE_saved
                                   ? by_name(fwd, GCUT_ROLE_saved, name, fwd_out)
                                   : &in[find_param(joint, name)];
         assert_non_null(x);
         args[i] = *x;
     }
-    return run_graph(w->arena, half, GCUT_STATED, args);
+    return run_graph(w->arena, part, GCUT_STATED, args);
 }
 
 static void compare_interpreted(world *w, const gcut_plan *plan, const gcut_array *in, const gcut_array *want)
 {
     const gcut_graph *joint = plan->joint;
-    gcut_array *f = run_half(w, plan->fwd, joint, in, NULL, NULL);
-    gcut_array *b = run_half(w, plan->bwd, joint, in, plan->fwd, f);
+    gcut_array *f = run_part(w, plan->fwd, joint, in, NULL, NULL);
+    gcut_array *b = run_part(w, plan->bwd, joint, in, plan->fwd, f);
     for (uint32_t i = 0; i < joint->results.n; i++) {
         const gcut_result *r = &joint->results.at[i];
         bool out = r->role == GCUT_ROLE_out;

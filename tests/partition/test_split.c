@@ -47,16 +47,16 @@ static const char *param_name(const gcut_graph *g, uint32_t i)
 }
 
 /* By name from the joint's parameters; a `saved` parameter from the forward graph's results alone. */
-static gcut_array *given(world *w, const gcut_graph *half, const gcut_graph *joint, const gcut_array *in,
+static gcut_array *given(world *w, const gcut_graph *part, const gcut_graph *joint, const gcut_array *in,
                          const gcut_graph *fwd, const gcut_array *fwd_out)
 {
-    gcut_array *args = gcut_calloc(w->arena, (size_t)half->params.n + 1, sizeof *args);
-    for (uint32_t i = 0; i < half->params.n; i++) {
-        bool saved = half->params.at[i].role == GCUT_ROLE_saved, found = false;
+    gcut_array *args = gcut_calloc(w->arena, (size_t)part->params.n + 1, sizeof *args);
+    for (uint32_t i = 0; i < part->params.n; i++) {
+        bool saved = part->params.at[i].role == GCUT_ROLE_saved, found = false;
         for (uint32_t k = 0; !saved && k < joint->params.n; k++)
-            if (param_name(half, i) == param_name(joint, k)) args[i] = in[k], found = true;
+            if (param_name(part, i) == param_name(joint, k)) args[i] = in[k], found = true;
         for (uint32_t k = 0; saved && k < fwd->results.n; k++)
-            if (fwd->results.at[k].role == GCUT_ROLE_saved && fwd->results.at[k].name == param_name(half, i))
+            if (fwd->results.at[k].role == GCUT_ROLE_saved && fwd->results.at[k].name == param_name(part, i))
                 args[i] = fwd_out[k], found = true;
         assert_true(found);
     }
@@ -70,12 +70,12 @@ static void same_bits(const gcut_array *a, const gcut_array *b)
     assert_memory_equal(a->u.at, b->u.at, (size_t)a->n * 8);
 }
 
-static void compare(const gcut_graph *joint, const gcut_array *want, const gcut_graph *half,
+static void compare(const gcut_graph *joint, const gcut_array *want, const gcut_graph *part,
                     const gcut_array *got, uint32_t *seen)
 {
     for (uint32_t i = 0; i < joint->results.n; i++)
-        for (uint32_t k = 0; k < half->results.n; k++) {
-            const gcut_result *a = &joint->results.at[i], *b = &half->results.at[k];
+        for (uint32_t k = 0; k < part->results.n; k++) {
+            const gcut_result *a = &joint->results.at[i], *b = &part->results.at[k];
             if (a->role != b->role || a->name != b->name) continue;
             same_bits(&want[i], &got[k]);
             ++*seen;
