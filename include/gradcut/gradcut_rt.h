@@ -237,7 +237,7 @@ const char *gcut_rt_gemm_name(void);
  * NaN; and `work` has instead GCUT_RT_WINOGRAD_W elements for each pair of channels of a group, and
  * GCUT_RT_WINOGRAD_C for each channel of a group of the operands that are images; the former lie behind the
  * latter, as all of them are used whatever the sizes are. */
-enum { GCUT_RT_WINOGRAD_CHUNKS = 8, GCUT_RT_WINOGRAD_W = 16, GCUT_RT_WINOGRAD_C = 4352 };
+enum { GCUT_RT_WINOGRAD_W = 16, GCUT_RT_WINOGRAD_C = 4352 };
 typedef struct gcut_rt_conv {
     int64_t n, c, h, w;
     int64_t o, oh, ow;

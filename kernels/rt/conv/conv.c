@@ -30,7 +30,7 @@
 /* Panels lie in the second-level cache. */
 enum { PANEL_BYTES = 96 << 10 };
 /* Blocks of tiles whose transforms exist at once: a round. */
-enum { ROUND_BLOCKS = GCUT_RT_WINOGRAD_CHUNKS };
+enum { ROUND_BLOCKS = 8 };
 /* Channels whose windows are transformed at a time. */
 enum { WINDOWS = 16 };
 /* Picoseconds of a multiply-add, and of moving an element of w, for the choice of threads. */

@@ -33,6 +33,8 @@ enum {
     NAME(ROUND) = ROUND_BLOCKS * NAME(PAIR),
     NAME(ROUND_PITCH) = NAME(ROUND) + 16
 };
+_Static_assert(16 * NAME(ROUND_PITCH) <= GCUT_RT_WINOGRAD_C,
+               "the caller's workspace holds a round of a channel");
 
 /* An image whose tiles are transformed, and where the 16 of each go: distances of blocks, of channels
  * and of the 16. */

@@ -8,7 +8,6 @@
  */
 #include "gradcut/gradcut_rt.h"
 
-#include "kernels/rt/gemm/prologue.h"
 #include "kernels/rt/gemm/macro.h"
 #include "kernels/rt/gemm/small_product.h"
 #include "kernels/rt/gemm/operand_sums.h"
@@ -152,6 +151,40 @@ int64_t gcut_rt_gemm_packings(int64_t m, int64_t n, int64_t k, int64_t csa, int6
     if (!of_b && !whole_rows && n / 4 <= m && n * gcut_rt_min(k, STEP) * size <= WHOLE_B_BYTES) return 0;
     const grid s = split(&q, grain, worthwhile_threads(&q, threads), 0);
     return of_b ? s.rows : s.columns;
+}
+
+/* ---- operands that are computed before the product ---- */
+
+/* Of an element, when deciding how many threads filling a buffer is worth. */
+enum { FILL_PS = 500 };
+
+typedef struct fill_job {
+    const gcut_rt_operand *x;
+    int64_t lines, length;
+    size_t size;
+} fill_job;
+
+static void fill_share(void *arg, int t, int nt)
+{
+    const fill_job *j = arg;
+    int64_t begin, end;
+    gcut_rt_share(j->lines, 1, t, nt, &begin, &end);
+    if (begin == end) return;
+    j->x->fill(j->x->arg, t, begin, end, 0, j->length,
+               (char *)j->x->room + (size_t)(begin * j->length) * j->size, j->length);
+}
+
+/* Makes an operand of n rows (of A) or columns (of B), k steps and elements of `size` bytes that has a buffer
+ * to be computed into. */
+static void precompute(gcut_rt_operand *x, int64_t n, int64_t k, size_t size, int threads)
+{
+    fill_job j = {x, x->along_k ? n : k, x->along_k ? k : n, size};
+    if (!x->fill || !x->room) return;
+    if (n > 0 && k > 0) {
+        threads = gcut_rt_threads_worth(gcut_rt_threads(threads), n * k, FILL_PS, j.lines);
+        gcut_rt_parallel(fill_share, &j, threads);
+    }
+    x->fill = NULL;
 }
 
 #define TEMPLATE "kernels/rt/gemm/gemm_type.h"

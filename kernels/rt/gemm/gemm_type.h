@@ -95,17 +95,6 @@ static void NAME(work)(void *arg, int t, int nt)
     }
 }
 
-/* Makes an operand of n rows (of A) or columns (of B) that has a buffer to be computed into first, and has
- * *at point to it. */
-static void NAME(precompute_operand)(int64_t k, gcut_rt_operand *x, int64_t n, const T **at, int threads)
-{
-    if (!x->fill) return;
-    *at = x->room;
-    if (!x->room) return;
-    gcut_rt_prologue_reserve(x, x->along_k ? n : k, x->along_k ? k : n, sizeof(T), threads);
-    x->fill = NULL;
-}
-
 void NAME(gcut_rt_gemm_tiled)(const gcut_rt_gemm *product, const T *a, const T *b, T *c,
                               gcut_rt_tile_fn *tile, void *arg, int whole_rows, int threads)
 {
@@ -120,9 +109,10 @@ void NAME(gcut_rt_gemm_tiled)(const gcut_rt_gemm *product, const T *a, const T *
          .tile = tile,
          .arg = arg,
          .whole_rows = whole_rows};
-    if (runs) NAME(precompute_operand)(g->k, &g->from_a, g->m, &a, threads);
-    if (runs) NAME(precompute_operand)(g->k, &g->from_b, g->n, &b, threads);
-    w.a = a, w.b = b;
+    w.a = runs && g->from_a.fill ? g->from_a.room : a;
+    w.b = runs && g->from_b.fill ? g->from_b.room : b;
+    if (runs) precompute(&g->from_a, g->m, g->k, sizeof(T), threads);
+    if (runs) precompute(&g->from_b, g->n, g->k, sizeof(T), threads);
     if (empty) { /* a product of no rows or columns has sums */
         NAME(add_up)(&w, 0, g->sums == GCUT_RT_SUMS_A ? g->m : g->n);
         g->sums = 0;

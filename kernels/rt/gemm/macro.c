@@ -36,7 +36,6 @@
 
 #include <unistd.h>
 
-#include "kernels/rt/gemm/prologue.h"
 #include "kernels/rt/gemm/micro.h"
 #include "kernels/rt/gemm/pack.h"
 #include "kernels/rt/gemm/operand_sums.h"
@@ -155,6 +154,18 @@ gcut_rt_grain gcut_rt_macro_grain(int row_major_c, size_t size)
     const gcut_rt_micro u = gcut_rt_micro_of(size);
     return row_major_c ? (gcut_rt_grain){u.mr, u.nr} : (gcut_rt_grain){u.nr, u.mr};
 }
+
+/* Of a block of an operand that is computed; its lines are long enough to begin them cheaply. */
+enum { BLOCK_BYTES = 32 << 10, BLOCK_LINES = 32 };
+
+/* The largest multiple of a panel's width that is at most `most`, at least one panel. */
+static int64_t panels(int64_t most, int width)
+{
+    return gcut_rt_max(most / width, 1) * width;
+}
+
+#define TEMPLATE "kernels/rt/gemm/prologue_type.h"
+#include "kernels/rt/each_type.h"
 
 #define TEMPLATE "kernels/rt/gemm/macro_type.h"
 #include "kernels/rt/each_type.h"

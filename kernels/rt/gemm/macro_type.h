@@ -42,7 +42,7 @@ static void NAME(pack)(const NAME(problem) * of, const NAME(operand) * x, int64_
                        int64_t k, T *out)
 {
     if (x->from->fill) {
-        NAME(gcut_rt_pack_filled)(x->from, of->x->thread, x->first + i0, i1 - i0, p, k, x->width, x->ld, out);
+        NAME(pack_filled)(x->from, of->x->thread, x->first + i0, i1 - i0, p, k, x->width, x->ld, out);
         return;
     }
     NAME(gcut_rt_pack)

@@ -22,20 +22,14 @@ enum { PREFETCH_STEPS = 8 };
 #undef ISA
 
 #define RUN_OWN(type) block_##type##_avx512(m, n, k, a, b, add, c, ldc, prefetch)
+#else
+#define RUN_OWN(type) ((void)m, (void)n)
+#endif
+
 static int own_kernel(void)
 {
     return gcut_rt_isa() == ISA_AVX512 && !gcut_rt_blis_asked();
 }
-
-#else
-
-#define RUN_OWN(type) ((void)m, (void)n)
-static int own_kernel(void)
-{
-    return 0;
-}
-
-#endif
 
 gcut_rt_micro gcut_rt_micro_of(size_t size)
 {

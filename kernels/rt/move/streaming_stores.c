@@ -38,18 +38,18 @@ static int64_t listed(unsigned leaf)
     return most;
 }
 
+#endif
+
 static int64_t last_cache(void)
 {
+#ifdef __x86_64__
     enum { INTEL = 4 };
     const unsigned amd = 0x8000001D;
     return gcut_rt_max(listed(INTEL), listed(amd));
-}
 #else
-static int64_t last_cache(void)
-{
     return 0;
-}
 #endif
+}
 
 static int64_t decided(void)
 {
@@ -86,20 +86,20 @@ LINES(base, __m128i, _mm_loadu_si128, _mm_stream_si128)
 LINES(avx2, __m256i, _mm256_loadu_si256, _mm256_stream_si256)
 LINES(avx512, __m512i, _mm512_loadu_si512, _mm512_stream_si512)
 #undef LINES
-
-void gcut_rt_streamed(void)
-{
-    _mm_sfence();
-}
 #else
 static void lines_base(char *d, const char *s, size_t n)
 {
     memcpy(d, s, n);
 }
-
-void gcut_rt_streamed(void) {}
 #endif
 OVERRIDES(lines);
+
+void gcut_rt_streamed(void)
+{
+#ifdef __x86_64__
+    _mm_sfence();
+#endif
+}
 
 void gcut_rt_stream(void *dst, const void *src, int64_t bytes)
 {
