@@ -8,6 +8,29 @@
 
 /* ---- attributes ---- */
 
+const gcut_attr_spec *gcut_attr_spec_of(const gcut_module *m, gcut_op op, gcut_attr_key key)
+{
+    const gcut_op_spec *spec = &m->specs[op];
+    for (uint32_t i = 0; i < spec->n; i++)
+        if (spec->at[i].key == key) return &spec->at[i];
+    return NULL;
+}
+
+const gcut_attr *gcut_attr_among(const gcut_module *m, gcut_op op, const gcut_attr *at, uint32_t n,
+                                 gcut_attr_key key)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (at[i].key == key) return &at[i];
+    const gcut_attr_spec *spec = gcut_attr_spec_of(m, op, key);
+    return spec && spec->has_default ? &spec->value : NULL;
+}
+
+const gcut_attr *gcut_attr_get(const gcut_graph *g, const gcut_node *n, gcut_attr_key key)
+{
+    return gcut_attr_among(g->module, (gcut_op)n->op, n->nattrs ? g->attrs.at + n->attr0 : NULL, n->nattrs,
+                           key);
+}
+
 bool gcut_attr_flag(const gcut_graph *g, const gcut_node *n, gcut_attr_key key)
 {
     const gcut_attr *a = gcut_attr_get(g, n, key);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "graph/names.h"
-#include "graph/ops/op_table.h"
+#include "graph/ops/attr_spec.h"
 #include "graph/ops/infer.h"
 
 gcut_module *gcut_module_new(gcut_env *env, gcut_arena *parent)
@@ -126,6 +126,25 @@ gcut_place gcut_where_of(const gcut_graph *g, gcut_ref v)
 
 /* ---- parameters, results, declarations ---- */
 
+const char *gcut_role_name(gcut_role r)
+{
+    static const char *const names[GCUT_NROLES] = {"param", "input", "state", "rng", "cotan",
+                                                   "saved", "out",   "grad",  "next"};
+    return names[r];
+}
+
+const char *gcut_data_kind_name(gcut_data_kind k)
+{
+    static const char *const names[GCUT_NDATA_KINDS] = {"splat", "dense", "file", "normal", "uniform"};
+    return names[k];
+}
+
+const char *gcut_maker_name(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(g, v);
+    return n ? gcut_op_get((gcut_op)n->op)->name : gcut_role_name(g->params.at[g->values.at[v].index].role);
+}
+
 gcut_ref gcut_param_new(gcut_graph *g, gcut_role role, const char *name, const gcut_type *type)
 {
     name = gcut_intern_name(g->module, name);
@@ -228,29 +247,6 @@ void gcut_checks_copy(gcut_graph *dst, const gcut_graph *src)
 }
 
 /* ---- nodes ---- */
-
-const gcut_attr_spec *gcut_attr_spec_of(const gcut_module *m, gcut_op op, gcut_attr_key key)
-{
-    const gcut_op_spec *spec = &m->specs[op];
-    for (uint32_t i = 0; i < spec->n; i++)
-        if (spec->at[i].key == key) return &spec->at[i];
-    return NULL;
-}
-
-const gcut_attr *gcut_attr_among(const gcut_module *m, gcut_op op, const gcut_attr *at, uint32_t n,
-                                 gcut_attr_key key)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (at[i].key == key) return &at[i];
-    const gcut_attr_spec *spec = gcut_attr_spec_of(m, op, key);
-    return spec && spec->has_default ? &spec->value : NULL;
-}
-
-const gcut_attr *gcut_attr_get(const gcut_graph *g, const gcut_node *n, gcut_attr_key key)
-{
-    return gcut_attr_among(g->module, (gcut_op)n->op, n->nattrs ? g->attrs.at + n->attr0 : NULL, n->nattrs,
-                           key);
-}
 
 /* Appends the attributes sorted by key, without those that equal their default. */
 static uint32_t attrs_add(gcut_graph *g, gcut_op op, const gcut_attr *attrs, uint32_t nattrs)

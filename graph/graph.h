@@ -56,49 +56,17 @@
 #ifndef GCUT_GRAPH_GRAPH_H
 #define GCUT_GRAPH_GRAPH_H
 
-#include "gradcut/dtype.h"
 #include "base/map.h"
 #include "graph/dim/dim.h"
 #include "graph/mark.h"
-
-const char *gcut_dtype_name(gcut_dtype t);
-int64_t gcut_dtype_bytes(gcut_dtype t);
-bool gcut_dtype_is_float(gcut_dtype t);
-bool gcut_dtype_is_16bit_float(gcut_dtype t); /* f16 or bf16 */
-bool gcut_dtype_is_int(gcut_dtype t);         /* signed or unsigned, not bool */
-/* x rounded to dtype t (f32, bf16, …), as a double. */
-double gcut_round_to(double x, gcut_dtype t);
-/* The smallest and the largest value of an integer dtype or bool. */
-void gcut_dtype_bounds(gcut_dtype t, int64_t *lo, int64_t *hi);
-bool gcut_dtype_parse(const char *s, gcut_dtype *out);
+#include "graph/ops/dtype_info.h"
+#include "graph/ops/op_info.h"
 
 typedef struct gcut_type {
     gcut_dtype dtype;
     uint8_t rank;
     gcut_dim dim[GCUT_MAX_RANK];
 } gcut_type;
-
-typedef enum gcut_op {
-#define OP(name, ...) GCUT_OP_##name,
-#include "graph/ops/ops.def"
-#undef OP
-    GCUT_NOPS
-} gcut_op;
-
-typedef enum gcut_attr_key {
-#define ATTR(name, ...) GCUT_KEY_##name,
-#include "graph/ops/attrs.def"
-#undef ATTR
-    GCUT_NATTRS
-} gcut_attr_key;
-
-typedef enum gcut_attr_kind {
-    GCUT_ATTR_KIND_DIM,
-    GCUT_ATTR_KIND_DIMS,
-    GCUT_ATTR_KIND_NUM,
-    GCUT_ATTR_KIND_BOOL,
-    GCUT_ATTR_KIND_STR
-} gcut_attr_kind;
 
 /* A number as written: integers keep all 64 bits. */
 typedef struct gcut_num {
@@ -281,136 +249,6 @@ struct gcut_module {
     GCUT_VEC(gcut_pair) pairs;
 };
 
-/* ---- op facts, read from ops.def ---- */
-
-typedef enum gcut_class {
-    GCUT_CLASS_POINTWISE,
-    GCUT_CLASS_REDUCTION,
-    GCUT_CLASS_CONTRACTION,
-    GCUT_CLASS_VIEW,
-    GCUT_CLASS_INDEX,
-    GCUT_CLASS_CONSTANT,
-    GCUT_CLASS_CONTROL
-} gcut_class;
-
-/* How a common factor of operands comes out of an op: the column `linear` of the op table. */
-typedef enum gcut_linear {
-    GCUT_LINEAR_NO,
-    GCUT_LINEAR_MAP,
-    GCUT_LINEAR_SUM,
-    GCUT_LINEAR_PRODUCT,
-    GCUT_LINEAR_DIVIDEND,
-    GCUT_LINEAR_CHOICE
-} gcut_linear;
-
-typedef enum gcut_emit {
-    GCUT_EMIT_POINT,
-    GCUT_EMIT_CAST,
-    GCUT_EMIT_BOUNDED,
-    GCUT_EMIT_VIEW,
-    GCUT_EMIT_REDUCE,
-    GCUT_EMIT_GEMM,
-    GCUT_EMIT_CONST,
-    GCUT_EMIT_IOTA,
-    GCUT_EMIT_PAD,
-    GCUT_EMIT_CONCAT,
-    GCUT_EMIT_FLIP,
-    GCUT_EMIT_TAKE,
-    GCUT_EMIT_SCATTER,
-    GCUT_EMIT_PACK,
-    GCUT_EMIT_UNPACK,
-    GCUT_EMIT_CUMSUM,
-    GCUT_EMIT_CONV,
-    GCUT_EMIT_POOL,
-    GCUT_EMIT_ATTENTION,
-    GCUT_EMIT_ATTENTION_GRAD,
-    GCUT_EMIT_EXTERNAL,
-    GCUT_EMIT_EXPAND,
-    GCUT_EMIT_REGION
-} gcut_emit;
-
-/* The kernel of a contraction; its time in the machine model is listed under this key. */
-typedef enum gcut_way {
-    GCUT_WAY_none, /* no contraction */
-    GCUT_WAY_gemm,
-    GCUT_WAY_conv_y, /* a convolution for its result, for its operand, for its weight */
-    GCUT_WAY_conv_x,
-    GCUT_WAY_conv_w,
-    GCUT_WAY_attention,
-    GCUT_WAY_attention_grad
-} gcut_way;
-
-/* The number of multiply-adds of a contraction: times * dim[0] * dim[1] * … */
-typedef struct gcut_madds {
-    double times;
-    uint32_t n;
-    gcut_dim dim[2 * GCUT_MAX_RANK];
-} gcut_madds;
-typedef gcut_madds gcut_madds_fn(const gcut_graph *g, const gcut_node *n);
-
-typedef struct gcut_op_info {
-    const char *name;
-    uint8_t lo, hi; /* operands; hi 255 = any */
-    char dtypes;    /* 'F' 'N' 'B' 'X' 'I' 'K' '-' */
-    bool composite; /* has a decomposition */
-    bool pointwise; /* elementwise: result shape == every operand's shape */
-    const char *attrs;
-    gcut_class class;
-    gcut_linear linear;
-    int cost_ps;
-    gcut_madds_fn *madds; /* graph/ops/multiply_adds.c; NULL unless a contraction */
-    gcut_way way;
-    gcut_emit emit;
-    const char *cexpr;
-    const char *shape_rule, *vjp_rule, *kernel; /* the columns shape, vjp and emit as they are written */
-    const char *doc;
-    const char
-        *c_name; /* "" its function in C is gcut_<name>, "other" gcut_<other>; NULL: none is generated */
-    const char *c_operands; /* what that calls its operands, "x, i"; of others "HAND" or "INTERNAL" */
-} gcut_op_info;
-
-const gcut_op_info *gcut_op_get(gcut_op op);
-/* Where the axes in a bit mask are among those of t; axes of size 1 do not count. */
-typedef enum gcut_axes_position { GCUT_TRAILING, GCUT_LEADING, GCUT_EVERY, GCUT_MIDDLE } gcut_axes_position;
-gcut_axes_position gcut_axes_position_of(const gcut_type *t, uint32_t mask);
-/* Can the kernel of n compute an elementwise producer inside its loop instead of reading it from memory?
- * No other kernel can, GEMM included; nor can a reader behind a view that changes the order. */
-bool gcut_node_takes_in(const gcut_graph *g, const gcut_node *n);
-/* For a view: is element k of the result element k of the operand, or a repeated element? */
-bool gcut_view_keeps_order(const gcut_graph *g, const gcut_node *n);
-bool gcut_takes_saved(const gcut_graph *g); /* as a parameter */
-/* Is g, or the function around a body under construction, the forward or the backward graph of a split?  It
- * is when it has `saved` results or parameters, is marked #fwd or #bwd, or a pair names it so. */
-bool gcut_is_forward(const gcut_graph *g);
-bool gcut_is_backward(const gcut_graph *g);
-/* The parameter of that name, NULL = none. */
-const gcut_param *gcut_param_find(const gcut_graph *g, const char *name);
-/* The op that defines v, or the role of a parameter, as text. */
-const char *gcut_maker_name(const gcut_graph *g, gcut_ref v);
-/* The widest type among the node's operands and results. */
-gcut_dtype gcut_node_widest(const gcut_graph *g, const gcut_node *n);
-/* The reason why an op's derivative is 0 everywhere or does not exist, as the end of a sentence; NULL for
- * every other op. */
-const char *gcut_op_why_zero(const gcut_op_info *info);
-bool gcut_op_parse(const char *name, size_t n, gcut_op *out); /* false: unknown */
-/* The op whose name is most like this one; NULL when none is. */
-const char *gcut_op_nearest(const char *name);
-gcut_attr_kind gcut_attr_kind_of(gcut_attr_key key);
-/* The C type of an attribute's parameter, from graph/ops/attrs.def. */
-typedef enum gcut_attr_form {
-    GCUT_ATTR_FORM_AXIS,
-    GCUT_ATTR_FORM_AXES,
-    GCUT_ATTR_FORM_SIZE,
-    GCUT_ATTR_FORM_SIZES,
-    GCUT_ATTR_FORM_NUMBER,
-    GCUT_ATTR_FORM_FLAG,
-    GCUT_ATTR_FORM_TEXT,
-    GCUT_ATTR_FORM_DTYPE
-} gcut_attr_form;
-gcut_attr_form gcut_attr_form_of(gcut_attr_key key);
-const char *gcut_attr_name(gcut_attr_key key);
-bool gcut_attr_parse(const char *name, size_t n, gcut_attr_key *out);
-
 /* ---- building ---- */
 
 gcut_module *gcut_module_new(gcut_env *env, gcut_arena *parent);
@@ -511,10 +349,6 @@ static inline const gcut_region *gcut_region_at(const gcut_graph *g, const gcut_
 {
     return &g->regions.at[n->reg0 + k];
 }
-/* The name of region k of an op; NULL when the op has fewer. */
-const char *gcut_op_region(gcut_op op, uint32_t k);
-/* The number of required regions of the op; optional ones come after them. */
-uint32_t gcut_op_regions(gcut_op op);
 /* The number of arguments that the op passes to region k, for a node with `nargs` operands that are not
  * captured. */
 uint32_t gcut_region_nargs(gcut_op op, uint32_t k, uint32_t nargs);
@@ -547,6 +381,15 @@ static inline bool gcut_is_transient(const gcut_marks *m)
 
 /* ---- reading ---- */
 
+bool gcut_takes_saved(const gcut_graph *g); /* as a parameter */
+/* Is g, or the function around a body under construction, the forward or the backward graph of a split?  It
+ * is when it has `saved` results or parameters, is marked #fwd or #bwd, or a pair names it so. */
+bool gcut_is_forward(const gcut_graph *g);
+bool gcut_is_backward(const gcut_graph *g);
+/* The parameter of that name, NULL = none. */
+const gcut_param *gcut_param_find(const gcut_graph *g, const char *name);
+/* The op that defines v, or the role of a parameter, as text. */
+const char *gcut_maker_name(const gcut_graph *g, gcut_ref v);
 static inline const gcut_node *gcut_node_at(const gcut_graph *g, uint32_t n)
 {
     return &g->nodes.at[n];

@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-#include "graph/ops/op_table.h"
-
 void gcut_name_insert(gcut_graph *g, gcut_ref v)
 {
     *gcut_map_at(g->module->arena, &g->by_name, gcut_map_key(g->values.at[v].name)) = v;

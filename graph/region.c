@@ -1,39 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Bodies of regions: their names, and how a body under construction captures values of the graphs around
+ * Bodies of regions, and how a body under construction captures values of the graphs around
  * it.
  */
 #include <string.h>
 
 #include "graph/graph.h"
-
-const char *gcut_op_region(gcut_op op, uint32_t k)
-{
-    static const char *const names[] = {"then", "else", "cond", "body", "call", "vjp"};
-    const gcut_op_info *info = gcut_op_get(op);
-    if (info->emit != GCUT_EMIT_REGION) return NULL;
-    const char *s = info->cexpr;
-    for (; *s && k; k--) {
-        s += strcspn(s, " ");
-        s += *s == ' ';
-    }
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcspn(s, " ?") == strlen(names[i]) && !strncmp(s, names[i], strlen(names[i]))) return names[i];
-    return NULL;
-}
-
-uint32_t gcut_op_regions(gcut_op op)
-{
-    const gcut_op_info *info = gcut_op_get(op);
-    uint32_t n = 0;
-    if (info->emit != GCUT_EMIT_REGION) return 0;
-    for (const char *s = info->cexpr; *s; s += *s == ' ') {
-        size_t word = strcspn(s, " ");
-        n += s[word - 1] != '?';
-        s += word;
-    }
-    return n;
-}
 
 /* The arms of an `if` have no arguments: its operand is the condition. */
 uint32_t gcut_region_nargs(gcut_op op, uint32_t k, uint32_t nargs)

@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "graph/ops/op_table.h"
 #include "graph/ops/infer.h"
 #include "graph/verify.h"
 

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#include "graph/ops/op_table.h"
-
 typedef struct bind {
     gcut_token tok;
     const char *name;

@@ -22,6 +22,8 @@ gcut_module *gcut_parse_file(gcut_env *env, gcut_arena *parent, const char *path
  * place of the text in the user's source. */
 gcut_attr *gcut_parse_attrs(gcut_graph *g, gcut_op op, gcut_place at, const char *text, uint32_t *n);
 
+/* The op whose name is most like this one; NULL when none is. */
+const char *gcut_op_nearest(const char *name);
 /* Declares `data @name: type = contents` in the module; `at` is the place of the contents in the user's
  * source. */
 void gcut_parse_data_text(gcut_module *m, const char *name, const gcut_type *type, gcut_place at,

@@ -2,7 +2,7 @@
  *
  * The number of multiply-adds of a contraction, by the rule in the cost column of ops.def.
  */
-#include "graph/ops/op_table.h"
+#include "graph/graph.h"
 
 static void times(gcut_madds *m, const gcut_type *t, uint32_t begin, uint32_t end)
 {

@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "graph/ops/op_table.h"
 #include "graph/ops/infer.h"
 
 /* The input and output of a rule, which fills out[0] and, for several results, n. */

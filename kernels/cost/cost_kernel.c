@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "graph/external.h"
+#include "graph/ops/node_facts.h"
 #include "kernels/cost/cost.h"
 #include "kernels/lower/fusion/loop_phases.h"
 #include "kernels/lower/fusion/prologue.h"

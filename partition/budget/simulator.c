@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "graph/ops/node_facts.h"
 #include "graph/rewrite.h"
 
 typedef struct item { /* the copy of a value that one occurrence of a node makes */

@@ -23,6 +23,7 @@
 #include "partition/cut/prices.h"
 
 #include "graph/external.h"
+#include "graph/ops/node_facts.h"
 
 #include <math.h>
 

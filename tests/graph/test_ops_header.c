@@ -18,7 +18,6 @@
 #include <stdlib.h>
 
 #include "base/file.h"
-#include "graph/ops/op_table.h"
 
 /* One function. */
 typedef struct entry {

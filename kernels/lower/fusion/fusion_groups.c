@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "graph/external.h"
+#include "graph/ops/node_facts.h"
 #include "kernels/lower/fusion/kernel_paths.h"
 #include "kernels/lower/fusion/reads.h"
 #include "kernels/lower/fusion/reason.h"

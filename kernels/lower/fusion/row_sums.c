@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
+#include "graph/ops/node_facts.h"
 #include "kernels/lower/fusion/kernel_paths.h"
 #include "kernels/lower/fusion/reads.h"
 #include "kernels/lower/fusion/reason.h"

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a node's op, types and attributes say about its kernel.
+ */
+#ifndef GCUT_GRAPH_OPS_NODE_FACTS_H
+#define GCUT_GRAPH_OPS_NODE_FACTS_H
+
+#include "graph/graph.h"
+
+/* Where the axes in a bit mask are among those of t; axes of size 1 do not count. */
+typedef enum gcut_axes_position { GCUT_TRAILING, GCUT_LEADING, GCUT_EVERY, GCUT_MIDDLE } gcut_axes_position;
+gcut_axes_position gcut_axes_position_of(const gcut_type *t, uint32_t mask);
+/* Can the kernel of n compute an elementwise producer inside its loop instead of reading it from memory?
+ * No other kernel can, GEMM included; nor can a reader behind a view that changes the order. */
+bool gcut_node_takes_in(const gcut_graph *g, const gcut_node *n);
+/* For a view: is element k of the result element k of the operand, or a repeated element? */
+bool gcut_view_keeps_order(const gcut_graph *g, const gcut_node *n);
+/* The widest type among the node's operands and results. */
+gcut_dtype gcut_node_widest(const gcut_graph *g, const gcut_node *n);
+
+#endif
