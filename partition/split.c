@@ -93,21 +93,12 @@ static void take_param(builder *b, gcut_role role, gcut_ref v, const gcut_marks 
     if (marks) b->dst->params.at[b->dst->params.n - 1].marks = *marks;
 }
 
-static bool mentions(const gcut_graph *g, gcut_dim d, gcut_dim sym)
-{
-    gcut_dim syms[64];
-    uint32_t n = gcut_dim_known(d) ? 0 : gcut_dim_symbols(g->module->dims, d, syms, 64);
-    for (uint32_t i = 0; i < n && i < 64; i++)
-        if (syms[i] == sym) return true;
-    return false;
-}
-
 /* True when a size of v's type is sym itself (bare), or contains sym. */
 static bool type_has(const gcut_graph *g, gcut_ref v, gcut_dim sym, bool bare)
 {
     const gcut_type *t = gcut_type_of(g, v);
     for (uint32_t i = 0; i < t->rank; i++)
-        if (bare ? t->dim[i] == sym : mentions(g, t->dim[i], sym)) return true;
+        if (bare ? t->dim[i] == sym : gcut_dim_uses(g->module->dims, t->dim[i], sym)) return true;
     return false;
 }
 
@@ -133,7 +124,7 @@ static bool node_uses(const gcut_graph *g, const gcut_node *n, gcut_dim sym)
         const gcut_dim *d = a->kind == GCUT_ATTR_KIND_DIMS ? a->u.dims : &a->u.dim;
         uint32_t sizes = a->kind == GCUT_ATTR_KIND_DIMS ? a->n : a->kind == GCUT_ATTR_KIND_DIM;
         for (uint32_t j = 0; j < sizes; j++)
-            if (mentions(g, d[j], sym)) return true;
+            if (gcut_dim_uses(g->module->dims, d[j], sym)) return true;
     }
     for (uint32_t k = 0; k < n->nregs; k++)
         if (graph_uses(gcut_region_at(g, n, k)->body, NULL, sym)) return true;

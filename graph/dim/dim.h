@@ -53,6 +53,8 @@ static inline bool gcut_dim_known(gcut_dim d)
 bool gcut_dim_is_of(const gcut_dims *t, gcut_dim d);
 /* NULL unless d is a bare symbol. */
 const char *gcut_dim_symbol_name(const gcut_dims *t, gcut_dim d);
+/* Does the symbol `sym` occur in d? */
+bool gcut_dim_uses(const gcut_dims *t, gcut_dim d, gcut_dim sym);
 /* Appends the bare symbols of d, each once, in order of first interning. */
 uint32_t gcut_dim_symbols(const gcut_dims *t, gcut_dim d, gcut_dim *out, uint32_t room);
 

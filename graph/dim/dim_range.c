@@ -252,12 +252,17 @@ static bool uses(const gcut_dims *t, gcut_dim d, const gcut_dim_atom *sym)
     return false;
 }
 
+bool gcut_dim_uses(const gcut_dims *t, gcut_dim d, gcut_dim sym)
+{
+    const gcut_dim_expr *e = gcut_dim_expr_of(t, sym);
+    return uses(t, d, &t->atoms.at[t->monos.at[e->term[0].mono].atom[0]]);
+}
+
 uint32_t gcut_dim_symbols(const gcut_dims *t, gcut_dim d, gcut_dim *out, uint32_t room)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; d < 0 && i < t->symbols.n; i++) {
-        const gcut_dim_expr *e = gcut_dim_expr_of(t, t->symbols.at[i]);
-        if (!uses(t, d, &t->atoms.at[t->monos.at[e->term[0].mono].atom[0]])) continue;
+        if (!gcut_dim_uses(t, d, t->symbols.at[i])) continue;
         if (n < room) out[n] = t->symbols.at[i];
         n++;
     }

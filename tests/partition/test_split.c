@@ -195,7 +195,7 @@ static void random_body(void *arg)
     }
 }
 
-static void halves_equal_joint(void **state)
+static void parts_equal_joint(void **state)
 {
     world *w = *state;
     must(w->env, random_body, w);
@@ -334,9 +334,51 @@ static void several_results(void **state)
     must(w->env, several_body, w);
 }
 
+/* ---- sizes over many symbols ---- */
+
+#define SYMBOLS 70
+
+/* A size is the sum of many symbols; the backward graph takes a parameter that binds each. */
+static void many_symbols_body(void *arg)
+{
+    world *w = arg;
+    w->arena = w->env->arena;
+    gcut_text size = {.arena = w->arena}, f = {.arena = w->arena};
+    for (int i = 0; i < SYMBOLS; i++) gcut_text_add(&size, "%sS%d", i ? " + " : "", i);
+    gcut_text_add(&f, "gcut 1\nfunc @f[");
+    for (int i = 0; i < SYMBOLS; i++) gcut_text_add(&f, "%sS%d in 1..", i ? ", " : "", i);
+    gcut_text_add(&f, "](param %%b: f32[%s]", size.at);
+    for (int i = 0; i < SYMBOLS; i++) gcut_text_add(&f, ", input %%x%d: f32[S%d]", i, i);
+    gcut_text_add(&f,
+                  ", cotan %%dy: f32[%s]) -> (out y: f32[%s], grad b: f32[%s]) {\n"
+                  "  %%y = exp(%%b) #must_save\n  %%db = mul(%%y, %%dy)\n  return %%y, %%db\n}\n",
+                  size.at, size.at, size.at);
+    gcut_module *m = gcut_parse_module(w->env, w->arena, "f.gcut", f.at, strlen(f.at));
+    gcut_dim_binding at[SYMBOLS];
+    for (int i = 0; i < SYMBOLS; i++)
+        at[i] = (gcut_dim_binding){gcut_dim_symbol(m->dims, gcut_printf(w->arena, "S%d", i)), 2};
+    gcut_plan_options opt = {.lambda = 0.05,
+                             .at = at,
+                             .nat = SYMBOLS,
+                             .machine = gcut_machine_at(gcut_machine_model_shipped(), 0)};
+    gcut_plan *p = gcut_plan_make(m->graphs.at[0], &opt);
+    gcut_split(p, "g");
+    gcut_verify_module(m);
+    for (int i = 0; i < SYMBOLS; i++)
+        if (!gcut_graph_find(p->bwd, gcut_printf(w->arena, "x%d", i)))
+            fail_msg("nothing binds S%d in the backward graph", i);
+}
+
+static void many_symbols(void **state)
+{
+    world *w = *state;
+    must(w->env, many_symbols_body, w);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {WITH_FIXTURE(halves_equal_joint), WITH_FIXTURE(roles_and_marks),
-                                       WITH_FIXTURE(sizes_are_given), WITH_FIXTURE(several_results)};
+    const struct CMUnitTest tests[] = {WITH_FIXTURE(parts_equal_joint), WITH_FIXTURE(roles_and_marks),
+                                       WITH_FIXTURE(sizes_are_given), WITH_FIXTURE(several_results),
+                                       WITH_FIXTURE(many_symbols)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
