@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "partition/cut/prices.h"
+
 static gcut_emit emit_of(const gcut_node *n)
 {
     return gcut_op_get((gcut_op)n->op)->emit;
@@ -24,7 +26,7 @@ static bool computes(const gcut_node *n)
 
 static double bytes_of(const gcut_step *s, const gcut_graph *g, gcut_ref v)
 {
-    return (double)gcut_pipeline_bytes(s->p, gcut_type_of(g, v), s->size, s->nsizes);
+    return (double)gcut_value_bytes(g, v, s->size, s->nsizes);
 }
 
 /* Bytes of operand v, or of the smallest value that it is a view of. */

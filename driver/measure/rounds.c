@@ -5,6 +5,7 @@
 #include "driver/measure/rounds.h"
 
 #include "driver/measure/quantile.h"
+#include "partition/budget/simulator.h"
 
 static void share(gcut_step *s, const gcut_step *first)
 {
@@ -24,7 +25,7 @@ static int64_t most_bytes(const gcut_rounds *r)
     int64_t most = 0;
     for (size_t i = 0; i < r->n; i++) {
         const gcut_pipeline *p = r->step[i]->p;
-        int64_t own = p->program ? p->peak_bytes - gcut_pipeline_resident(p, p->at, p->nat) : 0;
+        int64_t own = p->program ? p->peak_bytes - gcut_resident_bytes(p->joint, p->at, p->nat) : 0;
         if (own > most) most = own;
     }
     return most;

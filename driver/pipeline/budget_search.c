@@ -12,6 +12,7 @@
 #include "driver/pipeline/peak_bound.h"
 #include "gradcut/gradcut_rt.h"
 #include "text/text.h"
+#include "partition/budget/simulator.h"
 #include "partition/cut/frontier.h"
 
 /* A lower bound of the cost of every plan that fits the budget.  Where each saved value has a buffer of its
@@ -62,7 +63,7 @@ static void holders_text(const gcut_pipeline *q, gcut_text *t)
     gcut_text_add(t, "it is reached in the %s graph, at %s, where these are alive:",
                   peak.backward ? "backward" : "forward", peak.at);
     gcut_text_add(t, "\n%s  parameters, states, inputs and results",
-                  gcut_bytes_text(a, gcut_pipeline_resident(q, q->at, q->nat)));
+                  gcut_bytes_text(a, gcut_resident_bytes(q->joint, q->at, q->nat)));
     for (uint32_t i = 0; i < peak.n; i++) {
         const gcut_holder *h = &peak.holder[i];
         if (i >= HOLDERS) rest += h->bytes;
@@ -72,7 +73,7 @@ static void holders_text(const gcut_pipeline *q, gcut_text *t)
                       h->last_read_by);
     }
     if (rest) gcut_text_add(t, "\n%s  %u more", gcut_bytes_text(a, rest), peak.n - HOLDERS);
-    int64_t gaps = q->peak_bytes - gcut_pipeline_resident(q, q->at, q->nat) - peak.alive_bytes;
+    int64_t gaps = q->peak_bytes - gcut_resident_bytes(q->joint, q->at, q->nat) - peak.alive_bytes;
     if (gaps > 0) gcut_text_add(t, "\n%s  in gaps between them", gcut_bytes_text(a, gaps));
 }
 

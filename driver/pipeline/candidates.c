@@ -15,6 +15,7 @@
 
 #include "driver/pipeline/saved_storage.h"
 #include "passes/passes.h"
+#include "partition/budget/simulator.h"
 #include "partition/policies/policy.h"
 
 /* ---- candidates ---- */
@@ -168,7 +169,7 @@ gcut_candidates *gcut_candidates_of(gcut_pipeline *p, gcut_arena *arena)
     gcut_candidates *o = gcut_calloc(arena, 1, sizeof *o);
     o->p = p;
     o->arena = arena;
-    o->resident = gcut_pipeline_resident(p, p->at, p->nat);
+    o->resident = gcut_resident_bytes(p->joint, p->at, p->nat);
     for (size_t i = 0; i < sizeof loop_lambda / sizeof *loop_lambda; i++) {
         uint32_t before = o->bases.n;
         const gcut_candidate_base *b = base_of(o, options_of(o, GCUT_POLICY_MINCUT, 0, loop_lambda[i]));

@@ -46,6 +46,7 @@
 #include <stdlib.h>
 
 #include "graph/ops/infer.h"
+#include "partition/budget/simulator.h"
 #include "partition/cut/min_cut.h"
 
 typedef struct bounding {
@@ -215,8 +216,7 @@ int64_t gcut_peak_bound(gcut_pipeline *p)
     bounding b = {.arena = a, .rounds = gcut_pipeline_plan_options(p).save_dtype == GCUT_BF16};
     b.g = gcut_pipeline_kernel_graph(p, p->joint);
     b.bytes = gcut_calloc(a, b.g->values.n, sizeof *b.bytes);
-    for (gcut_ref v = 1; v < b.g->values.n; v++)
-        b.bytes[v] = gcut_pipeline_bytes(p, gcut_type_of(b.g, v), p->at, p->nat);
+    for (gcut_ref v = 1; v < b.g->values.n; v++) b.bytes[v] = gcut_value_bytes(b.g, v, p->at, p->nat);
     find_readers(&b);
     find_bound(&b);
     uint32_t n;
@@ -227,5 +227,5 @@ int64_t gcut_peak_bound(gcut_pipeline *p)
         if (bytes > most) most = bytes;
     }
     gcut_arena_free(a);
-    return gcut_pipeline_resident(p, p->at, p->nat) + most;
+    return gcut_resident_bytes(p->joint, p->at, p->nat) + most;
 }

@@ -11,6 +11,7 @@
 #include "gradcut/gradcut_rt.h"
 #include "graph/verify.h"
 #include "text/text.h"
+#include "partition/budget/simulator.h"
 #include "partition/policies/policy.h"
 
 /* ---- stages ---- */
@@ -71,41 +72,16 @@ gcut_graph *gcut_pipeline_kernel_graph(gcut_pipeline *p, gcut_graph *graph)
     return g[0];
 }
 
-int64_t gcut_pipeline_bytes(const gcut_pipeline *p, const gcut_type *t, const gcut_dim_binding *at,
-                            uint32_t nat)
-{
-    int64_t n = gcut_dtype_bytes(t->dtype);
-    for (uint32_t d = 0; d < t->rank; d++) {
-        int64_t k = 0;
-        if (!gcut_dim_eval(p->module->dims, t->dim[d], at, nat, &k) || __builtin_mul_overflow(n, k, &n))
-            gcut_fail(p->env, GCUT_EDIM, (gcut_place){.file = p->module->file}, NULL, "%s has no size here",
-                      gcut_type_text(p->arena, p->module, t));
-    }
-    return n;
-}
-
 static int64_t sum(const gcut_pipeline *p, int64_t a, int64_t b)
 {
     return gcut_bytes_add(p->env, p->module->file, "the values of a step", a, b);
-}
-
-int64_t gcut_pipeline_resident(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat)
-{
-    const gcut_graph *g = p->joint;
-    int64_t n = 0;
-    for (uint32_t i = 0; i < g->params.n; i++)
-        n = sum(p, n, gcut_pipeline_bytes(p, gcut_type_of(g, g->params.at[i].value), at, nat));
-    for (uint32_t i = 0; i < g->results.n; i++)
-        if (g->results.at[i].role != GCUT_ROLE_next)
-            n = sum(p, n, gcut_pipeline_bytes(p, gcut_type_of(g, g->results.at[i].value), at, nat));
-    return n;
 }
 
 int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads)
 {
     const gcut_memory m = gcut_program_memory(p->program, at, nat, threads);
     int64_t arena = p->opt.apart ? sum(p, m.arena_bytes, m.saved_bytes) : m.arena_bytes;
-    return sum(p, arena, gcut_pipeline_resident(p, at, nat));
+    return sum(p, arena, gcut_resident_bytes(p->joint, at, nat));
 }
 
 /* Where forward and backward are separate calls, the bytes in memory during each: values that it may read or
@@ -123,7 +99,7 @@ static void calls(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t n
         if (out && out->role == GCUT_ROLE_next) continue;
         bool late = in ? gcut_param_is_late(in) : out->role == GCUT_ROLE_grad;
         bool over = gcut_is_transient(in ? &in->marks : &out->marks);
-        int64_t bytes = gcut_pipeline_bytes(p, gcut_type_of(g, in ? in->value : out->value), at, nat);
+        int64_t bytes = gcut_value_bytes(g, in ? in->value : out->value, at, nat);
         if (!late) call[0] = sum(p, call[0], bytes);
         if (!over) call[1] = sum(p, call[1], bytes);
     }

@@ -67,11 +67,6 @@ void gcut_pipeline_lower(gcut_pipeline *p); /* from both graphs to the program a
 /* A graph in the form that kernels are made of: after the passes of GCUT_MAKES_KERNELS. */
 gcut_graph *gcut_pipeline_kernel_graph(gcut_pipeline *p, gcut_graph *graph);
 
-/* Bytes of a value of that type; throws GCUT_EDIM where it has no size. */
-int64_t gcut_pipeline_bytes(const gcut_pipeline *p, const gcut_type *t, const gcut_dim_binding *at,
-                            uint32_t nat);
-/* Bytes that live through the whole step under any plan: everything bound, used or not. */
-int64_t gcut_pipeline_resident(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat);
 /* Bytes of the whole step at these sizes: everything bound, used or not, plus the arena as placed. */
 int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads);
 /* Throws, naming `call`, for a stage that does not exist. */

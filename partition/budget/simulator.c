@@ -272,17 +272,16 @@ static void find_kernels(sim *s)
 
 /* ---- the sum ---- */
 
-static int64_t residents(const sim *s)
+int64_t gcut_resident_bytes(const gcut_graph *g, const gcut_dim_binding *at, uint32_t nat)
 {
-    const gcut_graph *g = s->g;
     const char *file = g->module->file, *what = "the values of a step"; /* one may be many results */
     gcut_env *env = g->module->env;
     int64_t sum = 0;
     for (uint32_t i = 0; i < g->params.n; i++)
-        sum = gcut_bytes_add(env, file, what, sum, s->p->price[g->params.at[i].value].bytes);
+        sum = gcut_bytes_add(env, file, what, sum, gcut_value_bytes(g, g->params.at[i].value, at, nat));
     for (uint32_t i = 0; i < g->results.n; i++)
         if (g->results.at[i].role != GCUT_ROLE_next)
-            sum = gcut_bytes_add(env, file, what, sum, s->p->price[g->results.at[i].value].bytes);
+            sum = gcut_bytes_add(env, file, what, sum, gcut_value_bytes(g, g->results.at[i].value, at, nat));
     return sum;
 }
 
@@ -334,7 +333,7 @@ static void add_up(const sim *s, gcut_live *l, gcut_arena *arena)
         if (bytes[t] > most) most = bytes[t], l->peak_event = t;
     }
     l->bytes = bytes;
-    l->resident_bytes = residents(s);
+    l->resident_bytes = gcut_resident_bytes(s->g, s->p->opt->at, s->p->opt->nat);
     l->peak_bytes = l->resident_bytes + most;
 }
 

@@ -49,15 +49,13 @@ static int64_t dim_at(const gcut_graph *g, gcut_dim d, const gcut_dim_binding *a
               "the size %s of @%s has no value here", t.at, g->name);
 }
 
-/* Elements of v; also makes sure that its bytes fit. */
-static int64_t numel_of(const pricing *p, gcut_ref v)
+int64_t gcut_value_bytes(const gcut_graph *g, gcut_ref v, const gcut_dim_binding *at, uint32_t nat)
 {
-    const gcut_graph *g = p->f->g;
     const gcut_type *t = gcut_type_of(g, v);
     int64_t n = gcut_dtype_bytes(t->dtype);
     bool zero = false, over = false;
     for (uint32_t i = 0; i < t->rank; i++) {
-        int64_t d = dim_at(g, t->dim[i], p->opt->at, p->opt->nat, gcut_where_of(g, v));
+        int64_t d = dim_at(g, t->dim[i], at, nat, gcut_where_of(g, v));
         zero |= d == 0;
         over |= __builtin_mul_overflow(n, d ? d : 1, &n);
     }
@@ -65,7 +63,13 @@ static int64_t numel_of(const pricing *p, gcut_ref v)
     if (over)
         gcut_fail(g->module->env, GCUT_EDIM, gcut_where_of(g, v), NULL, "%%%s has more than 2^63 bytes",
                   g->values.at[v].name);
-    return n / gcut_dtype_bytes(t->dtype);
+    return n;
+}
+
+static int64_t numel_of(const pricing *p, gcut_ref v)
+{
+    return gcut_value_bytes(p->f->g, v, p->opt->at, p->opt->nat) /
+           gcut_dtype_bytes(gcut_type_of(p->f->g, v)->dtype);
 }
 
 static int64_t storage(const pricing *p, gcut_ref v)
