@@ -23,6 +23,7 @@
 #include "graph/verify.h"
 #include "kernels/kernels.h"
 #include "public.h"
+#include "quotation.h"
 
 /* ---- doc/ops.md ---- */
 
@@ -301,25 +302,10 @@ static void ops_page_is_the_table(void **state)
 /* The plan that it shows is the one that test_cli checks. */
 static void readme_plan(void *arg)
 {
-    static const char path[] = GCUT_SOURCE_DIR "/README.md", fence[] = "```\n",
-                      command[] = "\n$ gradcut saved examples/mlp.gcut --at N=32\n";
     gcut_env *env = arg;
-    gcut_arena *a = env->arena;
-    size_t n, want;
-    const char *page = gcut_file_read(a, path, 1 << 20, &n);
-    const char *plan = gcut_file_read(a, GCUT_SOURCE_DIR "/tests/golden/cli/saved.txt", 1 << 20, &want);
-    const char *at = strstr(page, command), *end = at ? strstr(at, fence) : NULL;
-    assert_non_null(end);
-    at += strlen(command);
-    if (getenv("GCUT_BLESS")) {
-        gcut_text t = {.arena = a};
-        gcut_text_addn(&t, page, (size_t)(at - page));
-        gcut_text_addn(&t, plan, want);
-        gcut_text_addn(&t, end, n - (size_t)(end - page));
-        gcut_file_write(env, path, t.at, t.n);
-    } else if ((size_t)(end - at) != want || memcmp(at, plan, want) != 0) {
-        fail_msg("README.md shows another plan than tests/golden/cli/saved.txt; GCUT_BLESS=1 copies it");
-    }
+    size_t n;
+    must_quote(env, "README.md", "\n$ gradcut saved examples/mlp.gcut --at N=32\n", "```\n",
+               gcut_file_read(env->arena, GCUT_SOURCE_DIR "/tests/golden/cli/saved.txt", 1 << 20, &n));
 }
 
 static void readme_shows_the_plan(void **state)
@@ -356,32 +342,16 @@ static void add_room(gcut_env *env, const char *header, gcut_text *out)
 
 static void rooms_page(void *arg)
 {
-    static const char path[] = GCUT_SOURCE_DIR "/doc/hacking.md",
-                      begin[] = "<!-- the headers of the rooms, by test_docs -->\n",
-                      stop[] = "<!-- end of the headers -->\n";
     static const char *const headers[] = {
         "base/env.h",        "graph/graph.h",     "text/text.h",         "interp/interp.h",
         "passes/passes.h",   "machine/machine.h", "autodiff/autodiff.h", "partition/partition.h",
         "kernels/kernels.h", "import/npy.h",      "report/report.h",     "driver/ctx.h",
         "cli/cli.h"};
     gcut_env *env = arg;
-    size_t n;
-    const char *page = gcut_file_read(env->arena, path, 1 << 20, &n);
-    const char *from = strstr(page, begin), *to = strstr(page, stop);
     gcut_text want = {.arena = env->arena};
-    assert_true(from && to && from < to);
-    from += strlen(begin);
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) add_room(env, headers[i], &want);
-    if (getenv("GCUT_BLESS")) {
-        gcut_text t = {.arena = env->arena};
-        gcut_text_addn(&t, page, (size_t)(from - page));
-        gcut_text_addn(&t, want.at, want.n);
-        gcut_text_addn(&t, to, n - (size_t)(to - page));
-        gcut_file_write(env, path, t.at, t.n);
-    } else if ((size_t)(to - from) != want.n || memcmp(from, want.at, want.n) != 0) {
-        fail_msg(
-            "doc/hacking.md quotes other heads of rooms than the headers have; GCUT_BLESS=1 copies them");
-    }
+    must_quote(env, "doc/hacking.md", "<!-- the headers of the rooms, by test_docs -->\n",
+               "<!-- end of the headers -->\n", want.at);
 }
 
 static void hacking_quotes_the_rooms(void **state)

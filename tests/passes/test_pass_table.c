@@ -5,8 +5,8 @@
  */
 #include "harness.h"
 
-#include "base/file.h"
 #include "driver/pipeline/pipeline.h"
+#include "quotation.h"
 
 typedef struct world {
     gcut_env *env;
@@ -62,9 +62,6 @@ static void words_are_the_optional_passes(void **state)
 
 /* ---- doc/hacking.md ---- */
 
-#define BEGIN "<!-- of driver/pipeline/pass_table.c, by test_pass_table -->\n"
-#define END "<!-- end of the table -->\n"
-
 /* Neighbours that were there before share a line. */
 static void write_table(gcut_text *t)
 {
@@ -85,37 +82,19 @@ static void write_table(gcut_text *t)
     }
 }
 
-static void compare_page(void *arg)
+static void quote(void *arg)
 {
     world *w = arg;
-    static const char path[] = GCUT_SOURCE_DIR "/doc/hacking.md";
-    size_t n;
-    const char *page = gcut_file_read(w->env->arena, path, 1 << 20, &n);
-    const char *begin = strstr(page, BEGIN), *end = strstr(page, END);
-    if (!begin || !end || begin > end) {
-        w->wrong = "doc/hacking.md has no place for the table";
-        return;
-    }
-    begin += strlen(BEGIN);
-    gcut_text t = {.arena = w->env->arena}, all = {.arena = w->env->arena};
+    gcut_text t = {.arena = w->env->arena};
     write_table(&t);
-    if ((size_t)(end - begin) == t.n && !memcmp(begin, t.at, t.n)) return;
-    if (!getenv("GCUT_BLESS")) {
-        print_message("expected:\n%s", t.at);
-        w->wrong = "doc/hacking.md does not quote the table of passes; GCUT_BLESS=1 rewrites it";
-        return;
-    }
-    gcut_text_addn(&all, page, (size_t)(begin - page));
-    gcut_text_addn(&all, t.at, t.n);
-    gcut_text_addn(&all, end, n - (size_t)(end - page));
-    gcut_file_write(w->env, path, all.at, all.n);
+    must_quote(w->env, "doc/hacking.md", "<!-- of driver/pipeline/pass_table.c, by test_pass_table -->\n",
+               "<!-- end of the table -->\n", t.at);
 }
 
 static void page_quotes_the_table(void **state)
 {
     world *w = *state;
-    must(w->env, compare_page, w);
-    if (w->wrong) fail_msg("%s", w->wrong);
+    must(w->env, quote, w);
 }
 
 int main(void)
