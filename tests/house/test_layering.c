@@ -6,7 +6,9 @@
 #include "harness.h"
 
 #include <ctype.h>
+#include <fnmatch.h>
 #include <ftw.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -252,6 +254,68 @@ static void hacking_has_the_table(void **state)
     gcut_env *env = gcut_env_new(NULL, NULL);
     must(env, write_rooms, env);
     gcut_env_free(env);
+}
+
+/* ---- files that are named ---- */
+
+/* Of other projects, and of examples. */
+static const char *const not_ours[] = {"jansson.h", "blis.h",   "cmocka.h", "stdio.h", "stdlib.h",
+                                       "ctype.h",   "model.c",  "base.c",   "base.h",  "s.c",
+                                       "s.h",       "linear.c", "linear.h"};
+
+/* Is this the path of a file of a room or of tests/, from the root or from a folder?  `*` stands for any text. */
+static bool is_there(const char *name)
+{
+    char pattern[160], path[512];
+    snprintf(pattern, sizeof pattern, "*/%s", name);
+    for (size_t k = 0; k < files.n; k++)
+        if (!fnmatch(name, files.at[k], 0) || !fnmatch(pattern, files.at[k], 0)) return true;
+    for (size_t k = 0; k < sizeof not_ours / sizeof *not_ours; k++)
+        if (!strcmp(name, not_ours[k])) return true;
+    snprintf(path, sizeof path, "%s/%s%s", GCUT_SOURCE_DIR, strchr(name, '/') ? "" : "tests/*/", name);
+    glob_t found;
+    const bool is_test = !glob(path, 0, NULL, &found);
+    globfree(&found);
+    return is_test || strstr(name, "NAME");
+}
+
+/* The names of source files in a line, which it changes. */
+static void check_names(const char *file, int n, char *line)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/*.";
+    for (char *at = line + strcspn(line, letters), *next; *at; at = next) {
+        size_t k = strspn(at, letters);
+        next = at + k + (at[k] != '\0');
+        at[k] = '\0';
+        next += strcspn(next, letters);
+        while (k && (at[k - 1] == '.' || at[k - 1] == '*')) at[--k] = '\0';
+        if (k > 2 && is_source(at) && !starts(at, "../") && !is_there(at))
+            problem("%s:%d: there is no %s", file, n, at);
+    }
+}
+
+/* Comments name files that exist; so do the pages for those who work on the sources. */
+static void named_files_exist(void **state)
+{
+    (void)state;
+    static const char *const pages[] = {"doc/hacking.md", "doc/kernels.md", "doc/partition.md",
+                                        "doc/runtime.md"};
+    enum { NPAGES = sizeof pages / sizeof *pages };
+    problems = 0;
+    for (size_t k = 0; k < files.n + NPAGES; k++) {
+        const char *file = k < files.n ? files.at[k] : pages[k - files.n];
+        FILE *f = open_source(file);
+        char line[1024];
+        bool comment = false;
+        for (int n = 1; fgets(line, sizeof line, f); n++) {
+            char *from = line;
+            if (k < files.n && !comment && !(from = strstr(line, "/*"))) continue;
+            comment = !strstr(from, "*/");
+            check_names(file, n, from);
+        }
+        fclose(f);
+    }
+    assert_int_equal(problems, 0);
 }
 
 /* ---- circles ---- */
@@ -516,10 +580,10 @@ static void steps_do_not_link_glpk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(includes_follow_the_rooms),       cmocka_unit_test(hacking_has_the_table),
-        cmocka_unit_test(units_do_not_include_each_other), cmocka_unit_test(folders_are_small),
-        cmocka_unit_test(files_are_licensed_and_short),    cmocka_unit_test(every_header_compiles_alone),
-        cmocka_unit_test(steps_do_not_link_glpk),
+        cmocka_unit_test(includes_follow_the_rooms),   cmocka_unit_test(hacking_has_the_table),
+        cmocka_unit_test(named_files_exist),           cmocka_unit_test(units_do_not_include_each_other),
+        cmocka_unit_test(folders_are_small),           cmocka_unit_test(files_are_licensed_and_short),
+        cmocka_unit_test(every_header_compiles_alone), cmocka_unit_test(steps_do_not_link_glpk),
     };
     return cmocka_run_group_tests(tests, read_folders, forget_folders);
 }
