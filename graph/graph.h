@@ -62,11 +62,25 @@
 #include "graph/ops/dtype_info.h"
 #include "graph/ops/op_info.h"
 
+/* ---- values and nodes ---- */
+
+typedef uint32_t gcut_ref; /* value id; 0 = none */
+#define GCUT_NONE UINT32_MAX
+typedef uint32_t gcut_locid; /* 0 = unknown */
+
 typedef struct gcut_type {
     gcut_dtype dtype;
     uint8_t rank;
     gcut_dim dim[GCUT_MAX_RANK];
 } gcut_type;
+
+typedef struct gcut_value {
+    const char *name; /* interned */
+    gcut_type type;
+    uint32_t def;   /* node, or GCUT_NONE: parameter */
+    uint32_t index; /* which result of def / which parameter */
+    bool made_up;   /* the name is generated (names.c) */
+} gcut_value;
 
 /* A number as written: integers keep all 64 bits. */
 typedef struct gcut_num {
@@ -88,17 +102,11 @@ typedef struct gcut_attr {
     } u;
 } gcut_attr;
 
-typedef uint32_t gcut_ref; /* value id; 0 = none */
-#define GCUT_NONE UINT32_MAX
-typedef uint32_t gcut_locid; /* 0 = unknown */
+struct gcut_graph;
 
-typedef struct gcut_value {
-    const char *name; /* interned */
-    gcut_type type;
-    uint32_t def;   /* node, or GCUT_NONE: parameter */
-    uint32_t index; /* which result of def / which parameter */
-    bool made_up;   /* the name is generated (names.c) */
-} gcut_value;
+typedef struct gcut_region {
+    struct gcut_graph *body;
+} gcut_region;
 
 typedef struct gcut_node {
     uint16_t op; /* gcut_op */
@@ -112,16 +120,7 @@ typedef struct gcut_node {
     gcut_locid loc;
 } gcut_node;
 
-struct gcut_graph;
-
-typedef struct gcut_region {
-    struct gcut_graph *body;
-} gcut_region;
-
-/* A value of the graph around a body under construction, and the parameter that stands for it inside. */
-typedef struct gcut_capture {
-    gcut_ref outer, inner;
-} gcut_capture;
+/* ---- functions and bodies ---- */
 
 typedef enum gcut_role {
     GCUT_ROLE_param,
@@ -156,6 +155,40 @@ typedef struct gcut_dim_check {
     gcut_locid loc;
 } gcut_dim_check;
 
+/* A value of the graph around a body under construction, and the parameter that stands for it inside. */
+typedef struct gcut_capture {
+    gcut_ref outer, inner;
+} gcut_capture;
+
+typedef struct gcut_module gcut_module;
+
+typedef struct gcut_graph {
+    gcut_module *module;
+    const char *name;
+    gcut_marks marks;
+    gcut_locid loc;
+    GCUT_VEC(gcut_dim_decl) decls;
+    GCUT_VEC(gcut_param) params;
+    GCUT_VEC(gcut_result) results;
+    GCUT_VEC(gcut_value) values; /* values.at[0] is unused */
+    GCUT_VEC(gcut_node) nodes;
+    GCUT_VEC(gcut_ref) args;
+    GCUT_VEC(gcut_attr) attrs;
+    GCUT_VEC(gcut_region) regions;
+    GCUT_VEC(gcut_dim_check) checks;
+    gcut_map by_name;                 /* the value that got a name last, which may have another one by now */
+    gcut_map last_number;             /* of a name: the last number appended to it (graph/names.c) */
+    const struct gcut_graph *copy_of; /* a graph whose names are wanted for copies: none of them is made up */
+    bool failed;                      /* a public builder call on it failed */
+    const gcut_diag *failure;         /* what the first one said; NULL: nothing, or memory was short */
+    const char *scope;                /* of the public builder: goes into locations */
+    bool is_body;                     /* of a region: not in the module's list */
+    struct gcut_graph *outer;         /* a body under construction: the graph around it */
+    GCUT_VEC(gcut_capture) captures;  /* … and what it has captured so far */
+} gcut_graph;
+
+/* ---- modules ---- */
+
 /* FILE: a line of a user's file, with an optional scope; CALL: derived, fn(args). */
 typedef struct gcut_loc {
     bool call;
@@ -188,33 +221,6 @@ typedef struct gcut_data {
     gcut_marks marks;
 } gcut_data;
 
-typedef struct gcut_module gcut_module;
-
-typedef struct gcut_graph {
-    gcut_module *module;
-    const char *name;
-    gcut_marks marks;
-    gcut_locid loc;
-    GCUT_VEC(gcut_dim_decl) decls;
-    GCUT_VEC(gcut_param) params;
-    GCUT_VEC(gcut_result) results;
-    GCUT_VEC(gcut_value) values; /* values.at[0] is unused */
-    GCUT_VEC(gcut_node) nodes;
-    GCUT_VEC(gcut_ref) args;
-    GCUT_VEC(gcut_attr) attrs;
-    GCUT_VEC(gcut_region) regions;
-    GCUT_VEC(gcut_dim_check) checks;
-    gcut_map by_name;                 /* the value that got a name last, which may have another one by now */
-    gcut_map last_number;             /* of a name: the last number appended to it (graph/names.c) */
-    const struct gcut_graph *copy_of; /* a graph whose names are wanted for copies: none of them is made up */
-    bool failed;                      /* a public builder call on it failed */
-    const gcut_diag *failure;         /* what the first one said; NULL: nothing, or memory was short */
-    const char *scope;                /* of the public builder: goes into locations */
-    bool is_body;                     /* of a region: not in the module's list */
-    struct gcut_graph *outer;         /* a body under construction: the graph around it */
-    GCUT_VEC(gcut_capture) captures;  /* … and what it has captured so far */
-} gcut_graph;
-
 typedef struct gcut_pair {
     const char *name;
     const char *fwd, *bwd;
@@ -233,9 +239,6 @@ typedef struct gcut_op_spec {
     gcut_attr_spec *at;
 } gcut_op_spec;
 
-/* NULL: the op has no such attribute. */
-const gcut_attr_spec *gcut_attr_spec_of(const gcut_module *m, gcut_op op, gcut_attr_key key);
-
 struct gcut_module {
     gcut_env *env;
     gcut_arena *arena;
@@ -249,36 +252,124 @@ struct gcut_module {
     GCUT_VEC(gcut_pair) pairs;
 };
 
-/* ---- building ---- */
+/* ---- reading ---- */
 
-gcut_module *gcut_module_new(gcut_env *env, gcut_arena *parent);
-/* The copy of g, a function, in a new module under `parent`, with the functions that it calls and the
- * contents of its parameters.  Ids of values, nodes, locations and dims are those of g. */
-gcut_graph *gcut_module_clone(const gcut_graph *g, gcut_arena *parent);
-gcut_graph *gcut_graph_create(gcut_module *m, const char *name); /* appended to m; throws on a duplicate */
-/* What a pass over src writes to: a graph of that name in the module, or a body when src is one. */
-gcut_graph *gcut_graph_like(const gcut_graph *src, const char *name);
-gcut_graph *gcut_module_find(const gcut_module *m, const char *name);
-/* "BASE.SUFFIX", with a number appended where a function of m has that name. */
-const char *gcut_module_unused(const gcut_module *m, const char *base, const char *suffix);
-/* Removes g from the list of m; its memory lives as long as m. */
-void gcut_module_unlist(gcut_module *m, const gcut_graph *g);
-const char *gcut_name_fresh(gcut_graph *g, const char *base);
-const char *gcut_intern_name(gcut_module *m, const char *s);     /* interned */
-gcut_ref gcut_graph_find(const gcut_graph *g, const char *name); /* 0 = none */
-/* No other value of g has that name. */
-void gcut_value_rename(gcut_graph *g, gcut_ref v, const char *name);
+static inline const gcut_node *gcut_node_at(const gcut_graph *g, uint32_t n)
+{
+    return &g->nodes.at[n];
+}
+static inline const gcut_type *gcut_type_of(const gcut_graph *g, gcut_ref v)
+{
+    return &g->values.at[v].type;
+}
+static inline gcut_ref gcut_arg(const gcut_graph *g, const gcut_node *n, uint32_t k)
+{
+    return g->args.at[n->arg0 + k];
+}
+/* The node that defines v, or NULL for a parameter. */
+static inline const gcut_node *gcut_def(const gcut_graph *g, gcut_ref v)
+{
+    uint32_t d = g->values.at[v].def;
+    return d == GCUT_NONE ? NULL : &g->nodes.at[d];
+}
+static inline const gcut_region *gcut_region_at(const gcut_graph *g, const gcut_node *n, uint32_t k)
+{
+    return &g->regions.at[n->reg0 + k];
+}
+/* The operand of n that parameter i of its region's `body` stands for. */
+static inline uint32_t gcut_region_operand(const gcut_node *n, const gcut_graph *body, uint32_t i)
+{
+    uint32_t given = body->params.n - n->ncaptured;
+    return i < given ? i : n->nargs - n->ncaptured + (i - given);
+}
+/* The value of that name, 0 = none. */
+gcut_ref gcut_graph_find(const gcut_graph *g, const char *name);
+/* The parameter of that name, NULL = none. */
+const gcut_param *gcut_param_find(const gcut_graph *g, const char *name);
+/* The op that defines v, or the role of a parameter, as text. */
+const char *gcut_maker_name(const gcut_graph *g, gcut_ref v);
 
-/* Does g have a parameter of the name and type of d? */
-bool gcut_data_is_of(const gcut_data *d, const gcut_graph *g);
+/* Does the parameter arrive with the backward call: a cotangent, or an input marked #late? */
+static inline bool gcut_param_is_late(const gcut_param *p)
+{
+    return p->role == GCUT_ROLE_cotan || gcut_mark_find(&p->marks, GCUT_MARK_late);
+}
+/* The caller may overwrite its memory before the backward call: #transient, on an input, a key or an `out`
+ * result. */
+static inline bool gcut_is_transient(const gcut_marks *m)
+{
+    return gcut_mark_find(m, GCUT_MARK_transient) != NULL;
+}
+bool gcut_takes_saved(const gcut_graph *g); /* as a parameter */
+/* Is g, or the function around a body under construction, the forward or the backward graph of a split?  It
+ * is when it has `saved` results or parameters, is marked #fwd or #bwd, or a pair names it so. */
+bool gcut_is_forward(const gcut_graph *g);
+bool gcut_is_backward(const gcut_graph *g);
 
-gcut_locid gcut_loc_file(gcut_module *m, const char *file, int line, int col, const char *scope);
-/* grad(!1), remat(!1).  Equal locations that are made shortly after each other share an id. */
-gcut_locid gcut_loc_call(gcut_module *m, const char *fn, const gcut_locid *args, uint32_t n);
-/* The first user line behind a location, looking through grad/remat. */
-gcut_place gcut_loc_place(const gcut_module *m, gcut_locid loc);
-/* The source position of the node that makes v; of a parameter, that of no location. */
-gcut_place gcut_where_of(const gcut_graph *g, gcut_ref v);
+/* Is an operand of n, or a result, in the set of values `in`, which is by value id? */
+static inline bool gcut_any_arg(const gcut_graph *g, const gcut_node *n, const bool *in)
+{
+    for (uint32_t k = 0; k < n->nargs; k++)
+        if (in[gcut_arg(g, n, k)]) return true;
+    return false;
+}
+static inline bool gcut_any_result(const gcut_node *n, const bool *in)
+{
+    for (uint32_t k = 0; k < n->nres; k++)
+        if (in[n->res0 + k]) return true;
+    return false;
+}
+/* Adds to a set of values all that depend on them (graph/rewrite.c). */
+void gcut_add_dependents(const gcut_graph *g, bool *in);
+/* By value: how often nodes and results read it (graph/rewrite.c). */
+uint32_t *gcut_count_uses(const gcut_graph *g, gcut_arena *a);
+/* Is v zeros: a constant 0, or a view of one? */
+bool gcut_is_zero(const gcut_graph *g, gcut_ref v);
+
+/* ---- attributes (graph/attr.c) ---- */
+
+/* The attribute, or its default from the op table; NULL when optional and absent. */
+const gcut_attr *gcut_attr_get(const gcut_graph *g, const gcut_node *n, gcut_attr_key key);
+/* The same among those at[0..n-1] of a node of that op. */
+const gcut_attr *gcut_attr_among(const gcut_module *m, gcut_op op, const gcut_attr *at, uint32_t n,
+                                 gcut_attr_key key);
+bool gcut_attr_flag(const gcut_graph *g, const gcut_node *n, gcut_attr_key key); /* false when absent */
+double gcut_attr_num(const gcut_graph *g, const gcut_node *n,
+                     gcut_attr_key key); /* must be present or defaulted */
+/* Reduction axes as a bit mask over the operand's axes; absent = all. */
+uint32_t gcut_attr_axes(const gcut_graph *g, const gcut_node *n);
+/* NULL: the op has no such attribute. */
+const gcut_attr_spec *gcut_attr_spec_of(const gcut_module *m, gcut_op op, gcut_attr_key key);
+
+gcut_attr gcut_attr_dim(gcut_attr_key k, gcut_dim d);
+gcut_attr gcut_attr_dims(gcut_module *m, gcut_attr_key k, const gcut_dim *d, uint32_t n); /* copies */
+gcut_attr gcut_attr_bool(gcut_attr_key k, bool b);
+gcut_attr gcut_attr_real(gcut_attr_key k, double f);
+gcut_attr gcut_attr_int(gcut_attr_key k, int64_t i);
+gcut_attr gcut_attr_str(gcut_module *m, gcut_attr_key k, const char *s);
+bool gcut_attr_equal(const gcut_attr *a, const gcut_attr *b);
+bool gcut_attrs_equal(const gcut_graph *f, const gcut_node *a, const gcut_graph *g, const gcut_node *b);
+/* Equal ops, attributes and types of results; operands, marks and regions are not looked at. */
+bool gcut_nodes_alike(const gcut_graph *f, const gcut_node *a, const gcut_graph *g, const gcut_node *b);
+
+/* ---- types ---- */
+
+/* Can sizes a and b never be equal? */
+static inline bool gcut_dims_differ(const gcut_graph *g, gcut_dim a, gcut_dim b)
+{
+    return gcut_dim_compare(g->module->dims, a, b, g->decls.at, g->decls.n) == GCUT_DIM_DIFFERS;
+}
+/* Equal dtypes and ranks, and sizes that are equal or may be. */
+bool gcut_types_may_agree(const gcut_graph *g, const gcut_type *a, const gcut_type *b);
+/* t with its symbols replaced. */
+gcut_type gcut_type_substitute(gcut_module *m, gcut_type t, const gcut_dim_subst *s, uint32_t n);
+bool gcut_type_equal(const gcut_type *a, const gcut_type *b); /* dtype and normal forms */
+bool gcut_shape_equal(const gcut_type *a, const gcut_type *b);
+gcut_dim gcut_type_numel(gcut_module *m, const gcut_type *t);
+void gcut_type_print(const gcut_module *m, const gcut_type *t, gcut_text *out); /* f32[N, 256] */
+const char *gcut_type_text(gcut_arena *a, const gcut_module *m, const gcut_type *t);
+
+/* ---- appending to a graph (graph/construction.c) ---- */
 
 /* A new value that is a parameter.  Its name must be new to the graph: a generated name gives way to it, any
  * other duplicate throws. */
@@ -287,6 +378,11 @@ void gcut_result_new(gcut_graph *g, gcut_role role, const char *name, gcut_ref v
 void gcut_decl_add(gcut_graph *g, gcut_dim_decl decl);
 /* dst gets the declarations of src (same module). */
 void gcut_decls_copy(gcut_graph *dst, const gcut_graph *src);
+/* Sizes a and b must agree: no-op when equal, throws when they cannot be, else records a run-time check. */
+void gcut_dim_require(gcut_graph *g, gcut_dim a, gcut_dim b, gcut_locid loc, const char *what);
+
+/* Requires in dst what src requires at run time; their sizes are the same. */
+void gcut_checks_copy(gcut_graph *dst, const gcut_graph *src);
 
 /* Checks operands and attributes against the op table, infers the result types by the shape rule, appends
  * the node and its results.  Attributes that equal their default are dropped. name NULL = one that is
@@ -326,29 +422,14 @@ gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, cons
 gcut_ref gcut_node_copy_as(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
                            const gcut_ref *map, gcut_locid loc, const char *const *names);
 
-/* Sizes a and b must agree: no-op when equal, throws when they cannot be, else records a run-time check. */
-void gcut_dim_require(gcut_graph *g, gcut_dim a, gcut_dim b, gcut_locid loc, const char *what);
-
-/* Requires in dst what src requires at run time; their sizes are the same. */
-void gcut_checks_copy(gcut_graph *dst, const gcut_graph *src);
+/* The marks of a node of src for its copy in dst, where map, by value of src, says what became of the values
+ * that they name: 0 of a value and of every other result of its node = it is not there.  map NULL: the copy
+ * is in src itself, or no mark names a value (graph/mark_table.c). */
+gcut_marks gcut_marks_carry(const gcut_graph *dst, const gcut_graph *src, const gcut_marks *marks,
+                            const gcut_ref *map);
 
 /* ---- regions (graph/region.c) ---- */
 
-/* An empty body of a node of `outer`: its declarations, no parameters. */
-gcut_graph *gcut_body_new(gcut_graph *outer);
-/* The parameter of `body` that stands for value v of the graph around it; made when v is new to it. */
-gcut_ref gcut_body_capture(gcut_graph *body, gcut_ref v);
-/* Ends the construction of bodies of one node: gives all of them parameters for everything that any of them
- * captured, in one order behind their nargs[k] arguments.  Returns the captured values of the outer graph, in
- * the module's arena. */
-gcut_ref *gcut_bodies_close(gcut_graph *const *bodies, const uint32_t *nargs, uint32_t n,
-                            uint32_t *ncaptured);
-/* One more value that a closed body yields, under a name of its own. */
-void gcut_body_yield(gcut_graph *body, gcut_ref v);
-static inline const gcut_region *gcut_region_at(const gcut_graph *g, const gcut_node *n, uint32_t k)
-{
-    return &g->regions.at[n->reg0 + k];
-}
 /* The number of arguments that the op passes to region k, for a node with `nargs` operands that are not
  * captured. */
 uint32_t gcut_region_nargs(gcut_op op, uint32_t k, uint32_t nargs);
@@ -361,111 +442,49 @@ gcut_dim gcut_scan_length(const gcut_graph *g, const gcut_node *n);
  * `while` without a bound.  Throws GCUT_EDIM where a length has no value. */
 double gcut_region_runs(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat);
 
-/* The marks of a node of src for its copy in dst, where map, by value of src, says what became of the values
- * that they name: 0 of a value and of every other result of its node = it is not there.  map NULL: the copy
- * is in src itself, or no mark names a value (graph/mark_table.c). */
-gcut_marks gcut_marks_carry(const gcut_graph *dst, const gcut_graph *src, const gcut_marks *marks,
-                            const gcut_ref *map);
+/* An empty body of a node of `outer`: its declarations, no parameters. */
+gcut_graph *gcut_body_new(gcut_graph *outer);
+/* The parameter of `body` that stands for value v of the graph around it; made when v is new to it. */
+gcut_ref gcut_body_capture(gcut_graph *body, gcut_ref v);
+/* Ends the construction of bodies of one node: gives all of them parameters for everything that any of them
+ * captured, in one order behind their nargs[k] arguments.  Returns the captured values of the outer graph, in
+ * the module's arena. */
+gcut_ref *gcut_bodies_close(gcut_graph *const *bodies, const uint32_t *nargs, uint32_t n,
+                            uint32_t *ncaptured);
+/* One more value that a closed body yields, under a name of its own. */
+void gcut_body_yield(gcut_graph *body, gcut_ref v);
 
-/* Does the parameter arrive with the backward call: a cotangent, or an input marked #late? */
-static inline bool gcut_param_is_late(const gcut_param *p)
-{
-    return p->role == GCUT_ROLE_cotan || gcut_mark_find(&p->marks, GCUT_MARK_late);
-}
-/* The caller may overwrite its memory before the backward call: #transient, on an input, a key or an `out`
- * result. */
-static inline bool gcut_is_transient(const gcut_marks *m)
-{
-    return gcut_mark_find(m, GCUT_MARK_transient) != NULL;
-}
+/* ---- modules and their functions ---- */
 
-/* ---- reading ---- */
+gcut_module *gcut_module_new(gcut_env *env, gcut_arena *parent);
+/* The copy of g, a function, in a new module under `parent`, with the functions that it calls and the
+ * contents of its parameters.  Ids of values, nodes, locations and dims are those of g. */
+gcut_graph *gcut_module_clone(const gcut_graph *g, gcut_arena *parent);
+gcut_graph *gcut_graph_create(gcut_module *m, const char *name); /* appended to m; throws on a duplicate */
+/* What a pass over src writes to: a graph of that name in the module, or a body when src is one. */
+gcut_graph *gcut_graph_like(const gcut_graph *src, const char *name);
+gcut_graph *gcut_module_find(const gcut_module *m, const char *name);
+/* "BASE.SUFFIX", with a number appended where a function of m has that name. */
+const char *gcut_module_unused(const gcut_module *m, const char *base, const char *suffix);
+/* Removes g from the list of m; its memory lives as long as m. */
+void gcut_module_unlist(gcut_module *m, const gcut_graph *g);
+/* Does g have a parameter of the name and type of d? */
+bool gcut_data_is_of(const gcut_data *d, const gcut_graph *g);
 
-bool gcut_takes_saved(const gcut_graph *g); /* as a parameter */
-/* Is g, or the function around a body under construction, the forward or the backward graph of a split?  It
- * is when it has `saved` results or parameters, is marked #fwd or #bwd, or a pair names it so. */
-bool gcut_is_forward(const gcut_graph *g);
-bool gcut_is_backward(const gcut_graph *g);
-/* The parameter of that name, NULL = none. */
-const gcut_param *gcut_param_find(const gcut_graph *g, const char *name);
-/* The op that defines v, or the role of a parameter, as text. */
-const char *gcut_maker_name(const gcut_graph *g, gcut_ref v);
-static inline const gcut_node *gcut_node_at(const gcut_graph *g, uint32_t n)
-{
-    return &g->nodes.at[n];
-}
-static inline const gcut_type *gcut_type_of(const gcut_graph *g, gcut_ref v)
-{
-    return &g->values.at[v].type;
-}
-static inline gcut_ref gcut_arg(const gcut_graph *g, const gcut_node *n, uint32_t k)
-{
-    return g->args.at[n->arg0 + k];
-}
-/* The node that defines v, or NULL for a parameter. */
-static inline const gcut_node *gcut_def(const gcut_graph *g, gcut_ref v)
-{
-    uint32_t d = g->values.at[v].def;
-    return d == GCUT_NONE ? NULL : &g->nodes.at[d];
-}
-/* Is an operand of n, or a result, in the set of values `in`, which is by value id? */
-static inline bool gcut_any_arg(const gcut_graph *g, const gcut_node *n, const bool *in)
-{
-    for (uint32_t k = 0; k < n->nargs; k++)
-        if (in[gcut_arg(g, n, k)]) return true;
-    return false;
-}
-static inline bool gcut_any_result(const gcut_node *n, const bool *in)
-{
-    for (uint32_t k = 0; k < n->nres; k++)
-        if (in[n->res0 + k]) return true;
-    return false;
-}
-/* Equal ops, attributes and types of results; operands, marks and regions are not looked at. */
-bool gcut_attrs_equal(const gcut_graph *f, const gcut_node *a, const gcut_graph *g, const gcut_node *b);
-bool gcut_nodes_alike(const gcut_graph *f, const gcut_node *a, const gcut_graph *g, const gcut_node *b);
-/* Adds to a set of values all that depend on them (graph/rewrite.c). */
-void gcut_add_dependents(const gcut_graph *g, bool *in);
-/* By value: how often nodes and results read it (graph/rewrite.c). */
-uint32_t *gcut_count_uses(const gcut_graph *g, gcut_arena *a);
-/* The operand of n that parameter i of its region's `body` stands for. */
-static inline uint32_t gcut_region_operand(const gcut_node *n, const gcut_graph *body, uint32_t i)
-{
-    uint32_t given = body->params.n - n->ncaptured;
-    return i < given ? i : n->nargs - n->ncaptured + (i - given);
-}
-/* The attribute, or its default from the op table; NULL when optional and absent. */
-const gcut_attr *gcut_attr_among(const gcut_module *m, gcut_op op, const gcut_attr *at, uint32_t n,
-                                 gcut_attr_key key);
-const gcut_attr *gcut_attr_get(const gcut_graph *g, const gcut_node *n, gcut_attr_key key);
-/* Is v zeros: a constant 0, or a view of one? */
-bool gcut_is_zero(const gcut_graph *g, gcut_ref v);
-bool gcut_attr_flag(const gcut_graph *g, const gcut_node *n, gcut_attr_key key); /* false when absent */
-double gcut_attr_num(const gcut_graph *g, const gcut_node *n,
-                     gcut_attr_key key); /* must be present or defaulted */
-/* Reduction axes as a bit mask over the operand's axes; absent = all. */
-uint32_t gcut_attr_axes(const gcut_graph *g, const gcut_node *n);
-gcut_attr gcut_attr_dim(gcut_attr_key k, gcut_dim d);
-gcut_attr gcut_attr_dims(gcut_module *m, gcut_attr_key k, const gcut_dim *d, uint32_t n); /* copies */
-gcut_attr gcut_attr_bool(gcut_attr_key k, bool b);
-gcut_attr gcut_attr_real(gcut_attr_key k, double f);
-gcut_attr gcut_attr_int(gcut_attr_key k, int64_t i);
-gcut_attr gcut_attr_str(gcut_module *m, gcut_attr_key k, const char *s);
-bool gcut_attr_equal(const gcut_attr *a, const gcut_attr *b);
+/* ---- names and locations ---- */
 
-/* Can sizes a and b never be equal? */
-static inline bool gcut_dims_differ(const gcut_graph *g, gcut_dim a, gcut_dim b)
-{
-    return gcut_dim_compare(g->module->dims, a, b, g->decls.at, g->decls.n) == GCUT_DIM_DIFFERS;
-}
-/* Equal dtypes and ranks, and sizes that are equal or may be. */
-bool gcut_types_may_agree(const gcut_graph *g, const gcut_type *a, const gcut_type *b);
-/* t with its symbols replaced. */
-gcut_type gcut_type_substitute(gcut_module *m, gcut_type t, const gcut_dim_subst *s, uint32_t n);
-bool gcut_type_equal(const gcut_type *a, const gcut_type *b); /* dtype and normal forms */
-bool gcut_shape_equal(const gcut_type *a, const gcut_type *b);
-gcut_dim gcut_type_numel(gcut_module *m, const gcut_type *t);
-void gcut_type_print(const gcut_module *m, const gcut_type *t, gcut_text *out); /* f32[N, 256] */
-const char *gcut_type_text(gcut_arena *a, const gcut_module *m, const gcut_type *t);
+const char *gcut_intern_name(gcut_module *m, const char *s); /* interned */
+/* `base`, or base.1, base.2, …: a name that no value of g has. */
+const char *gcut_name_fresh(gcut_graph *g, const char *base);
+/* No other value of g has that name. */
+void gcut_value_rename(gcut_graph *g, gcut_ref v, const char *name);
+
+gcut_locid gcut_loc_file(gcut_module *m, const char *file, int line, int col, const char *scope);
+/* grad(!1), remat(!1).  Equal locations that are made shortly after each other share an id. */
+gcut_locid gcut_loc_call(gcut_module *m, const char *fn, const gcut_locid *args, uint32_t n);
+/* The first user line behind a location, looking through grad/remat. */
+gcut_place gcut_loc_place(const gcut_module *m, gcut_locid loc);
+/* The source position of the node that makes v; of a parameter, that of no location. */
+gcut_place gcut_where_of(const gcut_graph *g, gcut_ref v);
 
 #endif
