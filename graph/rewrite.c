@@ -64,16 +64,13 @@ gcut_rewrite gcut_rewrite_begin(const gcut_graph *src, const char *name)
     return rw;
 }
 
-gcut_region *gcut_rewrite_regions(const gcut_graph *g, uint32_t n,
-                                  gcut_graph *(*pass)(gcut_graph *g, const char *name))
+void gcut_rewrite_bodies_of_last(gcut_graph *dst, gcut_graph *(*pass)(gcut_graph *g, const char *name))
 {
-    const gcut_node *node = gcut_node_at(g, n);
-    gcut_region *out = gcut_calloc(g->module->arena, node->nregs + 1, sizeof *out);
-    for (uint32_t k = 0; k < node->nregs; k++) {
-        out[k] = *gcut_region_at(g, node, k);
-        if (out[k].body->is_body) out[k].body = pass(out[k].body, out[k].body->name);
+    const gcut_node *n = gcut_node_at(dst, dst->nodes.n - 1);
+    for (uint32_t k = 0; k < n->nregs; k++) {
+        gcut_graph **body = &dst->regions.at[n->reg0 + k].body;
+        if ((*body)->is_body) *body = pass(*body, (*body)->name);
     }
-    return out;
 }
 
 void gcut_rewrite_regions_of_last(gcut_graph *dst, const gcut_region *regions)
@@ -85,8 +82,7 @@ void gcut_rewrite_regions_of_last(gcut_graph *dst, const gcut_region *regions)
 gcut_ref gcut_rewrite_copy(gcut_rewrite *rw, uint32_t n)
 {
     gcut_ref r = gcut_node_copy_to(rw->dst, rw->src, n, rw->map);
-    if (rw->pass && gcut_node_at(rw->src, n)->nregs)
-        gcut_rewrite_regions_of_last(rw->dst, gcut_rewrite_regions(rw->src, n, rw->pass));
+    if (rw->pass) gcut_rewrite_bodies_of_last(rw->dst, rw->pass);
     return r;
 }
 

@@ -52,9 +52,9 @@ static inline gcut_ref gcut_rewrite_arg(const gcut_rewrite *rw, uint32_t n, uint
     return rw->map[gcut_arg(rw->src, gcut_node_at(rw->src, n), k)];
 }
 
-/* The regions of node n after `pass`, in the arena of the module. */
-gcut_region *gcut_rewrite_regions(const gcut_graph *g, uint32_t n,
-                                  gcut_graph *(*pass)(gcut_graph *g, const char *name));
+/* Replaces the bodies of the last node of dst, a copy, by what `pass` makes of them; functions that it calls
+ * stay. */
+void gcut_rewrite_bodies_of_last(gcut_graph *dst, gcut_graph *(*pass)(gcut_graph *g, const char *name));
 /* Replaces the regions of the last node of dst, a copy of a node with regions, by others of the same
  * interface. */
 void gcut_rewrite_regions_of_last(gcut_graph *dst, const gcut_region *regions);

@@ -36,10 +36,7 @@ static const char *inner_name(expander *s, const char *value, uint32_t op)
 static gcut_graph *decomposition_graph(expander *s, const gcut_graph *g, uint32_t n, gcut_ref *results)
 {
     gcut_module *m = s->dst->module;
-    const char *name = "expand";
-    for (uint32_t i = 1; gcut_module_find(m, name); i++)
-        name = gcut_printf(m->arena, "expand.%u", (unsigned)i);
-    gcut_graph *scratch = gcut_graph_create(m, name);
+    gcut_graph *scratch = gcut_graph_create(m, gcut_module_unused(m, s->dst->name, "expand"));
     gcut_decls_copy(scratch, s->src);
     const gcut_node *node = gcut_node_at(g, n);
     gcut_ref *args = gcut_calloc(m->arena, node->nargs + 1, sizeof *args);
@@ -52,7 +49,7 @@ static gcut_graph *decomposition_graph(expander *s, const gcut_graph *g, uint32_
 }
 
 static void emit(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *args, const char *const *names,
-                 gcut_ref *out);
+                 gcut_ref *map);
 
 /* The names of node k of the decomposition: where it replaces a result, that result's name, else
  * generated. */
@@ -84,7 +81,7 @@ static void emit_decomposition(expander *s, const gcut_graph *g, uint32_t n, con
     gcut_ref results[GCUT_MAX_RESULTS];
     const gcut_node owner = *gcut_node_at(g, n);
     gcut_graph *scratch = decomposition_graph(s, g, n, results);
-    m->graphs.n--;
+    gcut_module_unlist(m, scratch);
     mark_copies(scratch, &owner);
     gcut_ref *map = gcut_calloc(m->arena, scratch->values.n, sizeof *map);
     for (uint32_t k = 0; k < scratch->params.n; k++) map[scratch->params.at[k].value] = args[k];
@@ -93,7 +90,7 @@ static void emit_decomposition(expander *s, const gcut_graph *g, uint32_t n, con
         const char *inner[GCUT_MAX_RESULTS];
         const gcut_ref *in = gcut_args_mapped(m->arena, scratch, node, map);
         name_results(s, scratch, node, results, names, owner.nres, inner);
-        emit(s, scratch, k, in, inner, map + node->res0);
+        emit(s, scratch, k, in, inner, map);
     }
     for (uint32_t k = 0; k < owner.nres; k++) out[k] = map[results[k]];
     uint32_t def = s->dst->values.at[out[0]].def;
@@ -103,29 +100,22 @@ static void emit_decomposition(expander *s, const gcut_graph *g, uint32_t n, con
             gcut_mark_add(m->arena, &s->dst->nodes.at[def].marks, owner.marks.at[k]);
 }
 
-static gcut_region *expanded_regions(expander *s, const gcut_graph *g, uint32_t n)
-{
-    const gcut_node *node = gcut_node_at(g, n);
-    gcut_region *out = gcut_calloc(g->module->arena, node->nregs + 1, sizeof *out);
-    for (uint32_t k = 0; k < node->nregs; k++) {
-        out[k] = *gcut_region_at(g, node, k);
-        if (out[k].body->is_body) out[k].body = gcut_pass_expand(out[k].body, out[k].body->name, s->want);
-    }
-    return out;
-}
-
+/* Appends node n of g, or its decomposition, and maps its results. */
 static void emit(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *args, const char *const *names,
-                 gcut_ref *out)
+                 gcut_ref *map)
 {
     const gcut_node *node = gcut_node_at(g, n);
     if (wanted(s, node->op)) {
-        emit_decomposition(s, g, n, args, names, out);
+        emit_decomposition(s, g, n, args, names, map + node->res0);
         return;
     }
-    uint32_t nres = node->nres;
-    gcut_ref first = gcut_node_copy_as(s->dst, g, n, args, out - node->res0, node->loc, names);
-    if (gcut_node_at(g, n)->nregs) gcut_rewrite_regions_of_last(s->dst, expanded_regions(s, g, n));
-    for (uint32_t k = 0; k < nres; k++) out[k] = first + k;
+    gcut_ref first = gcut_node_copy_as(s->dst, g, n, args, map, node->loc, names);
+    const gcut_node *made = gcut_node_at(s->dst, s->dst->nodes.n - 1);
+    for (uint32_t k = 0; k < made->nregs; k++) {
+        gcut_graph **body = &s->dst->regions.at[made->reg0 + k].body;
+        if ((*body)->is_body) *body = gcut_pass_expand(*body, (*body)->name, s->want);
+    }
+    for (uint32_t k = 0; k < node->nres; k++) map[node->res0 + k] = first + k;
 }
 
 gcut_graph *gcut_pass_expand(gcut_graph *g, const char *name, bool (*want)(gcut_op))
@@ -139,7 +129,7 @@ gcut_graph *gcut_pass_expand(gcut_graph *g, const char *name, bool (*want)(gcut_
         const gcut_ref *args = gcut_args_mapped(m->arena, g, node, map);
         const char *names[GCUT_MAX_RESULTS];
         for (uint32_t k = 0; k < node->nres; k++) names[k] = g->values.at[node->res0 + k].name;
-        emit(&s, g, n, args, names, map + node->res0);
+        emit(&s, g, n, args, names, map);
     }
     for (uint32_t k = 0; k < g->results.n; k++) gcut_result_copy(s.dst, g, k, map);
     gcut_checks_copy(s.dst, g);
