@@ -437,29 +437,17 @@ static void put_pair(printer *p, const gcut_pair *pair)
     gcut_text_add(p->out, "\n");
 }
 
-void gcut_print_module(const gcut_module *m, const gcut_print_options *opt, gcut_text *out)
+/* Prints g behind the functions that it calls, each once; of a body only these. */
+static void put_with_callees(printer *p, const gcut_graph *g, bool *done)
 {
-    printer p = start(m, opt, out);
-    gcut_text_add(out, "gcut 1\n");
-    for (uint32_t i = 0; i < m->data.n; i++) put_data(&p, &m->data.at[i]);
-    for (uint32_t i = 0; i < m->graphs.n; i++) put_func(&p, m->graphs.at[i]);
-    for (uint32_t i = 0; i < m->pairs.n; i++) put_pair(&p, &m->pairs.at[i]);
-    finish(&p);
-}
-
-/* The functions that g calls, which are printed before it. */
-static void put_callees(printer *p, const gcut_graph *g, bool *done)
-{
+    uint32_t at = 0;
+    while (at < p->m->graphs.n && p->m->graphs.at[at] != g) at++;
+    if (done[at]) return;
+    done[at] = at < p->m->graphs.n; /* bodies and the graphs between passes are in no list */
     for (uint32_t n = 0; n < g->nodes.n; n++)
-        for (uint32_t k = 0; k < gcut_node_at(g, n)->nregs; k++) {
-            const gcut_graph *body = gcut_region_at(g, gcut_node_at(g, n), k)->body;
-            uint32_t i = 0;
-            while (i < p->m->graphs.n && p->m->graphs.at[i] != body) i++;
-            if (!body->is_body && done[i]) continue;
-            done[i] = !body->is_body;
-            put_callees(p, body, done);
-            if (!body->is_body) put_func(p, body);
-        }
+        for (uint32_t k = 0; k < gcut_node_at(g, n)->nregs; k++)
+            put_with_callees(p, gcut_region_at(g, gcut_node_at(g, n), k)->body, done);
+    if (!g->is_body) put_func(p, g);
 }
 
 /* Are both graphs of the pair in g[]? */
@@ -482,10 +470,7 @@ void gcut_print_graphs(gcut_graph *const *g, uint32_t n, const gcut_print_option
         if (k < n) put_data(&p, &m->data.at[i]);
     }
     bool *done = gcut_calloc(p.scratch, m->graphs.n + 1, sizeof *done);
-    for (uint32_t i = 0; i < n; i++) {
-        put_callees(&p, g[i], done);
-        put_func(&p, g[i]);
-    }
+    for (uint32_t i = 0; i < n; i++) put_with_callees(&p, g[i], done);
     for (uint32_t i = 0; i < m->pairs.n; i++)
         if (is_pair_of(&m->pairs.at[i], g, n)) put_pair(&p, &m->pairs.at[i]);
     finish(&p);

@@ -33,9 +33,8 @@ typedef struct gcut_print_options {
     bool no_loc; /* leave the location table and !n out */
 } gcut_print_options;
 
-/* Prints the whole module; or some graphs of one module with the functions that they call, their data,
- * their pairs and the locations used. */
-void gcut_print_module(const gcut_module *m, const gcut_print_options *opt, gcut_text *out);
+/* Prints graphs of one module with the functions that they call, their data, their pairs and the locations
+ * used. */
 void gcut_print_graphs(gcut_graph *const *g, uint32_t n, const gcut_print_options *opt, gcut_text *out);
 void gcut_print_graph(const gcut_graph *g, const gcut_print_options *opt, gcut_text *out);
 /* One node's line, without indent, newline or location: for diagnostics and emitted comments. */

@@ -41,7 +41,7 @@ static void print(void *arg)
 {
     job *j = arg;
     gcut_text t = {.arena = j->env->arena};
-    gcut_print_module(j->m, NULL, &t);
+    gcut_print_graphs(j->m->graphs.at, j->m->graphs.n, NULL, &t);
     j->text = t.at;
 }
 
