@@ -430,9 +430,9 @@ gcut_marks gcut_marks_carry(const gcut_graph *dst, const gcut_graph *src, const 
 
 /* ---- regions (graph/region.c) ---- */
 
-/* The number of arguments that the op passes to region k, for a node with `nargs` operands that are not
+/* The number of arguments that the op passes to each region, for a node with `nargs` operands that are not
  * captured. */
-uint32_t gcut_region_nargs(gcut_op op, uint32_t k, uint32_t nargs);
+uint32_t gcut_region_nargs(gcut_op op, uint32_t nargs);
 /* Number of carried values of a scan or while node. */
 uint32_t gcut_node_carries(const gcut_graph *g, const gcut_node *n);
 /* The number of iterations of a scan: its attribute, else the length of its first sliced operand. */

@@ -8,9 +8,8 @@
 #include "graph/graph.h"
 
 /* The arms of an `if` have no arguments: its operand is the condition. */
-uint32_t gcut_region_nargs(gcut_op op, uint32_t k, uint32_t nargs)
+uint32_t gcut_region_nargs(gcut_op op, uint32_t nargs)
 {
-    (void)k;
     return op == GCUT_OP_if ? 0 : nargs;
 }
 

@@ -354,7 +354,7 @@ static const char *body_fault(const gcut_check *c, const gcut_node *node, uint32
     if (!gcut_op_region((gcut_op)node->op, k)) return "is not one that the op has";
     if (!has_body(c, node, r)) return "has no graph of its own in the module";
     if (node->op == GCUT_OP_call) return node->ncaptured ? "captures values" : NULL;
-    uint32_t given = gcut_region_nargs((gcut_op)node->op, k, node->nargs - node->ncaptured);
+    uint32_t given = gcut_region_nargs((gcut_op)node->op, node->nargs - node->ncaptured);
     if (r->body->params.n != given + node->ncaptured) return "takes another number of values";
     for (uint32_t i = 0; i < node->ncaptured; i++)
         if (!gcut_type_equal(gcut_type_of(r->body, r->body->params.at[given + i].value),

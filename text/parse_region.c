@@ -100,7 +100,7 @@ void gcut_parse_op_regions(gcut_parser *p, gcut_op op, const gcut_ref *args, uin
     const char *kind;
     if (!gcut_op_region(op, 0)) refuse(p, op);
     for (out->n = 0; (kind = gcut_op_region(op, out->n)); out->n++) {
-        uint32_t n = given[out->n] = gcut_region_nargs(op, out->n, nargs);
+        uint32_t n = given[out->n] = gcut_region_nargs(op, nargs);
         gcut_type *types = gcut_calloc(p->scratch, n + 1, sizeof *types);
         for (uint32_t k = 0; k < n; k++) types[k] = default_type(p, op, args, k, attrs, nattrs);
         bodies[out->n] = read_region(p, kind, types, n);

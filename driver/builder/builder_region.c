@@ -50,7 +50,7 @@ static void open_bodies(void *arg)
         if (!j->make[j->n])
             WRONG(j, NULL, "there is no function that builds the region '%s'", gcut_op_region(j->op, j->n));
         gcut_graph *body = gcut_body_new(j->g);
-        uint32_t n = gcut_region_nargs(j->op, j->n, (uint32_t)j->nin);
+        uint32_t n = gcut_region_nargs(j->op, (uint32_t)j->nin);
         j->region[j->n] = (gcut_region){body};
         j->args[j->n] = gcut_calloc(a, n + 1, sizeof(gcut_val));
         j->yields[j->n] = gcut_calloc(a, (size_t)j->nyields[j->n] + 1, sizeof(gcut_val));
@@ -84,7 +84,7 @@ static void close_bodies(void *arg)
     uint32_t given[2], ncaptured = 0, n = 0;
     for (uint32_t r = 0; r < j->n; r++) {
         bodies[r] = j->region[r].body;
-        given[r] = gcut_region_nargs(j->op, r, (uint32_t)j->nin);
+        given[r] = gcut_region_nargs(j->op, (uint32_t)j->nin);
         for (int k = 0; k < j->nyields[r]; k++) {
             if (!j->yields[r][k].id)
                 WRONG(j, NULL, "the body '%s' gives no value %d", gcut_op_region(j->op, r), k);
