@@ -20,11 +20,11 @@ static const char *bytes_of(const gcut_program *p, const gcut_buffer *q)
     gcut_arena *a = p->module->arena;
     const char *bytes =
         gcut_printf(a, "(%s) * %d", gcut_c_dim(p->module, q->count), (int)gcut_dtype_bytes(q->dtype));
-    if (q->product) /* empty when the product computes the operand as it packs it */
+    if (q->packed_by != GCUT_NONE) /* empty when the product computes the operand as it packs it */
         return gcut_printf(a, "%s ? 0 : %s",
-                           gcut_prologue_fills_c(p->lowered.at[q->graph], q->product - 1, gcut_c_dim), bytes);
-    if (q->team == GCUT_NONE) return bytes;
-    gcut_team team = gcut_kernel_team(p->lowered.at[q->graph], q->team);
+                           gcut_prologue_fills_c(p->lowered.at[q->graph], q->packed_by, gcut_c_dim), bytes);
+    if (q->shared_by == GCUT_NONE) return bytes;
+    gcut_team team = gcut_kernel_team(p->lowered.at[q->graph], q->shared_by);
     return gcut_printf(a, "gcut_rt_ceildiv(%s, 64) * 64 * (%s)", gcut_c_dim(p->module, q->count),
                        gcut_team_c(p->module, &team, gcut_c_dim));
 }
@@ -44,7 +44,7 @@ static void emit_fits(const gcut_program *p, gcut_text *c)
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *q = &p->buffers.at[i];
         if (q->kind != GCUT_BUFFER_ARENA || q->birth < 0) continue;
-        if (q->team != GCUT_NONE)
+        if (q->shared_by != GCUT_NONE)
             gcut_string_number(a, &s, gcut_printf(a, "(%s + 64) * nt", real(p, q->count)));
         else if (!gcut_dim_known(q->count))
             gcut_string_number(a, &s,
@@ -75,8 +75,8 @@ void gcut_emit_layout(const gcut_program *p, gcut_text *c)
         gcut_text_add(&rows, "%s{%u, %d, %d, %d}, /* %u: %s%s%s%s */%s", n % 4 ? " " : "        ",
                       gcut_string_number(a, &s, bytes_of(p, q)), q->birth, q->death, q->saved, n,
                       q->saved ? "saved " : "", gcut_c_name(a, q->name),
-                      q->product ? ", unless its product computes it" : "",
-                      q->team == GCUT_NONE ? "" : ", of each thread", n % 4 == 3 ? "\n" : "");
+                      q->packed_by == GCUT_NONE ? "" : ", unless its product computes it",
+                      q->shared_by == GCUT_NONE ? "" : ", of each thread", n % 4 == 3 ? "\n" : "");
         n++;
     }
     gcut_text_add(c, "    const int nt = x->threads;\n    (void)nt;\n");

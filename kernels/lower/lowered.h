@@ -56,12 +56,13 @@ typedef struct gcut_buffer {
     gcut_buffer_kind kind;
     uint32_t binding; /* BOUND */
     gcut_dtype dtype;
-    gcut_dim count;   /* elements; of one thread's share when team is a kernel */
-    uint32_t graph;   /* index of the lowered graph that team, product, start and step are of */
-    uint32_t team;    /* the kernel whose every thread has a share; GCUT_NONE = one for all */
-    uint32_t product; /* the kernel that computes an operand while it packs it, for which this buffer is where
-                         it packs more often than the prologue is worth, + 1; 0 = none */
-    uint32_t whole;   /* PART: the buffer that it is a part of */
+    gcut_dim count;     /* elements; of one thread's share where shared_by is a kernel */
+    uint32_t graph;     /* index of the lowered graph that shared_by, packed_by, start and step are of */
+    uint32_t shared_by; /* the kernel of whose team every thread has a share; GCUT_NONE: no shares */
+    /* The product whose prologue's operand is stored here where computing it once and packing it from memory is
+     * the better way (gcut_prologue_packings; empty else); GCUT_NONE: no product. */
+    uint32_t packed_by;
+    uint32_t whole;       /* PART: the buffer that it is a part of */
     gcut_dim start, step; /* PART: iteration i begins at element start + i * step; `graph` is the body */
     bool saved;           /* crosses from the forward to the backward graph */
     int birth, death;     /* live range, in steps of the program's timeline; -1 = never used */

@@ -216,12 +216,12 @@ static void assign_workspace(gcut_program *p, gcut_lowered *h)
             gcut_prologue *c = w->gemm.prologue;
             c->buffer = gcut_buffer_in_arena(p, gcut_type_of(h->g, c->v), h->g->values.at[c->v].name);
             p->buffers.at[c->buffer].graph = h->index;
-            p->buffers.at[c->buffer].product = u + 1;
+            p->buffers.at[c->buffer].packed_by = u;
         }
         const gcut_workspace x = gcut_workspace_of(h, u);
         if (x.each != 0) {
             w->scratch = gcut_buffer_new(p, GCUT_BUFFER_ARENA, GCUT_U8, x.each, x.each_name);
-            p->buffers.at[w->scratch].team = u;
+            p->buffers.at[w->scratch].shared_by = u;
             p->buffers.at[w->scratch].graph = h->index;
         }
         if (x.all != 0) w->workspace = gcut_buffer_new(p, GCUT_BUFFER_ARENA, x.type, x.all, x.all_name);

@@ -9,8 +9,10 @@
 uint32_t gcut_buffer_new(gcut_program *p, gcut_buffer_kind kind, gcut_dtype t, gcut_dim count,
                          const char *name)
 {
-    *GCUT_PUSH(p->module->arena, &p->buffers) = (gcut_buffer){
-        .kind = kind, .dtype = t, .count = count, .team = GCUT_NONE, .birth = -1, .death = -1, .name = name};
+    gcut_buffer *out = GCUT_PUSH(p->module->arena, &p->buffers);
+    *out = (gcut_buffer){.kind = kind, .dtype = t, .count = count, .name = name};
+    out->shared_by = out->packed_by = GCUT_NONE;
+    out->birth = out->death = -1;
     return p->buffers.n - 1;
 }
 

@@ -20,10 +20,11 @@ int64_t gcut_buffer_bytes(const gcut_program *p, const gcut_buffer *b, const gcu
     gcut_env *env = p->module->env;
     const char *file = p->module->file;
     n = gcut_bytes_mul(env, file, b->name, n, gcut_dtype_bytes(b->dtype));
-    if (b->product && gcut_prologue_packings(p->lowered.at[b->graph], b->product - 1, at, nat, threads) > 0)
+    if (b->packed_by != GCUT_NONE &&
+        gcut_prologue_packings(p->lowered.at[b->graph], b->packed_by, at, nat, threads) > 0)
         n = 0;
-    if (b->team != GCUT_NONE) {
-        gcut_team team = gcut_kernel_team(p->lowered.at[b->graph], b->team);
+    if (b->shared_by != GCUT_NONE) {
+        gcut_team team = gcut_kernel_team(p->lowered.at[b->graph], b->shared_by);
         n = gcut_bytes_mul(env, file, b->name, gcut_bytes_lines(env, file, b->name, n),
                            gcut_team_at(p->module, &team, at, nat, threads));
     }

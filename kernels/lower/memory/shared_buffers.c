@@ -39,7 +39,8 @@ static bool reads_before(const gcut_loop_analysis *l, const gcut_loop_node *r, g
 
 static bool of_arena(const gcut_program *p, uint32_t b)
 {
-    return b != GCUT_NONE && p->buffers.at[b].kind == GCUT_BUFFER_ARENA && p->buffers.at[b].team == GCUT_NONE;
+    return b != GCUT_NONE && p->buffers.at[b].kind == GCUT_BUFFER_ARENA &&
+           p->buffers.at[b].shared_by == GCUT_NONE;
 }
 
 /* Values, or results, of one graph by their buffer: lists, so that a merge costs as much as it renames. */
