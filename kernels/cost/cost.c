@@ -117,7 +117,7 @@ static void count(walk *w, gcut_cost *c, double ns, double flops, const moved *x
 static void launch(walk *w, gcut_cost *c, const gcut_work *x, int step)
 {
     moved y = move(w, x->alone ? &w->c.alone : &w->c.m, step);
-    double ns = x->apart ? x->ns + y.bring_ns : x->parted ? x->ns + y.ns : fmax(x->ns, y.ns);
+    double ns = x->in_cache ? x->ns + y.bring_ns : x->exposed ? x->ns + y.ns : fmax(x->ns, y.ns);
     count(w, c, ns + x->fixed, x->flops, &y);
 }
 

@@ -37,11 +37,11 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered 
 
 /* The arithmetic of a kernel and what a launch takes by itself, without memory traffic. */
 typedef struct gcut_work {
-    double ns;    /* arithmetic */
-    double fixed; /* of the launch */
-    bool alone;   /* on one thread */
-    bool apart;   /* ns is for operands in the nearest cache; bringing them there adds to it */
-    bool parted;  /* only the first of several parts waits for memory, or every row for its own: traffic adds
+    double ns;     /* arithmetic */
+    double fixed;  /* of the launch */
+    bool alone;    /* on one thread */
+    bool in_cache; /* ns is for operands in the nearest cache; bringing them there adds to it */
+    bool exposed;  /* only the first of several parts waits for memory, or every row for its own: traffic adds
                    * to ns; else the two overlap */
     double flops;
 } gcut_work;

@@ -62,7 +62,7 @@ static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_l
 }
 
 /* Is the loop cut into parts, for several long functions? */
-static bool is_parted(const gcut_lowered *h, const gcut_kernel *u)
+static bool is_exposed(const gcut_lowered *h, const gcut_kernel *u)
 {
     uint32_t longs = 0;
     for (uint32_t i = 0; i < u->nodes.n; i++)
@@ -207,18 +207,18 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t 
         gcut_team team = gcut_kernel_team(h, kernel);
         w.alone = gcut_team_at(c->p->module, &team, c->at, c->nat, c->threads) == 1;
         w.ns = loop_ns(c, w.alone ? &c->alone : &c->m, h, u);
-        w.parted = is_parted(h, u);
+        w.exposed = is_exposed(h, u);
     } else {
         if (u->kind != GCUT_KERNEL_COPY) w.flops = flops_of(c, h->g, gcut_node_at(h->g, u->nodes.at[0]));
-        w.apart = w.flops > 0;
-        w.parted = moves_rows(u);
+        w.in_cache = w.flops > 0;
+        w.exposed = moves_rows(u);
         w.ns = other_ns(c, &c->alone, h, u, w.flops);
         w.alone = w.ns < 2 * GRAIN_NS;
         if (!w.alone) w.ns = other_ns(c, &c->m, h, u, w.flops);
         w.ns += prologue_ns(c, w.alone ? &c->alone : &c->m, h, kernel);
     }
     w.fixed = (w.alone ? &c->alone : &c->m)->kernel_ns;
-    if (w.apart) w.fixed += c->alone.call_ns;
+    if (w.in_cache) w.fixed += c->alone.call_ns;
     if (u->kind == GCUT_KERNEL_LOOP &&
         u->loop.blocked) /* to begin a block and add up its sums takes as long as a kernel */
         w.fixed += GCUT_BLOCKS * c->alone.kernel_ns / (w.alone ? 1 : c->threads);

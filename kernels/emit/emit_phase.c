@@ -224,7 +224,7 @@ static bool uses_column(const char *s)
 
 /* "GCUT_RT_APART " before a loop whose iterations write no memory that another one reads or writes: compilers
  * give up on proving that for many pointers.  Index checks do: they share a note of the first fault. */
-static const char *apart(const gcut_loop_writer *w)
+static const char *independence(const gcut_loop_writer *w)
 {
     for (uint32_t i = 0; i < w->l->n; i++)
         if (gcut_loop_is_bounded(&w->l->at[i])) return "";
@@ -256,7 +256,7 @@ static void emit_lines(gcut_loop_writer *w, const column *c, int line)
 static void emit_part(gcut_loop_writer *w, const column *c, int part)
 {
     bool lanes = false, strip = c->parts > 1;
-    const char *hint = apart(w), *b = strip ? "g" : "c0",
+    const char *hint = independence(w), *b = strip ? "g" : "c0",
                *from = strip        ? "c0"
                        : w->columns ? "j0"
                                     : "0",

@@ -430,7 +430,7 @@ static void writes(const check *c, content *now, uint32_t u)
 }
 
 /* The epilogue writes no buffer that its product reads. */
-static const char *apart(const check *c, uint32_t epilogue)
+static const char *overwrites_operand(const check *c, uint32_t epilogue)
 {
     const gcut_kernel *w = kernel_at(c, epilogue);
     gcut_cursor at = {0};
@@ -458,7 +458,7 @@ static const char *L9a_contents(const check *c)
         const uint32_t u = h->order.at[i];
         fault = finds(c, now, u);
         if (!fault && kernel_at(c, u)->kind == GCUT_KERNEL_LOOP && kernel_at(c, u)->loop.product != GCUT_NONE)
-            fault = apart(c, u);
+            fault = overwrites_operand(c, u);
         writes(c, now, u);
     }
     return fault;

@@ -80,7 +80,7 @@ static bool may_stream(const gcut_loop_analysis *l, const gcut_loop_node *x)
 
 void gcut_find_streamed_results(gcut_loop_analysis *l)
 {
-    for (uint32_t i = 0; i < l->n; i++) /* iterations that check an index are not apart */
+    for (uint32_t i = 0; i < l->n; i++) /* iterations that check an index are not independent */
         if (gcut_loop_is_bounded(&l->at[i])) return;
     gcut_arena *a = gcut_arena_new(l->m->env, l->m->arena);
     for (int p = 0; p < l->phases; p++) {

@@ -159,26 +159,26 @@ __attribute__((always_inline)) TARGET static inline void NAME(pick)(const T *fro
 
 /* `pick` of rows of n, with what depends on n alone decided once. */
 __attribute__((always_inline)) TARGET static inline void
-NAME(pick_rows)(int64_t rows, const T *from, int64_t shift, int64_t step, int64_t n, T *to, int64_t apart)
+NAME(pick_rows)(int64_t rows, const T *from, int64_t shift, int64_t step, int64_t n, T *to, int64_t pitch)
 {
     if (n >= 16)
-        for (int64_t t = 0; t < rows; t++) NAME(pick)(from + t * shift, step, n, to + t * apart);
+        for (int64_t t = 0; t < rows; t++) NAME(pick)(from + t * shift, step, n, to + t * pitch);
     else if (n >= 8)
-        for (int64_t t = 0; t < rows; t++) NAME(pick)(from + t * shift, step, n, to + t * apart);
+        for (int64_t t = 0; t < rows; t++) NAME(pick)(from + t * shift, step, n, to + t * pitch);
     else
-        for (int64_t t = 0; t < rows; t++) NAME(pick)(from + t * shift, step, n, to + t * apart);
+        for (int64_t t = 0; t < rows; t++) NAME(pick)(from + t * shift, step, n, to + t * pitch);
 }
 
 TARGET static void NAME(shift)(int64_t taps, const T *from, int64_t shift, int64_t step, int64_t n, T *to,
-                               int64_t apart)
+                               int64_t pitch)
 {
     if (step == 1)
-        NAME(pick_rows)(taps, from, shift, 1, n, to, apart);
+        NAME(pick_rows)(taps, from, shift, 1, n, to, pitch);
     else if (step == 2)
-        NAME(pick_rows)(taps, from, shift, 2, n, to, apart);
+        NAME(pick_rows)(taps, from, shift, 2, n, to, pitch);
     else
         for (int64_t t = 0; t < taps; t++)
-            for (int64_t j = 0; j < n; j++) to[t * apart + j] = from[t * shift + j * step];
+            for (int64_t j = 0; j < n; j++) to[t * pitch + j] = from[t * shift + j * step];
 }
 
 #include "kernels/rt/conv/winograd_kernel.h"

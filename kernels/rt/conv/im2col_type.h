@@ -73,7 +73,7 @@ static void NAME(flush)(NAME(lines) * s, const window *w, const layout *l, const
 static void NAME(gather_tall)(const NAME(images) * f, const window *w, const layout *l, const place_block *c,
                               const PASTE(gcut_rt_tile, TYPE) * tile, int64_t channel, NAME(lines) * s, T *to)
 {
-    int64_t apart = l->images * l->copy_rows * l->columns;
+    int64_t copy_pitch = l->images * l->copy_rows * l->columns;
     for (int64_t k = 0; k < c->images; k++) {
         const T *plane = f->at + (c->image + k) * f->image + channel * f->plane;
         for (int64_t p = 0; p < l->nphases; p++) {
@@ -88,7 +88,7 @@ static void NAME(gather_tall)(const NAME(images) * f, const window *w, const lay
                     if (s->n == s->most) NAME(flush)(s, w, l, c, tile);
                 } else {
                     for (int64_t b = 0; b < w->tap[1].n; b++)
-                        for (int64_t j = 0; j < c->j1 - c->j0; j++) row[b * apart + j] = 0;
+                        for (int64_t j = 0; j < c->j1 - c->j0; j++) row[b * copy_pitch + j] = 0;
                 }
             }
             to += (l->rows + l->phase_extra[p]) * l->columns;

@@ -103,7 +103,7 @@ static inline int make_padded(const window *w, int64_t columns, int64_t lanes, i
 /* Cycles of vectors, as measured on AVX-512 and roughly: to bring in one of a plane, to know where the places
  * of one are in C and to set up its panel, and to store one of C from a tile, in rows or one by one, or from
  * a tall panel one by one. */
-enum { FILL_CYCLES = 8, AIM_CYCLES = 70, ROW_CYCLES = 4, APART_CYCLES = 20, PLACE_CYCLES = 40 };
+enum { FILL_CYCLES = 8, AIM_CYCLES = 70, ROW_CYCLES = 4, SCATTER_CYCLES = 20, PLACE_CYCLES = 40 };
 
 /* Is the padded panel better than those of im2col_panel.h for m rows of C, whose places lie side by side or
  * not? Against what they copy and scatter stand the numbers that are no places. */
@@ -113,7 +113,7 @@ static inline int padded_pays(const window *w, const padded *p, int64_t lanes, i
     int64_t tall = m * k + AIM_CYCLES + fill * p->axis[0].n * w->tap[1].n;
     int64_t here = m * k + fill * p->axis[0].n * p->axis[1].n * p->plane_rows / p->rows;
     tall += side_by_side ? 0 : m * PLACE_CYCLES * gcut_rt_ceildiv(k, STEPS);
-    here += m * (side_by_side ? ROW_CYCLES : APART_CYCLES);
+    here += m * (side_by_side ? ROW_CYCLES : SCATTER_CYCLES);
     return here * p->vectors * p->place_blocks < tall * gcut_rt_ceildiv(w->places[0] * w->places[1], lanes);
 }
 

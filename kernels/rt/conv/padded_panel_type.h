@@ -20,10 +20,10 @@ static void NAME(fill_plane)(const NAME(images) * f, const window *w, const padd
     const T *from = plane + (((first + lo) * w->stride[0] + remainder0) * f->w + remainder1);
     to += lo * l->pitch;
     /* With strides `shift` reads beyond the last element, which may be the last of the image. */
-    int64_t whole = step == 1 ? n : n - 1, apart = w->stride[0] * f->w;
-    tile->shift(hi - lo, from, apart, step, whole, to, l->pitch);
+    int64_t whole = step == 1 ? n : n - 1, row_step = w->stride[0] * f->w;
+    tile->shift(hi - lo, from, row_step, step, whole, to, l->pitch);
     for (int64_t r = 0; r < hi - lo && whole < n; r++)
-        to[r * l->pitch + whole] = from[r * apart + whole * step];
+        to[r * l->pitch + whole] = from[r * row_step + whole * step];
 }
 
 /* Channels c0..c1 of an image. */

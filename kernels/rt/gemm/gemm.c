@@ -17,7 +17,7 @@ enum { THREAD_WORK = 1 << 18 };
 /* Below these the small kernel reads B from the second-level cache as fast as it would read a packed copy,
  * and the packing is saved; with few rows packing B never pays.  A whose rows are not contiguous is read in
  * steps of cache lines, or of pages: it gains from packing sooner. */
-enum { SMALL_B_BYTES = 1 << 19, SMALL_B_BYTES_APART = 1 << 18, SMALL_ROWS = 128, SMALL_COLUMNS = 16 };
+enum { SMALL_B_BYTES = 1 << 19, SMALL_B_BYTES_STRIDED = 1 << 18, SMALL_ROWS = 128, SMALL_COLUMNS = 16 };
 /* With so few rows even our own panel of a transposed B does not pay. */
 enum { DOT_ROWS = 8 };
 /* Rows between two calls of a tile function behind the small kernel. */
@@ -65,7 +65,7 @@ static int column_major(const gcut_rt_gemm *g)
  * the bits of the first time. */
 static int is_small(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size)
 {
-    const int64_t few = csa == 1 ? SMALL_B_BYTES : SMALL_B_BYTES_APART;
+    const int64_t few = csa == 1 ? SMALL_B_BYTES : SMALL_B_BYTES_STRIDED;
     return m <= SMALL_ROWS || n <= SMALL_COLUMNS || n * k * size <= few;
 }
 

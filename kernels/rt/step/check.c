@@ -56,7 +56,7 @@ static int sort(const gcut_rt_span *s, int n, uint16_t order[SORTED])
 
 /* No span that is written overlaps another one.  In the order of addresses a span overlaps one before it when
  * it begins before the furthest end so far: of all when it is written itself, else of those that are. */
-static int apart(const gcut_rt_span *s, int n)
+static int disjoint(const gcut_rt_span *s, int n)
 {
     uint16_t order[SORTED];
     uintptr_t all = 0, written = 0;
@@ -75,7 +75,7 @@ static int apart(const gcut_rt_span *s, int n)
 /* The first written span that overlaps another one, *with, or -1. */
 static int entangled(const gcut_rt_span *s, int n, int *with)
 {
-    if (apart(s, n)) return -1;
+    if (disjoint(s, n)) return -1;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n && s[i].written; j++) {
             *with = j;
