@@ -224,8 +224,7 @@ static uint32_t scales(const gcut_chain *c, scale out[3])
 static void take(const table *t, gcut_arena *arena, uint32_t m, gcut_level_plans *out)
 {
     gcut_nesting s = nesting_at(t, t->arena, m);
-    gcut_level_plan x = {gcut_nesting_choice(t->c, arena, &s), (int64_t)m * t->unit,
-                         t->cost[at(t, 0, t->n, m)], 0};
+    gcut_level_plan x = {gcut_nesting_choice(t->c, arena, &s), (int64_t)m * t->unit, 0};
     for (uint32_t k = 0; k < t->n; k++) x.saved += s.saved[k];
     *GCUT_PUSH(arena, &out->at) = x;
 }

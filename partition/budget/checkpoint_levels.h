@@ -11,9 +11,8 @@
 
 typedef struct gcut_level_plan {
     gcut_choice *choice;
-    int64_t bytes;   /* the memory that the program was given, beyond what lives anyway */
-    double model_ns; /* recomputation and trips as the program adds them up */
-    uint32_t saved;  /* cuts kept by the forward graph */
+    int64_t bytes;  /* the memory that the program was given, beyond what lives anyway */
+    uint32_t saved; /* cuts kept by the forward graph */
 } gcut_level_plan;
 
 typedef struct gcut_level_plans {

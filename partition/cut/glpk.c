@@ -177,7 +177,7 @@ static session *open_program(gcut_arena *scratch, const gcut_lp *lp)
 }
 
 /* Solves the linear program in the session: true when it has an optimum. */
-static bool relax(session *s, const gcut_lp *lp, gcut_lp_answer *out)
+static bool relax(session *s, gcut_lp_answer *out)
 {
     glp_smcp how;
     glp_init_smcp(&how);
@@ -185,7 +185,6 @@ static bool relax(session *s, const gcut_lp *lp, gcut_lp_answer *out)
     how.meth = GLP_DUALP;
     bool solved = glp_simplex(s->prob, &how) == 0 && glp_get_status(s->prob) == GLP_OPT;
     out->bound = solved ? glp_get_obj_val(s->prob) : -INFINITY;
-    for (uint32_t i = 0; solved && i < lp->rows.n; i++) out->price[i] = glp_get_row_dual(s->prob, (int)i + 1);
     return solved;
 }
 
@@ -193,8 +192,7 @@ static gcut_lp_answer new_answer(gcut_arena *arena, const gcut_lp *lp)
 {
     return (gcut_lp_answer){.cost = INFINITY,
                             .bound = -INFINITY,
-                            .x = gcut_calloc(arena, (size_t)lp->vars.n + 1, sizeof(double)),
-                            .price = gcut_calloc(arena, (size_t)lp->rows.n + 1, sizeof(double))};
+                            .x = gcut_calloc(arena, (size_t)lp->vars.n + 1, sizeof(double))};
 }
 
 /* ---- programs with whole numbers ---- */
@@ -253,7 +251,7 @@ gcut_lp_answer gcut_glpk_intopt(gcut_arena *arena, const gcut_lp *lp, const doub
     for (uint32_t i = 0; start && i < lp->vars.n; i++) from[i + 1] = start[i];
     progress p = {start ? from : NULL, most, 0, INFINITY};
     session *s = open_program(scratch, lp);
-    bool relaxed = relax(s, lp, &out);
+    bool relaxed = relax(s, &out);
     if (relaxed) {
         glp_iocp how;
         glp_init_iocp(&how);

@@ -37,16 +37,15 @@ typedef struct gcut_lp {
 } gcut_lp;
 
 typedef struct gcut_lp_answer {
-    bool found;    /* x is a solution, the best one found */
-    double cost;   /* of x */
-    double bound;  /* a lower bound on the cost of any solution */
-    double *x;     /* by variable */
-    double *price; /* by row, of the linear program alone: its dual value */
+    bool found;   /* x is a solution, the best one found */
+    double cost;  /* of x */
+    double bound; /* a lower bound on the cost of any solution */
+    double *x;    /* by variable */
 } gcut_lp_answer;
 
-/* Solves the mixed-integer program by branch and bound; not found when nothing satisfies the rows.  `start` (by variable, may be NULL) is the first
- * incumbent.  Ends after at most `most` nodes, not after a time: the answer depends on the arguments alone.
- */
+/* Solves the mixed-integer program by branch and bound; not found when nothing satisfies the rows.  `start`
+ * (by variable, may be NULL) is the first incumbent.  Ends after at most `most` nodes, not after a time: the
+ * answer depends on the arguments alone. */
 gcut_lp_answer gcut_glpk_intopt(gcut_arena *arena, const gcut_lp *lp, const double *start, uint32_t most);
 
 #endif

@@ -183,6 +183,17 @@ static bool read_row(FILE *f, checkmate_row *r)
     return true;
 }
 
+/* The cost of the states that the backward graph computes again, from the schedule alone. */
+static double cost_again(const gcut_problem *p, const gcut_choice *c, const checkmate_row *r)
+{
+    double sum = 0;
+    for (uint32_t t = 0; t < c->backward.n; t++) {
+        gcut_ref v = gcut_node_at(p->g, c->backward.node[t])->res0;
+        if (is_state(p, v)) sum += r->cost[strtoul(p->g->values.at[v].name + 1, NULL, 10)];
+    }
+    return sum;
+}
+
 /* With memory as Checkmate counts it: a state takes a unit, so does a gradient, and before an operand is
  * freed what is made of it is there.  (Kernels write a gradient over the one before it.) */
 static void check_row(gcut_env *env, const checkmate_row *r)
@@ -206,8 +217,9 @@ static void check_row(gcut_env *env, const checkmate_row *r)
     uint32_t again = 0, most;
     for (uint32_t i = 0; i < plans.at.n; i++) {
         const gcut_level_plan *x = &plans.at.at[i];
-        if (x->bytes > r->memory * INT64_C(4096) || x->model_ns >= best) continue;
-        best = x->model_ns;
+        double cost = cost_again(p, x->choice, r);
+        if (x->bytes > r->memory * INT64_C(4096) || cost >= best) continue;
+        best = cost;
         count(p, a, x->choice, &again, &most);
     }
     if (fabs(best - r->least) > 1e-9)
