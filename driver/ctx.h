@@ -36,9 +36,6 @@ static inline bool gcut_guard(gcut_env *env, void (*body)(void *), void *arg)
 
 /* Runs body(arg) with a new arena at *arena, a child of env's; after a failure *arena is freed and NULL. */
 bool gcut_guard_in(gcut_env *env, gcut_arena **arena, void (*body)(void *), void *arg);
-/* Runs the body of a builder call made at `at` on g: a failure marks g, and a diagnostic without a line gets
- * the caller's.  Returns false at once when an earlier call on g failed. */
-bool gcut_guard_at(gcut_here at, gcut_graph *g, void (*body)(void *), void *arg);
 
 /* Records that `argument` of the public function `call` is NULL, in env or, where that is NULL too, for
  * gcut_last_error(NULL).  GCUT_EUSAGE. */

@@ -111,6 +111,12 @@ typedef struct gcut_decision { /* one per value id of the joint graph */
     const char *reason;  /* static text: why a price is infinite or zero, NULL otherwise */
 } gcut_decision;
 
+/* What gcut_plan_look and gcut_plan_valid_at returned for a plan, which is const there; NULL before the call. */
+typedef struct gcut_plan_cache {
+    const gcut_plan_info *info;
+    const gcut_plan_validity *validity;
+} gcut_plan_cache;
+
 typedef struct gcut_plan {
     gcut_graph *joint;
     gcut_plan_options options;
@@ -126,12 +132,11 @@ typedef struct gcut_plan {
     /* options.apart, set after the arena is placed, else 0: bytes of the block of saved values, and bytes
      * that exist during the forward and during the backward call. */
     int64_t block_bytes, call_bytes[2];
-    double step_ns;             /* predicted; set after the kernels are priced, else NAN */
-    int64_t budget;             /* the limit on the peak that chose this plan; 0 = lambda chose it */
-    const char *label;          /* of the candidate plan that the budget chose; NULL without a budget */
-    gcut_graph *fwd, *bwd;      /* after gcut_split */
-    const gcut_plan_info *info; /* what gcut_plan_look returned; NULL before the call */
-    const gcut_plan_validity *validity; /* what gcut_plan_valid_at returned */
+    double step_ns;        /* predicted; set after the kernels are priced, else NAN */
+    int64_t budget;        /* the limit on the peak that chose this plan; 0 = lambda chose it */
+    const char *label;     /* of the candidate plan that the budget chose; NULL without a budget */
+    gcut_graph *fwd, *bwd; /* after gcut_split */
+    gcut_plan_cache *cache;
     gcut_arena *owner; /* what gcut_plan_free frees; NULL: the plan belongs to a step or a search */
 } gcut_plan;
 

@@ -2,7 +2,7 @@
  *
  * gcut_plan_make: from options to decisions.
  */
-#include "partition/partition.h"
+#include "partition/plan.h"
 
 #include <math.h>
 
@@ -84,6 +84,7 @@ gcut_plan *gcut_plan_from(const gcut_problem *p, const gcut_plan_options *opt, c
     plan->recompute_ns = c->recompute_ns;
     plan->saved_bytes = c->saved_bytes;
     plan->saved_bytes_sym = saved_sym(joint, c);
+    plan->cache = gcut_calloc(m->arena, 1, sizeof *plan->cache);
     plan->peak_bytes = -1;
     plan->step_ns = NAN;
     return plan;

@@ -8,7 +8,6 @@
 
 #include "driver/options/options.h"
 #include "driver/pipeline/compile.h"
-#include "driver/pipeline/plan_info.h"
 #include "partition/query/explanation.h"
 #include "report/report.h"
 

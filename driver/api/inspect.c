@@ -219,6 +219,40 @@ char *gcut_plan_json(const gcut_plan *plan)
     return text_of(plan, false, file_text);
 }
 
+typedef struct asking {
+    const gcut_plan *plan;
+    const gcut_plan_info *info;
+    const gcut_plan_validity *validity;
+} asking;
+
+static void look(void *arg)
+{
+    asking *j = arg;
+    j->info = gcut_plan_info_of(j->plan);
+}
+
+const gcut_plan_info *gcut_plan_look(const gcut_plan *plan)
+{
+    GCUT_NEED(NULL, plan, NULL);
+    asking j = {.plan = plan};
+    gcut_guard(plan->joint->module->env, look, &j);
+    return j.info;
+}
+
+static void search_sizes(void *arg)
+{
+    asking *j = arg;
+    j->validity = gcut_plan_validity_of(j->plan);
+}
+
+const gcut_plan_validity *gcut_plan_valid_at(const gcut_plan *plan)
+{
+    GCUT_NEED(NULL, plan, NULL);
+    asking j = {.plan = plan};
+    gcut_guard(plan->joint->module->env, search_sizes, &j);
+    return j.validity;
+}
+
 /* ---- files ---- */
 
 static void emit_files(void *arg)

@@ -7,7 +7,6 @@
 
 #include "base/json.h"
 #include "driver/ctx.h"
-#include "text/text.h"
 #include "kernels/kernels.h"
 #include "report/report.h"
 

@@ -2,7 +2,8 @@
  *
  * Two plan files compared: gcut_diff_plans.
  */
-#include "driver/pipeline/plan_info.h"
+#include "driver/ctx.h"
+#include "partition/plan_file/plan_file.h"
 #include "report/report.h"
 
 typedef struct comparing {

@@ -43,6 +43,10 @@ typedef struct call {
     } while (0)
 void gcut_refuse_no_graph(const char *function);
 
+/* Runs the body of a builder call made at `at` on g: a failure marks g, and a diagnostic without a line gets
+ * the caller's.  Returns false at once when an earlier call on g failed. */
+bool gcut_guard_at(gcut_here at, gcut_graph *g, void (*body)(void *), void *arg);
+
 /* Runs body, which builds at the caller's line; returns null when an operand is null, or after a failure.
  * Captures operands of graphs around g, a body under construction, first. */
 gcut_val gcut_builder_run(gcut_here at, gcut_graph *g, void (*body)(void *), call *c);

@@ -101,8 +101,6 @@ void gcut_step_set(gcut_step *s, const char *name, const void *from, int rank, c
 void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path);
 /* Throws unless every input of that call is bound or filled, or the options ask for random values. */
 void gcut_step_check_inputs(const gcut_step *s, int which);
-/* Updates the statistics and returns them. */
-const gcut_stats *gcut_step_measure(gcut_step *s);
 void gcut_step_run(gcut_step *s, int which); /* GCUT_RT_FORWARD … */
 /* gcut_step_begin makes the slots; gcut_step_load compiles and loads the C, and keeps a reference to io. */
 gcut_step *gcut_step_begin(gcut_pipeline *p, gcut_arena *a);

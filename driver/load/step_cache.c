@@ -12,7 +12,6 @@
 #include "driver/pipeline/dump.h"
 #include "base/file.h"
 #include "driver/load/cache.h"
-#include "driver/load/c_compiler.h"
 #include "driver/options/machine_choice.h"
 #include "driver/load/step.h"
 #include "text/text.h"

@@ -26,6 +26,7 @@
 
 #include "base/file.h"
 #include "driver/measure/quantile.h"
+#include "driver/options/machine_choice.h"
 
 enum {
     SECTIONS = 12,

@@ -8,7 +8,6 @@
 #ifndef GCUT_DRIVER_MEASURE_CALIBRATE_H
 #define GCUT_DRIVER_MEASURE_CALIBRATE_H
 
-#include "driver/options/machine_choice.h"
 #include "driver/load/step.h"
 
 /* In every text $ stands for the probe's number, @ for the dtype.  Symbols are N$, M$, K$, B$. */

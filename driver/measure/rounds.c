@@ -5,6 +5,7 @@
 #include "driver/measure/rounds.h"
 
 #include "driver/measure/quantile.h"
+#include "driver/measure/step_stats.h"
 #include "partition/budget/simulator.h"
 
 static void share(gcut_step *s, const gcut_step *first)

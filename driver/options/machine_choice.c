@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "driver/ctx.h"
+
 /* A path in XDG_CONFIG_HOME that is not absolute counts as not set, as the XDG base directories say. */
 const char *gcut_machine_home(gcut_arena *arena)
 {

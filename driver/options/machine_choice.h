@@ -5,7 +5,6 @@
 #ifndef GCUT_DRIVER_OPTIONS_MACHINE_CHOICE_H
 #define GCUT_DRIVER_OPTIONS_MACHINE_CHOICE_H
 
-#include "driver/ctx.h"
 #include "machine/machine.h"
 
 /* `named` (gcut_options.machine), else GRADCUT_MACHINE, else what calibrate wrote, else the shipped model.

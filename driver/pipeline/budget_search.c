@@ -11,9 +11,9 @@
 #include "driver/pipeline/candidates.h"
 #include "driver/pipeline/peak_bound.h"
 #include "gradcut/gradcut_rt.h"
-#include "text/text.h"
 #include "partition/budget/simulator.h"
 #include "partition/cut/frontier.h"
+#include "partition/plan.h"
 
 /* A lower bound of the cost of every plan that fits the budget.  Where each saved value has a buffer of its
  * own, a plan saves at most budget - resident bytes (a value stored in a gradient's buffer counts 0).  It

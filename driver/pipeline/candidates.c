@@ -15,7 +15,9 @@
 
 #include "driver/pipeline/saved_storage.h"
 #include "passes/passes.h"
+#include "partition/budget/candidate_plans.h"
 #include "partition/budget/simulator.h"
+#include "partition/plan.h"
 #include "partition/policies/policy.h"
 
 /* ---- candidates ---- */

@@ -9,7 +9,7 @@
 #define GCUT_DRIVER_PIPELINE_CANDIDATES_H
 
 #include "driver/pipeline/pipeline.h"
-#include "partition/budget/candidate_plans.h"
+#include "partition/cut/decisions.h"
 
 /* A joint graph with one plan of its loops, and everything that plans of this graph share. */
 typedef struct gcut_candidate_base {

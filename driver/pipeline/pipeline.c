@@ -12,7 +12,6 @@
 #include "graph/verify.h"
 #include "text/text.h"
 #include "partition/budget/simulator.h"
-#include "partition/policies/policy.h"
 
 /* ---- stages ---- */
 

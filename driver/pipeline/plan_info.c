@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A plan as data: gcut_plan_look, gcut_plan_valid_at.
+ * A plan as data.
  */
 #include "driver/pipeline/plan_info.h"
 
@@ -165,16 +165,9 @@ static gcut_plan_info info_of(const looking *j)
         .nparts = j->parts.n};
 }
 
-/* Makes the members `info` and `validity` of a const plan writable: they cache results, nothing else
- * changes. */
-static gcut_plan *memo_of(const gcut_plan *plan)
-{
-    return (gcut_plan *)(uintptr_t)plan;
-}
-
 const gcut_plan_info *gcut_plan_info_of(const gcut_plan *plan)
 {
-    if (plan->info) return plan->info;
+    if (plan->cache->info) return plan->cache->info;
     gcut_arena *a = plan->joint->module->arena;
     looking j = {.plan = plan, .a = a, .scratch = gcut_arena_new(gcut_arena_env(a), a)};
     j.r = gcut_query_open(plan, j.scratch);
@@ -186,53 +179,17 @@ const gcut_plan_info *gcut_plan_info_of(const gcut_plan *plan)
     *out = info_of(&j);
     out->graph_hash = gcut_strndup(a, out->graph_hash, strlen(out->graph_hash));
     gcut_arena_free(j.scratch);
-    memo_of(plan)->info = out;
-    return out;
+    return plan->cache->info = out;
 }
 
 const gcut_plan_validity *gcut_plan_validity_of(const gcut_plan *plan)
 {
-    if (!plan->validity) memo_of(plan)->validity = gcut_plan_valid_sizes(plan, plan->joint->module->arena);
-    return plan->validity;
+    gcut_plan_cache *c = plan->cache;
+    if (!c->validity) c->validity = gcut_plan_valid_sizes(plan, plan->joint->module->arena);
+    return c->validity;
 }
 
 void gcut_plan_file_text(const gcut_plan *plan, gcut_text *out)
 {
     gcut_write_plan_json(gcut_plan_info_of(plan), gcut_plan_validity_of(plan), out);
-}
-
-/* ---- the public calls ---- */
-
-typedef struct asking {
-    const gcut_plan *plan;
-    const gcut_plan_info *info;
-    const gcut_plan_validity *validity;
-} asking;
-
-static void look(void *arg)
-{
-    asking *j = arg;
-    j->info = gcut_plan_info_of(j->plan);
-}
-
-const gcut_plan_info *gcut_plan_look(const gcut_plan *plan)
-{
-    GCUT_NEED(NULL, plan, NULL);
-    asking j = {.plan = plan};
-    gcut_guard(plan->joint->module->env, look, &j);
-    return j.info;
-}
-
-static void search_sizes(void *arg)
-{
-    asking *j = arg;
-    j->validity = gcut_plan_validity_of(j->plan);
-}
-
-const gcut_plan_validity *gcut_plan_valid_at(const gcut_plan *plan)
-{
-    GCUT_NEED(NULL, plan, NULL);
-    asking j = {.plan = plan};
-    gcut_guard(plan->joint->module->env, search_sizes, &j);
-    return j.validity;
 }

@@ -5,8 +5,7 @@
 #ifndef GCUT_DRIVER_PIPELINE_PLAN_INFO_H
 #define GCUT_DRIVER_PIPELINE_PLAN_INFO_H
 
-#include "driver/ctx.h"
-#include "partition/plan_file/plan_file.h"
+#include "partition/partition.h"
 
 /* As gcut_plan_look and gcut_plan_valid_at: computed once for each plan, in the arena of its module. */
 const gcut_plan_info *gcut_plan_info_of(const gcut_plan *plan);

@@ -74,9 +74,6 @@ typedef bool *gcut_policy_fn(const gcut_problem *p, gcut_arena *arena);
 /* The choice that `rule` makes; NULL = the minimum cut at lambda. */
 gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy_fn *rule, double lambda);
 
-/* A plan of that choice; memory from the joint graph's module. */
-gcut_plan *gcut_plan_from(const gcut_problem *p, const gcut_plan_options *opt, const gcut_choice *c);
-
 /* The network of every FORWARD and EITHER value that matters, in the formats of `p`, at lambda 0
  * (gcut_network_at changes it).  A forced save costs 0 there: gcut_bound_of_cut adds its cost. */
 gcut_network *gcut_problem_network(const gcut_problem *p, gcut_arena *arena);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "partition/cut/storage_format.h"
+#include "partition/plan.h"
 
 typedef struct replay {
     gcut_problem *p;

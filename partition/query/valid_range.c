@@ -12,6 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "partition/cut/decisions.h"
+
 #define MAX_SYMBOLS 3
 #define MAX_VALUES 8000u
 #define MAX_CUTS 40

@@ -5,7 +5,7 @@
 #ifndef GCUT_PARTITION_QUERY_VALID_RANGE_H
 #define GCUT_PARTITION_QUERY_VALID_RANGE_H
 
-#include "partition/cut/decisions.h"
+#include "partition/partition.h"
 
 /* Of a plan under the minimum cut's policy, or a plan file of one; the plans of its loop iterations must be the
  * cheapest as well.  At most some forty cuts for each symbol.  Memory from `arena`. */

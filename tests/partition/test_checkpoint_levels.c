@@ -22,6 +22,7 @@
 #include "partition/cut/frontier.h"
 #include "partition/budget/checkpoint_levels.h"
 #include "partition/budget/simulator.h"
+#include "partition/plan.h"
 #include "partition/policies/policy.h"
 #include "stage_program.h"
 #include "public.h"

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "gradcut/gradcut.h"
+#include "partition/plan.h"
 #include "partition/plan_file/plan_file.h"
 #include "public.h"
 

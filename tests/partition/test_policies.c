@@ -12,6 +12,7 @@
 #include "base/json_read.h"
 #include "gradcut/gradcut.h"
 #include "models/models.h"
+#include "partition/plan.h"
 #include "partition/policies/policy_torch.h"
 #include "public.h"
 

@@ -12,7 +12,7 @@
 #include "driver/load/step.h"
 #include "graph_gen.h"
 #include "joint_gen.h"
-#include "partition/cut/decisions.h"
+#include "partition/plan.h"
 #include "public.h"
 #include "schedule_check.h"
 

@@ -9,6 +9,7 @@
 #include "passes/passes.h"
 #include "partition/budget/candidate_plans.h"
 #include "partition/budget/simulator.h"
+#include "partition/plan.h"
 #include "public.h"
 
 typedef struct job {

@@ -5,6 +5,7 @@
 #include "joint_gen.h"
 
 #include "gradcut/gradcut.h"
+#include "partition/cut/decisions.h"
 #include "partition/query/valid_range.h"
 #include "public.h"
 
