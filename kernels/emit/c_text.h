@@ -13,6 +13,7 @@
 #define GCUT_C_SIZE "\2"    /* a number that the function takes: its expression, to GCUT_C_END */
 #define GCUT_C_DIVISOR "\5" /* likewise, of one that divides what changes from row to row */
 #define GCUT_C_END "\3"
+#define GCUT_C_BUFFER "\13"   /* in front of an element of b, the buffers that the function takes */
 #define GCUT_C_VARIABLES "\4" /* where the function declares the numbers that it takes, as n0, n1, … */
 /* The same of one that describes a call, where each number stands in one place, as n[0], n[1], … */
 #define GCUT_C_ARGUMENTS "\6"

@@ -6,8 +6,6 @@
  * GCUT_LANES accumulators and a fixed tree, and a kernel that reduces over rows
  * works in GCUT_BLOCKS blocks whose partial results are added in order.
  */
-#include <string.h>
-
 #include "kernels/emit/emit_loop.h"
 
 #define SEQUENTIAL_MAX 16 /* a row of so few known elements is reduced one after the other */
@@ -23,25 +21,29 @@ bool gcut_loop_in_lanes(const gcut_loop_writer *w, const gcut_loop_node *x)
     return gcut_dtype_is_float(x->dtype) && !tiny;
 }
 
+/* The name of the function that combines two elements. */
 static const char *combining(const gcut_loop_node *x)
 {
     return gcut_op_of(x->n)->cexpr;
 }
 
+static bool is_sum(const gcut_loop_node *x)
+{
+    return x->n->op == GCUT_OP_sum;
+}
+
 static const char *combine(const gcut_loop_writer *w, const gcut_loop_node *x, const char *a, const char *b)
 {
-    const char *how = combining(x);
-    if (!strcmp(how, "add")) return gcut_printf(w->l->m->arena, "%s + %s", a, b);
-    return gcut_printf(w->l->m->arena, "gcut_%s_%s(%s, %s)", how, gcut_dtype_name(x->dtype), a, b);
+    if (is_sum(x)) return gcut_printf(w->l->m->arena, "%s + %s", a, b);
+    return gcut_printf(w->l->m->arena, "gcut_%s_%s(%s, %s)", combining(x), gcut_dtype_name(x->dtype), a, b);
 }
 
 static const char *neutral(const gcut_loop_writer *w, const gcut_loop_node *x)
 {
-    const char *how = combining(x);
-    gcut_dtype t = x->dtype;
-    if (!strcmp(how, "add")) return "0";
-    if (!strcmp(how, "mul")) return "1";
-    bool max = !strcmp(how, "max");
+    const gcut_dtype t = x->dtype;
+    const bool max = x->n->op == GCUT_OP_max_reduce;
+    if (is_sum(x)) return "0";
+    if (x->n->op == GCUT_OP_prod) return "1";
     if (gcut_dtype_is_float(t)) return max ? "-INFINITY" : "INFINITY";
     if (t == GCUT_U8) return max ? "0" : "UINT8_MAX";
     const char *bits = gcut_dtype_name(t) + 1;
@@ -51,8 +53,7 @@ static const char *neutral(const gcut_loop_writer *w, const gcut_loop_node *x)
 /* `add` sums lanes with the function called sum. */
 const char *gcut_loop_lanes_call(const gcut_loop_writer *w, const gcut_loop_node *x)
 {
-    const char *how = combining(x);
-    return gcut_printf(w->l->m->arena, "gcut_rt_lanes_%s_%s(acc%u)", strcmp(how, "add") ? how : "sum",
+    return gcut_printf(w->l->m->arena, "gcut_rt_lanes_%s_%s(acc%u)", is_sum(x) ? "sum" : combining(x),
                        gcut_dtype_name(x->dtype), x->v);
 }
 
@@ -63,8 +64,8 @@ void gcut_loop_declare_accumulator(gcut_loop_writer *w, const gcut_loop_node *x,
         W(w, "%s%s acc%u[%d];\n%sfor (int l = 0; l < %d; l++) acc%u[l] = %s;\n", indent, t, x->v, GCUT_LANES,
           indent, GCUT_LANES, x->v, neutral(w, x));
     else if (x->level != GCUT_LEVEL_COLUMN)
-        W(w, "%s%s acc%u = %s;\n", indent, x->level == GCUT_LEVEL_TOTAL && !strcmp(t, "float") ? "double" : t,
-          x->v, neutral(w, x));
+        W(w, "%s%s acc%u = %s;\n", indent,
+          x->level == GCUT_LEVEL_TOTAL && x->dtype == GCUT_F32 ? "double" : t, x->v, neutral(w, x));
 }
 
 void gcut_loop_accumulate(gcut_loop_writer *w, const gcut_loop_node *x, const char *indent)
@@ -145,14 +146,13 @@ void gcut_loop_join(gcut_loop_writer *w)
               combine(w, x, gcut_printf(w->l->m->arena, "o%u[c]", x->v), "q[c]"));
         } else {
             const char *wide = total_type(x);
-            bool sum = !strcmp(combining(x), "add");
             W(w, "    %s sum%u = *(const %s *)part%u;\n", wide, x->v, wide, x->v);
             const char *acc = gcut_printf(w->l->m->arena, "sum%u", x->v);
             const char *nxt = gcut_printf(w->l->m->arena, "*(const %s *)(part%u + k * 64)", wide, x->v);
             const char *e =
-                sum ? gcut_printf(w->l->m->arena, "%s + %s", acc, nxt)
-                    : gcut_printf(w->l->m->arena, "gcut_%s_%s(%s, %s)", combining(x),
-                                  gcut_dtype_is_float(dt) ? "f64" : gcut_dtype_name(dt), acc, nxt);
+                is_sum(x) ? gcut_printf(w->l->m->arena, "%s + %s", acc, nxt)
+                          : gcut_printf(w->l->m->arena, "gcut_%s_%s(%s, %s)", combining(x),
+                                        gcut_dtype_is_float(dt) ? "f64" : gcut_dtype_name(dt), acc, nxt);
             W(w, "    for (int k = 1; k < %d; k++) sum%u = (%s)(%s);\n", GCUT_BLOCKS, x->v, wide, e);
             W(w, "    *(%s *)%s = (%s)sum%u;\n", t, buf, t, x->v);
         }

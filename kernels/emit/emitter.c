@@ -16,7 +16,7 @@ const char *gcut_c_arg(gcut_emitter *e, uint32_t buffer)
     uint32_t k = 0;
     while (k < e->args.n && e->args.at[k] != buffer) k++;
     if (k == e->args.n) *GCUT_PUSH(e->p->module->arena, &e->args) = buffer;
-    return gcut_printf(e->p->module->arena, "b[%u]", k);
+    return gcut_printf(e->p->module->arena, GCUT_C_BUFFER "b[%u]", k);
 }
 
 /* Is it one of ours: a class of variable followed by the number of a value, as in v12 or acc7? */
@@ -101,14 +101,14 @@ static uint64_t hash_of(const char *s) /* FNV-1a */
 /* What a function of e's text, behind GCUT_C_VARIABLES or GCUT_C_ARGUMENTS, takes: its buffers, and numbers. */
 typedef struct scope {
     char mark; /* 0: before the first function */
+    bool buffers;
     gcut_text text;
     GCUT_VEC(uint32_t) numbers, divisors;
 } scope;
 
 static void end_scope(gcut_arena *a, scope *s, gcut_text *out)
 {
-    const char *text = s->text.at ? s->text.at : "";
-    if (s->mark && strstr(text, "b[")) gcut_text_add(out, "    void *const *const b = args->b;\n");
+    if (s->mark && s->buffers) gcut_text_add(out, "    void *const *const b = args->b;\n");
     if (s->mark == *GCUT_C_ARGUMENTS && s->numbers.n)
         gcut_text_add(out, "    const int64_t *const n = args->n;\n");
     for (uint32_t i = 0; s->mark == *GCUT_C_VARIABLES && i < s->numbers.n; i++)
@@ -117,7 +117,7 @@ static void end_scope(gcut_arena *a, scope *s, gcut_text *out)
     for (uint32_t i = 0; i < s->divisors.n; i++)
         gcut_text_add(out, "    const gcut_rt_divisor d%u = gcut_rt_divide_by(args->n[%u]);\n",
                       s->divisors.at[i], s->divisors.at[i]);
-    gcut_text_addn(out, text, s->text.n);
+    gcut_text_addn(out, s->text.at ? s->text.at : "", s->text.n);
     *s = (scope){.text.arena = a};
 }
 
@@ -167,6 +167,8 @@ static const char *number_sizes(gcut_emitter *e, const char *s)
             take_number(a, &now, *s == *GCUT_C_DIVISOR,
                         number_of(e, &known, *s == *GCUT_C_DIVISOR, expression));
             s = end;
+        } else if (*s == *GCUT_C_BUFFER) {
+            now.buffers = true;
         } else {
             gcut_text_addn(&now.text, s, 1);
         }

@@ -12,8 +12,6 @@
  * The product adds up in the order that the loop did (kernels/rt/gemm/operand_sums.h), so the bits are the
  * same.
  */
-#include <string.h>
-
 #include "gradcut/gradcut_rt.h"
 #include "graph/ops/node_facts.h"
 #include "kernels/lower/fusion/kernel_paths.h"
@@ -29,12 +27,6 @@ typedef struct columns {
     gcut_dim k, n, along_k, offset;
 } columns;
 
-static bool is_sum(const gcut_node *n)
-{
-    const gcut_op_info *info = gcut_op_of(n);
-    return info->emit == GCUT_EMIT_REDUCE && !strcmp(info->cexpr, "add");
-}
-
 /* False unless the elements of a row lie side by side: others would be added up one by one. */
 static bool columns_of(const gcut_lowered *h, const gcut_node *n, columns *out)
 {
@@ -45,7 +37,8 @@ static bool columns_of(const gcut_lowered *h, const gcut_node *n, columns *out)
     const uint32_t mask = gcut_attr_axes(h->g, n);
     uint32_t rows = 0;
     gcut_dim step;
-    if (!is_sum(n) || gcut_axes_position_of(t, mask) != GCUT_LEADING || v->widens || v->bits) return false;
+    if (n->op != GCUT_OP_sum || gcut_axes_position_of(t, mask) != GCUT_LEADING || v->widens || v->bits)
+        return false;
     if (t->dtype != GCUT_F32 && t->dtype != GCUT_F64) return false;
     while (mask >> rows & 1) rows++;
     *out = (columns){.root = v->root, .offset = v->offset};
