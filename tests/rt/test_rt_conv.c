@@ -17,7 +17,7 @@
 
 #include "cases.h"
 #include "gradcut/gradcut_rt.h"
-#include "kernels/rt/threads/workspace.h"
+#include "kernels/rt/threads/packing_memory.h"
 #include "nightly.h"
 
 static uint64_t seed = 7;
@@ -89,7 +89,7 @@ static void show(const gcut_rt_conv *g)
  * stack: whatever it reads without having written it shows. */
 __attribute__((noinline)) static void poison(void)
 {
-    gcut_rt_workspace lent[5];
+    gcut_rt_packing_memory lent[5];
     for (int i = 0; i < 5; i++) {
         lent[i] = gcut_rt_borrow(GCUT_RT_RESERVE);
         assert_non_null(lent[i].block); /* with the reserve held, the next would wait for it */

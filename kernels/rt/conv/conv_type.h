@@ -176,7 +176,7 @@ static void NAME(product_part)(void *arg, int t, int nt)
     const NAME(product) *p = arg;
     int64_t begin, end;
     gcut_rt_share(p->groups * p->l.place_blocks * p->parts, 1, t, nt, &begin, &end);
-    gcut_rt_workspace workspace = gcut_rt_borrow(sizeof(NAME(scratch)));
+    gcut_rt_packing_memory workspace = gcut_rt_borrow(sizeof(NAME(scratch)));
     for (int64_t q = begin; q < end; q++) {
         int64_t b0, b1;
         gcut_rt_share(NAME(row_blocks)(p), 1, (int)(q % p->parts), (int)p->parts, &b0, &b1);

@@ -92,7 +92,7 @@ static void NAME(weight_gradient_part)(void *arg, int t, int nt)
     const NAME(weight_gradient) *p = arg;
     int64_t begin, end;
     gcut_rt_share(p->groups * p->parts * p->result_parts, 1, t, nt, &begin, &end);
-    gcut_rt_workspace workspace = gcut_rt_borrow(sizeof(NAME(scratch)));
+    gcut_rt_packing_memory workspace = gcut_rt_borrow(sizeof(NAME(scratch)));
     for (int64_t q = begin; q < end; q++) {
         int64_t u0, u1, o0, o1;
         gcut_rt_share(p->l.slices, 1, (int)(q / p->result_parts % p->parts), (int)p->parts, &u0, &u1);

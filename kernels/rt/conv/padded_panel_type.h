@@ -78,7 +78,7 @@ static void NAME(padded_part)(void *arg, int t, int nt)
     int64_t begin, end, blocks = NAME(row_blocks)(p), filled = -1;
     int64_t channels = gcut_rt_min(p->w.channels, MAX_STEPS / (p->w.tap[0].n * p->w.tap[1].n));
     NAME(images) f = p->f;
-    gcut_rt_workspace workspace = gcut_rt_borrow(sizeof(NAME(scratch)));
+    gcut_rt_packing_memory workspace = gcut_rt_borrow(sizeof(NAME(scratch)));
     NAME(scratch) *scratch = workspace.at;
     memset(scratch->panel, 0, (size_t)l->elements * sizeof(T));
     padded_offsets(&p->w, l, channels, off);

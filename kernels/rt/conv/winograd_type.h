@@ -117,7 +117,7 @@ static int64_t NAME(round_blocks)(const NAME(winograd) * q)
 static void NAME(tile_part)(void *arg, int t, int nt)
 {
     const NAME(winograd) *q = arg;
-    gcut_rt_workspace workspace = gcut_rt_borrow(sizeof(NAME(scratch)));
+    gcut_rt_packing_memory workspace = gcut_rt_borrow(sizeof(NAME(scratch)));
     for (int side = 0; side < q->sides; side++) {
         const NAME(side) *s = side ? &q->out : &q->in;
         int64_t parts = gcut_rt_ceildiv(s->channels, s->panel_channels), begin, end;

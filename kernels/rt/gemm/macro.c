@@ -39,7 +39,7 @@
 #include "kernels/rt/gemm/micro.h"
 #include "kernels/rt/gemm/pack.h"
 #include "kernels/rt/gemm/operand_sums.h"
-#include "kernels/rt/threads/workspace.h"
+#include "kernels/rt/threads/packing_memory.h"
 
 /* The blocks of one product, in the orientation of the micro-kernel. */
 typedef struct blocks {
@@ -164,7 +164,7 @@ static int64_t panels(int64_t most, int width)
     return gcut_rt_max(most / width, 1) * width;
 }
 
-#define TEMPLATE "kernels/rt/gemm/prologue_type.h"
+#define TEMPLATE "kernels/rt/gemm/pack_filled_type.h"
 #include "kernels/rt/each_type.h"
 
 #define TEMPLATE "kernels/rt/gemm/macro_type.h"

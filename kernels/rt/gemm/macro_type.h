@@ -227,7 +227,7 @@ void NAME(gcut_rt_macro)(const gcut_rt_macro *x, const T *a, const T *b, T *c)
     NAME(problem) p = NAME(orient)(x, a, b, c);
     const int64_t packed = packed_resident(&p.b) + packed_streamed(&p.b);
     const size_t want = (size_t)(packed + gcut_rt_max(x->s1 - x->s0, 0)) * sizeof(T);
-    gcut_rt_workspace w = gcut_rt_borrow(want);
+    gcut_rt_packing_memory w = gcut_rt_borrow(want);
     p.packed = w.at;
     if (w.bytes >= want) {
         p.left.part = p.right.part = p.packed + packed;

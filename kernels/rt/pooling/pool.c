@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
-#include "kernels/rt/pool/pool_2x2.h"
+#include "kernels/rt/pooling/pool_2x2.h"
 #include "kernels/rt/conv/depthwise.h"
 
 /* Picoseconds of one element under one window. */
@@ -32,5 +32,5 @@ static int worthwhile_threads(const gcut_rt_pool *g, int64_t ps, int threads)
     return gcut_rt_threads_worth(threads, g->planes * gcut_rt_max(work, g->h * g->w), ps, g->planes);
 }
 
-#define TEMPLATE "kernels/rt/pool/pool_type.h"
+#define TEMPLATE "kernels/rt/pooling/pool_type.h"
 #include "kernels/rt/each_type.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The pool of packing memory: what a product packs its operands into, and a convolution its panels.  It is
+ * Packing memory: what a product packs its operands into, and a convolution its panels.  It is
  * the only thing that the run-time library allocates.
  *
  *     gcut_rt_borrow     free list, this thread's block first -> malloc -> the static reserve, locked
@@ -8,21 +8,21 @@
  *
  * Blocks stay on the free list, which all threads share, and are freed when the library is unloaded.
  */
-#ifndef GCUT_KERNELS_RT_THREADS_WORKSPACE_H
-#define GCUT_KERNELS_RT_THREADS_WORKSPACE_H
+#ifndef GCUT_KERNELS_RT_THREADS_PACKING_MEMORY_H
+#define GCUT_KERNELS_RT_THREADS_PACKING_MEMORY_H
 
 #include <stddef.h>
 
 /* So much can always be had, if only by one thread after the other. */
 #define GCUT_RT_RESERVE ((size_t)160 << 10)
 
-typedef struct gcut_rt_workspace {
+typedef struct gcut_rt_packing_memory {
     void *at;     /* aligned to 64 bytes */
     size_t bytes; /* at least what was asked for or, without memory, GCUT_RT_RESERVE */
-    struct gcut_rt_workspace_block *block;
-} gcut_rt_workspace;
+    struct gcut_rt_packing_block *block;
+} gcut_rt_packing_memory;
 
-gcut_rt_workspace gcut_rt_borrow(size_t bytes);
-void gcut_rt_give_back(gcut_rt_workspace w);
+gcut_rt_packing_memory gcut_rt_borrow(size_t bytes);
+void gcut_rt_give_back(gcut_rt_packing_memory w);
 
 #endif

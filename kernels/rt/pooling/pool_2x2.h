@@ -2,8 +2,8 @@
  *
  * Rows of pools whose windows of 2 * 2 lie side by side.
  */
-#ifndef GCUT_KERNELS_RT_POOL_POOL_2X2_H
-#define GCUT_KERNELS_RT_POOL_POOL_2X2_H
+#ifndef GCUT_KERNELS_RT_POOLING_POOL_2X2_H
+#define GCUT_KERNELS_RT_POOLING_POOL_2X2_H
 
 #include <stdint.h>
 

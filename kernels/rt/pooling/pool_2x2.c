@@ -2,7 +2,7 @@
  *
  * The instances of pool_2x2_kernel.h and the choice between them: the longest vectors that a row fills.
  */
-#include "kernels/rt/pool/pool_2x2.h"
+#include "kernels/rt/pooling/pool_2x2.h"
 
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 #define WIDTH_f32_one 1
 #define WIDTH_f64_one 1
-#define KERNEL "kernels/rt/pool/pool_2x2_vectors_kernel.h"
+#define KERNEL "kernels/rt/pooling/pool_2x2_vectors_kernel.h"
 #include "kernels/rt/each_kernel.h"
 
 /* By instruction set, and by the vectors that a row fills. */

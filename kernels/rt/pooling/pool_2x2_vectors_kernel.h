@@ -8,23 +8,23 @@
 #define RESULTS PASTE(PASTE(WIDTH, TYPE), VECTOR)
 
 #define VECTOR base
-#include "kernels/rt/pool/pool_2x2_kernel.h"
+#include "kernels/rt/pooling/pool_2x2_kernel.h"
 #undef VECTOR
 
 #if LANES == PASTE(PASTE(WIDTH, TYPE), base)
 #define VECTOR one
-#include "kernels/rt/pool/pool_2x2_kernel.h"
+#include "kernels/rt/pooling/pool_2x2_kernel.h"
 #undef VECTOR
 #endif
 
 #if LANES >= PASTE(PASTE(WIDTH, TYPE), avx2)
 #define VECTOR avx2
-#include "kernels/rt/pool/pool_2x2_kernel.h"
+#include "kernels/rt/pooling/pool_2x2_kernel.h"
 #undef VECTOR
 #endif
 
 #if LANES >= PASTE(PASTE(WIDTH, TYPE), avx512)
 #define VECTOR avx512
-#include "kernels/rt/pool/pool_2x2_kernel.h"
+#include "kernels/rt/pooling/pool_2x2_kernel.h"
 #undef VECTOR
 #endif

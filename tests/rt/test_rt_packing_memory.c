@@ -16,7 +16,7 @@
 
 #include "cases.h"
 #include "gradcut/gradcut_rt.h"
-#include "kernels/rt/threads/workspace.h"
+#include "kernels/rt/threads/packing_memory.h"
 
 static _Atomic int poor; /* there is no memory */
 
@@ -86,7 +86,7 @@ static void *fill_blocks(void *arg)
 {
     for (size_t k = 1; k < 400; k++) {
         const size_t bytes = k * 7919 % 100000 + (k % 100 == 0 ? (size_t)2 << 20 : 0);
-        gcut_rt_workspace w = gcut_rt_borrow(bytes);
+        gcut_rt_packing_memory w = gcut_rt_borrow(bytes);
         if (w.bytes < bytes || (uintptr_t)w.at % 64 != 0) return arg;
         memset(w.at, (int)k, bytes);
         for (size_t i = 0; i < bytes; i += 997)
@@ -112,9 +112,9 @@ static void test_blocks(void **state)
 
 static void borrow_both(void)
 {
-    gcut_rt_workspace a = gcut_rt_borrow(2000);
+    gcut_rt_packing_memory a = gcut_rt_borrow(2000);
     atomic_store(&poor, 1);
-    gcut_rt_workspace b = gcut_rt_borrow(HUGE_BLOCK);
+    gcut_rt_packing_memory b = gcut_rt_borrow(HUGE_BLOCK);
     atomic_store(&poor, 0);
     if (a.bytes < 2000 || b.bytes != GCUT_RT_RESERVE) _exit(1);
     gcut_rt_give_back(b);
@@ -159,7 +159,7 @@ static void *keep_reserve(void *arg)
 {
     pthread_barrier_t *b = arg;
     atomic_store(&poor, 1);
-    gcut_rt_workspace w = gcut_rt_borrow(HUGE_BLOCK);
+    gcut_rt_packing_memory w = gcut_rt_borrow(HUGE_BLOCK);
     atomic_store(&poor, 0);
     pthread_barrier_wait(b);
     pthread_barrier_wait(b);

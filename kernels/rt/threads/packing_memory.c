@@ -6,7 +6,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* madvise */
 #endif
-#include "kernels/rt/threads/workspace.h"
+#include "kernels/rt/threads/packing_memory.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ enum { ALIGN = 64 };
 /* Blocks of a huge page or more lie on them: panels are read in strides that miss the TLB otherwise. */
 #define HUGE_PAGE ((size_t)2 << 20)
 
-typedef struct gcut_rt_workspace_block block;
-struct gcut_rt_workspace_block {
+typedef struct gcut_rt_packing_block block;
+struct gcut_rt_packing_block {
     block *next;
     size_t bytes;
     pthread_t last; /* who gave it back: it may still be in that thread's caches */
@@ -73,7 +73,7 @@ static block *make(size_t bytes)
     return b;
 }
 
-gcut_rt_workspace gcut_rt_borrow(size_t bytes)
+gcut_rt_packing_memory gcut_rt_borrow(size_t bytes)
 {
     block *b = take(bytes);
     if (b && b->bytes < bytes) {
@@ -83,12 +83,12 @@ gcut_rt_workspace gcut_rt_borrow(size_t bytes)
     if (!b) b = make(bytes);
     if (!b) {
         pthread_mutex_lock(&reserved);
-        return (gcut_rt_workspace){reserve, sizeof reserve, NULL};
+        return (gcut_rt_packing_memory){reserve, sizeof reserve, NULL};
     }
-    return (gcut_rt_workspace){b->at, b->bytes, b};
+    return (gcut_rt_packing_memory){b->at, b->bytes, b};
 }
 
-void gcut_rt_give_back(gcut_rt_workspace w)
+void gcut_rt_give_back(gcut_rt_packing_memory w)
 {
     block *b = w.block;
     if (!b) {
