@@ -31,7 +31,7 @@ gcut_graph *gcut_localize(gcut_graph *g, const char *name);
 /* Computes in f32 what is stated in f16 or bf16 (widening.c); before gcut_localize. */
 gcut_graph *gcut_widen(gcut_graph *g, const char *name);
 /* Does it do so for kernels of that kind? */
-bool gcut_emit_widens(gcut_emit e);
+bool gcut_widens(gcut_emit e);
 
 enum gcut_lower_how {
     GCUT_LOWER_UNFUSED = 1, /* every node that computes is a kernel of its own, which stores its result in

@@ -35,7 +35,7 @@ static const char *kernel(gcut_arena *a, const gcut_op_info *info, gcut_dtype t)
     char *kind = gcut_strndup(a, info->kernel, strlen(info->kernel));
     for (char *c = kind; *c; c++)
         if (*c >= 'A' && *c <= 'Z') *c = (char)(*c - 'A' + 'a');
-    bool wide = gcut_dtype_is_16bit_float(t) && gcut_emit_widens(info->emit);
+    bool wide = gcut_dtype_is_16bit_float(t) && gcut_widens(info->emit);
     return wide ? gcut_printf(a, "%s in %s", kind, info->emit == GCUT_EMIT_IOTA ? "i64" : "f32") : kind;
 }
 

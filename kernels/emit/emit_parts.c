@@ -110,9 +110,8 @@ void gcut_emit_functions(const gcut_emission *all, const char *name, uint32_t pa
 
 void gcut_emit_function_table(const gcut_emission *all, const char *name, gcut_text *c)
 {
-    size_t column = 0;
+    size_t column = LINE; /* the first entry begins a line */
     gcut_c_add(c, name, "static gcut_rt_kernel_fn *const @_functions[] = {");
-    column = LINE;
     for (uint32_t i = 0; i < all->functions.n; i++) {
         const gcut_function *f = &all->functions.at[i];
         if (f->type == GCUT_FUNCTION_KERNEL)

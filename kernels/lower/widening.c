@@ -31,7 +31,7 @@ static gcut_emit emit_of(const gcut_node *n)
 
 /* Not where elements are only copied, where the node is a conversion already, or where others compute: the
  * bodies of regions are widened by themselves. */
-bool gcut_emit_widens(gcut_emit e)
+bool gcut_widens(gcut_emit e)
 {
     switch (e) {
     case GCUT_EMIT_CAST:
@@ -161,7 +161,7 @@ gcut_graph *gcut_widen(gcut_graph *g, const char *name)
     for (int k = 0; k < NREADERS; k++) w.wide[k] = gcut_calloc(a, g->values.n, sizeof *w.wide[k]);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        if (!gcut_emit_widens(emit_of(n)) || !touches_half(g, n))
+        if (!gcut_widens(emit_of(n)) || !touches_half(g, n))
             gcut_rewrite_copy(&w.rw, i);
         else
             compute_wide(&w, i);

@@ -227,7 +227,7 @@ static void row(gcut_arena *a, gcut_text *out, gcut_op op)
     lower_cell(out, table[op].class);
     cell(out, gcut_printf(a, "%d", info->cost_ps));
     lower_cell(out, table[op].kernel);
-    bool wide = gcut_emit_widens(info->emit);
+    bool wide = gcut_widens(info->emit);
     cell(out, strchr("BI", info->dtypes)       ? ""
               : info->emit == GCUT_EMIT_EXPAND ? "expand"
               : !wide                          ? "as stored"
