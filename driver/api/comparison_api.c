@@ -14,6 +14,10 @@
 
 enum { ROUNDS = 20 };
 
+/* What a variant is: one of the words below, or else a policy. */
+typedef enum variant_kind { EAGER, UNFUSED, PLANNED, POLICY } variant_kind;
+static const char *const words[POLICY] = {[EAGER] = "eager", [UNFUSED] = "unfused", [PLANNED] = "planned"};
+
 typedef struct job {
     gcut_env *env;
     gcut_graph *g;
@@ -24,6 +28,7 @@ typedef struct job {
     gcut_compare_options how;
     gcut_settings settings;
     gcut_arena *keep, *a; /* of the comparison; scratch */
+    variant_kind *kind;   /* by variant, like the next two */
     gcut_step **step;
     gcut_variant *variant;
     gcut_comparison *out;
@@ -33,25 +38,29 @@ typedef struct job {
 
 static const char *names(const job *j)
 {
-    return gcut_printf(j->a, "variants: eager, unfused, planned, or a policy: %s", gcut_policy_list(j->a));
+    return gcut_printf(j->a, "variants: %s, %s, %s, or a policy: %s", words[EAGER], words[UNFUSED],
+                       words[PLANNED], gcut_policy_list(j->a));
 }
 
-static bool is_variant(const char *name)
+static variant_kind kind_of(const char *name)
 {
-    gcut_plan_options ignored = {0};
-    return !strcmp(name, "eager") || !strcmp(name, "unfused") || !strcmp(name, "planned") ||
-           gcut_policy_read(name, &ignored);
+    int k = 0;
+    while (k < POLICY && strcmp(name, words[k]) != 0) k++;
+    return (variant_kind)k;
 }
 
-static void check_list(const job *j)
+/* Throws for a list that cannot be compared, and fills j->kind. */
+static void check_list(job *j)
 {
     const char *const *v = j->how.variant;
     const gcut_place none = {0};
     if (!j->how.nvariants || !v)
         gcut_fail(j->env, GCUT_EUSAGE, none, names(j), "the list of variants to compare is empty");
+    j->kind = gcut_calloc(j->a, j->how.nvariants, sizeof *j->kind);
     for (size_t i = 0; i < j->how.nvariants; i++) {
         if (!v[i]) gcut_fail(j->env, GCUT_EUSAGE, none, names(j), "how.variant[%zu] is NULL", i);
-        if (!is_variant(v[i]))
+        j->kind[i] = kind_of(v[i]);
+        if (j->kind[i] == POLICY && !gcut_policy_read(v[i], &(gcut_plan_options){0}))
             gcut_fail(j->env, GCUT_EUSAGE, none, names(j), "there is no variant '%s' to compare", v[i]);
         for (size_t k = 0; k < i; k++)
             if (!strcmp(v[i], v[k]))
@@ -67,13 +76,13 @@ static void check_list(const job *j)
 
 /* The interpreter follows no plan.  The unfused variant has the plan of save-all, so that it differs from
  * that in fusion alone. */
-static gcut_settings settings_of(const job *j, const char *name)
+static gcut_settings settings_of(const job *j, size_t i)
 {
-    const bool eager = !strcmp(name, "eager"), unfused = !strcmp(name, "unfused");
-    const char *policy = eager || unfused ? gcut_policy_name(GCUT_POLICY_SAVE_ALL) : name;
-    gcut_settings o = !strcmp(name, "planned") ? j->settings : gcut_settings_plain(&j->settings, policy);
-    o.backend = eager ? GCUT_BACKEND_EAGER : GCUT_BACKEND_COMPILED;
-    o.unfused = o.unfused || unfused;
+    const variant_kind kind = j->kind[i];
+    const char *policy = kind == POLICY ? j->how.variant[i] : gcut_policy_name(GCUT_POLICY_SAVE_ALL);
+    gcut_settings o = kind == PLANNED ? j->settings : gcut_settings_plain(&j->settings, policy);
+    o.backend = kind == EAGER ? GCUT_BACKEND_EAGER : GCUT_BACKEND_COMPILED;
+    o.unfused = o.unfused || kind == UNFUSED;
     return o;
 }
 
@@ -97,17 +106,18 @@ static void describe(job *j, size_t i, const gcut_stats *stats, const gcut_times
                        .step_ns_spread = times->spread_ns};
 }
 
-static const gcut_variant *find(const gcut_comparison *c, const char *name)
+static const gcut_variant *find(const job *j, variant_kind kind)
 {
-    for (size_t i = 0; i < c->n; i++)
-        if (!strcmp(c->variant[i]->name, name)) return c->variant[i];
+    for (size_t i = 0; i < j->out->n; i++)
+        if (j->kind[i] == kind) return j->out->variant[i];
     return NULL;
 }
 
-static void choose_two(gcut_comparison *c)
+static void choose_two(const job *j)
 {
+    gcut_comparison *c = j->out;
     if (c->n < 2) return;
-    const gcut_variant *from = find(c, "unfused"), *to = find(c, "planned");
+    const gcut_variant *from = find(j, UNFUSED), *to = find(j, PLANNED);
     c->to = to ? to : c->variant[c->n - 1];
     c->from = from && from != c->to ? from : c->variant[c->to == c->variant[0]];
 }
@@ -115,7 +125,7 @@ static void choose_two(gcut_comparison *c)
 static void write_forms(job *j)
 {
     gcut_text text = {.arena = j->keep}, json = text;
-    choose_two(j->out);
+    choose_two(j);
     j->out->sentence = gcut_comparison_sentence(j->keep, j->out);
     gcut_write_comparison_text(j->out, &text);
     gcut_write_comparison_json(j->out, &json);
@@ -127,11 +137,11 @@ static void write_forms(job *j)
 static void make_all(job *j)
 {
     size_t first = 0, n = j->how.nvariants;
-    while (first < n - 1 && strcmp(j->how.variant[first], "planned") != 0) first++;
+    while (first < n - 1 && j->kind[first] != PLANNED) first++;
     for (size_t k = 0; k < n; k++) {
         size_t i = k == 0 ? first : k <= first ? k - 1 : k;
         gcut_env_progress(j->env, "compiling", k, n);
-        gcut_settings o = settings_of(j, j->how.variant[i]);
+        gcut_settings o = settings_of(j, i);
         j->step[i] = gcut_step_make(j->g, &o, gcut_arena_new(j->env, j->a));
         if (k) continue;
         j->settings.at = j->step[i]->p->opt.at;

@@ -12,6 +12,7 @@
 #include "graph/verify.h"
 #include "text/text.h"
 #include "partition/budget/simulator.h"
+#include "partition/policies/policy.h"
 
 /* ---- stages ---- */
 
@@ -44,7 +45,8 @@ gcut_graph *gcut_pipeline_make(gcut_pipeline *p, gcut_pass_group group, gcut_gra
 
 bool gcut_pipeline_searches(const gcut_pipeline *p)
 {
-    return p->opt.budget > 0 && !strcmp(p->opt.policy, gcut_policy_name(GCUT_POLICY_MINCUT));
+    gcut_plan_options o = {0};
+    return p->opt.budget > 0 && gcut_policy_read(p->opt.policy, &o) && o.policy == GCUT_POLICY_MINCUT;
 }
 
 gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *asked)
