@@ -23,8 +23,8 @@ typedef enum gcut_operands {
 
 typedef struct gcut_cli gcut_cli;
 
-/* One function for each row of commands.def; g: the function that the operands name, NULL where they name none.
- * Returns an exit code, its diagnostics already printed. */
+/* One function for each row of commands.def; g: the function that the operands name, NULL where they name
+ * none.  Returns an exit code, its diagnostics already printed. */
 #define CMD(name, operands, does) int gcut_cmd_##name(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g);
 #include "cli/commands.def"
 #undef CMD

@@ -61,8 +61,8 @@ void gcut_copy_known(gcut_env *env, const char *what, const void *given, size_t 
     _Static_assert(offsetof(type, last) + sizeof(((type *)0)->last) == sizeof(type),                         \
                    #type " has bytes behind its last member")
 
-/* An environment variable; NULL where it is not set or empty, and in a setuid program, which must not trust its
- * environment. */
+/* An environment variable; NULL where it is not set or empty, and in a setuid program, which must not trust
+ * its environment. */
 const char *gcut_variable(const char *name);
 
 /* An object that the caller frees by gcut_free, under construction. */
@@ -73,7 +73,8 @@ typedef struct gcut_made {
 } gcut_made;
 /* Makes an object of `size` bytes, which body(arg, …) fills.  NULL after a failure. */
 void *gcut_made_by(gcut_env *env, size_t size, void (*body)(void *arg, const gcut_made *m), void *arg);
-/* A string that the caller frees: what write(arg, …) adds to a text in a scratch arena.  NULL after a failure. */
+/* A string that the caller frees: what write(arg, …) adds to a text in a scratch arena.  NULL after a
+ * failure. */
 char *gcut_string_by(gcut_env *env, void (*write)(void *arg, gcut_text *out), void *arg);
 
 /* A copy of s in the arena; NULL for NULL. */

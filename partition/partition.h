@@ -111,7 +111,8 @@ typedef struct gcut_decision { /* one per value id of the joint graph */
     const char *reason;  /* static text: why a price is infinite or zero, NULL otherwise */
 } gcut_decision;
 
-/* What gcut_plan_look and gcut_plan_valid_at returned for a plan, which is const there; NULL before the call. */
+/* What gcut_plan_look and gcut_plan_valid_at returned for a plan, which is const there; NULL before the
+ * call. */
 typedef struct gcut_plan_cache {
     const gcut_plan_info *info;
     const gcut_plan_validity *validity;
@@ -151,9 +152,11 @@ gcut_graph *gcut_plan_loops(gcut_graph *joint, const gcut_plan_options *opt, con
 /* in: JOINT and its plan.  out: SPLIT: graphs <base>.fwd and <base>.bwd and `pair @<base>.step`.
  *   fwd: every parameter the forward graph reads, in the joint's order -> primal results, then `saved`.
  *   bwd: `saved` parameters, the params/inputs/states it reads, the cotangents -> `grad`, `next`.
- * Every `next` result is computed by bwd.  fwd has the joint's order, bwd that of plan->backward (cut/schedule.h).
- * A recomputed value is named as in the joint graph, marked #recomputed, or #recomputed(k) as its k-th copy, and
- * located at remat(loc).  The split is checked: saved agree by name and type, bwd reads only its parameters.
+ * Every `next` result is computed by bwd.  fwd has the joint's order, bwd that of plan->backward, which is
+ * described in cut/schedule.h.
+ * A recomputed value is named as in the joint graph, marked #recomputed, or #recomputed(k) as its k-th copy,
+ * and located at remat(loc).  The split is checked: saved agree by name and type, bwd reads only its
+ * parameters.
  * A value saved in another format than PLAIN crosses as "<name>.bf16" or "<name>.bits": packed right after
  * its node, unpacked just before its first reader.
  * The joint graph of a loop iteration is a body, and so are its two graphs: they are no functions of the

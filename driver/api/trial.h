@@ -33,8 +33,8 @@ gcut_array gcut_trial_array(gcut_arena *a, const gcut_slot *x);
 void gcut_trial_worst(const gcut_trial *c, const char *value, double rel, int64_t index);
 /* Begins the JSON of the report, an object that is left open. */
 void gcut_trial_json(const gcut_trial *c, gcut_json *j);
-/* Runs body on a trial whose first members are set by the public function `call`.  The caller frees the report
- * (gcut_free); NULL after a failure. */
+/* Runs body on a trial whose first members are set by the public function `call`.  The caller frees the
+ * report (gcut_free); NULL after a failure. */
 gcut_check_report *gcut_trial_report(const char *call, gcut_trial *c, void (*body)(gcut_trial *c));
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The interpreted backends, slowest first: eager runs the joint graph as reverse mode makes it and keeps every
- * value; joint runs what folding, common subexpressions and dead code elimination leave of it; planned runs the
- * forward graph and the backward graph, which gets its parameters alone.
+ * The interpreted backends, slowest first: eager runs the joint graph as reverse mode makes it and keeps
+ * every value; joint runs what folding, common subexpressions and dead code elimination leave of it; planned
+ * runs the forward graph and the backward graph, which gets its parameters alone.
  *
  * Where forward and backward are separate calls, planned stores the results that the forward graph saves in
  * the block.  The others store the #transient parameters there, and run the whole joint graph in the backward

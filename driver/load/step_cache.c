@@ -22,9 +22,9 @@ typedef struct head {
 
 /* ---- the key ---- */
 
-/* Left out: seed, which fills memory; backend, which is the compiled one; dump, which bypasses the cache; f64,
- * an option of the interpreter; paths, since the files' contents are added.  profile and unbound, which have
- * no row, bypass the cache and check runs. */
+/* Left out: seed, which fills memory; backend, which is the compiled one; dump, which bypasses the cache;
+ * f64, an option of the interpreter; paths, since the files' contents are added.  profile and unbound, which
+ * have no row, bypass the cache and check runs. */
 static void add_options(gcut_hash *h, const gcut_settings *o)
 {
     gcut_settings key = *o;

@@ -9,8 +9,8 @@
 
 struct gcut_pipeline;
 
-/* What the rows of the table make, in running order.  All but SPLIT and KERNELS are members of gcut_pipeline with these
- * names; these two are its forward and backward graph. */
+/* What the rows of the table make, in running order.  All but SPLIT and KERNELS are members of gcut_pipeline
+ * with these names; these two are its forward and backward graph. */
 typedef enum gcut_pass_group {
     GCUT_MAKES_PRIMAL,
     GCUT_MAKES_FOLDED,

@@ -10,8 +10,8 @@
  *   written  the whole result of c.  An epilogue works on its tiles, but the result still has its buffer
  *            (kernels/lower/fusion/epilogue.c), and no kernel writes a contraction over its operands.
  *   read     a set S of stored values from which elementwise code, reductions and moves of elements compute
- *            the operands of c.  The kernels compute less than that on the fly (kernels/lower/fusion/prologue.c:
- *            chains of elementwise nodes for one operand), so this only makes S smaller.  The result of
+ *            the operands of c.  The kernels compute less than that on the fly, chains of elementwise nodes
+ *            for one operand (kernels/lower/fusion/prologue.c), so this only makes S smaller.  The result of
  *            another contraction or of a loop is never computed on the fly: such a node is a kernel of its
  *            own, which stores its result.
  *
@@ -26,14 +26,16 @@
  *
  *   0                 if it may lie in a bound buffer, which is resident already: parameters and results, and
  *                     what becomes a result by nodes that keep its size, as updates in place do, or as a part
- *                     of a concat or a carry of a loop (kernels/lower/memory/buffer_assignment.c, updates_in_place.c, region.c)
+ *                     of a concat or a carry of a loop (buffer_assignment.c and updates_in_place.c of
+ *                     kernels/lower/memory/, kernels/lower/region.c)
  *   bits              of a bool, an eighth
  *   bf16              of an f32, half, where --save-dtype allows it
  *   its type's bytes  else; of a view that is smaller than its base, those of the view
  *
- * Two stored values of S never share memory: a value written over another (kernels/lower/memory/shared_buffers.c) begins
- * as that one ends, views that lie in one buffer can be replaced in S by that buffer's value, which is never
- * more than minimal, and parts of a concat are as large together as it is.
+ * Two stored values of S never share memory: a value written over another
+ * (kernels/lower/memory/shared_buffers.c) begins as that one ends, views that lie in one buffer can be
+ * replaced in S by that buffer's value, which is never more than minimal, and parts of a concat are as large
+ * together as it is.
  *
  * The graphs of a plan are the joint graph cut in two, with copies, conversions of saved values, and loops
  * whose bodies save more; the passes that make kernels of them shorten chains of nodes, but a value still

@@ -4,8 +4,8 @@
  *
  * The partition counts each saved value once.  Composite ops become their decomposition only in the graphs
  * that kernels are made of, and there two values may turn out to be one: a softmax, and the same formula
- * written out beside it.  Kernels then store both in one buffer (kernels/lower/memory/buffer_assignment.c), and the plan needs
- * less than it counts.
+ * written out beside it.  Kernels then store both in one buffer (kernels/lower/memory/buffer_assignment.c),
+ * and the plan needs less than it counts.
  *
  * So all values that a plan could save are made results of one graph, beside the results of the forward
  * graph, and that graph is brought into the form that kernels are made of.  The forward graph of any plan is

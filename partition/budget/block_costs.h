@@ -3,8 +3,8 @@
  * Costs and memory of the blocks of a chain, input of the dynamic program of checkpoint_levels.c; and the
  * choice of its solution (checkpoint_nesting.c).
  *
- * The backward graph is divided into epochs, one per block, from the last block to the first: in epoch k, cut[k]
- * is in memory and the backward graph of block k runs.
+ * The backward graph is divided into epochs, one per block, from the last block to the first: in epoch k,
+ * cut[k] is in memory and the backward graph of block k runs.
  */
 #ifndef GCUT_PARTITION_BUDGET_BLOCK_COSTS_H
 #define GCUT_PARTITION_BUDGET_BLOCK_COSTS_H

@@ -2,8 +2,8 @@
  *
  * The candidate plans for a budget on the peak.
  *
- * The candidates depend on the problem alone, not on the budget: taking the first one that fits gives plans whose
- * cost and peak are monotone in the budget.
+ * The candidates depend on the problem alone, not on the budget: taking the first one that fits gives plans
+ * whose cost and peak are monotone in the budget.
  *
  *   save-all, the frontier of minimum cuts (its corners, and points between them)      one copy, lazily
  *   nested checkpoints over the blocks of the forward graph, for many sizes of memory   checkpoint_levels.c

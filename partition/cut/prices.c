@@ -7,16 +7,16 @@
  *                reading it from there if that is not the nearest cache, and one more kernel.  When the only
  *                other reader is a product that packs each element once and computes it while packing: its
  *                arithmetic, and once more if a loop reads it too
- *   REDUCTION    arithmetic over the operand's elements; a separate pass over the operand in memory, unless it
- *                reduces rows; a round trip of the result where a reader needs it stored
+ *   REDUCTION    arithmetic over the operand's elements; a separate pass over the operand in memory, unless
+ *                it reduces rows; a round trip of the result where a reader needs it stored
  *   CONTRACTION  two flops per multiply-add at the rate of its kernel and shape, one more kernel, and reading
  *                the result back
  *   external     max(declared flops, moving the declared bytes); one more kernel
  *   INDEX        arithmetic, reading from memory, a trip through the cache, one more kernel
  *   VIEW         0: it moves no bytes, and its base is priced; a slice too, which kernels read as a view
  *   CONSTANT     0, and it is never saved
- *   CONTROL      its bodies, each as often as it runs: the dearer arm of an `if`, the bound of a `while`; and a
- *                trip of the results through the cache
+ *   CONTROL      its bodies, each as often as it runs: the dearer arm of an `if`, the bound of a `while`;
+ *                and a trip of the results through the cache
  *
  * Composites that are still in the joint graph are priced by their row like any other op.
  */

@@ -24,8 +24,8 @@ typedef struct gcut_price {
  * Throws GCUT_EDIM when a size cannot be evaluated at the binding, or there are more than GCUT_MOST_BYTES. */
 gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_plan_options *opt);
 
-/* Bytes of v at the binding, of a view as if it were stored.  Throws GCUT_EDIM where a size cannot be evaluated
- * or there are more than 2^63. */
+/* Bytes of v at the binding, of a view as if it were stored.  Throws GCUT_EDIM where a size cannot be
+ * evaluated or there are more than 2^63. */
 int64_t gcut_value_bytes(const gcut_graph *g, gcut_ref v, const gcut_dim_binding *at, uint32_t nat);
 
 /* Multiply-adds times two of a CONTRACTION node at the binding; 0 for any other class. */

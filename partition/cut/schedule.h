@@ -25,8 +25,8 @@ const uint32_t *gcut_backward_order(gcut_arena *arena, const gcut_facts *f, uint
 /* True when a value v of that decision is a `saved` or other parameter of the backward graph. */
 bool gcut_crosses(const gcut_graph *g, gcut_ref v, gcut_plan_decision decision);
 
-/* By node: it must run so that the values `need` exist where those of `given` do (by value; NULL: none).  Adds
- * the operands of these nodes to `need`. */
+/* By node: it must run so that the values `need` exist where those of `given` do (by value; NULL: none).
+ * Adds the operands of these nodes to `need`. */
 bool *gcut_needed_nodes(gcut_arena *arena, const gcut_graph *g, bool *need, const bool *given);
 
 /* A schedule with further copies.  again[i], i < n of gcut_backward_order, lists the nodes to copy before the

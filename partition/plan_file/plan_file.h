@@ -61,7 +61,8 @@ const char *gcut_plan_hash(const char *text, size_t n, gcut_arena *arena);
 const char *gcut_plan_line_path(const gcut_plan_part *part, uint32_t i, gcut_arena *arena);
 
 /* plan_replay.c: gcut_plan_make under options.file, by that part of it; NULL = the whole graph.  Throws
- * GCUT_EPLAN when the part is about another graph, naming the first difference, or asks for what cannot be. */
+ * GCUT_EPLAN when the part is about another graph, naming the first difference, or asks for what cannot
+ * be. */
 gcut_plan *gcut_plan_replay(gcut_graph *joint, const gcut_plan_options *opt, const gcut_plan_part *part);
 /* The plan of an iteration of that loop which no other loop took; NULL = the file has none. */
 gcut_plan_part *gcut_plan_file_iteration(gcut_plan_file *f, const char *loop);
