@@ -172,7 +172,7 @@ typedef struct gcut_emitted {
  * every other line its number in NAME.c; variables are called by their values, so kernels of other values
  * share no function. */
 gcut_emitted gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, bool line,
-                         gcut_text *c, gcut_text *h);
+                         gcut_text *c, gcut_text *header);
 #define GCUT_MOST_PARTS 8
 
 #endif

@@ -69,11 +69,11 @@ static void loop_past(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered *
 }
 
 /* v by gcut_rt_copy, from where w says. */
-static bool copy_past(const gcut_cost_at *c, const gcut_lowered *h, gcut_ref v, const gcut_view *w)
+static bool copy_past(const gcut_cost_at *c, const gcut_lowered *h, gcut_ref v, const gcut_view *view)
 {
     const gcut_type *t = gcut_type_of(h->g, v);
     double size = (double)gcut_dtype_bytes(t->dtype);
-    if (!t->rank || w->stride[t->rank - 1] != 1 || w->widens || w->bits) return false;
+    if (!t->rank || view->stride[t->rank - 1] != 1 || view->widens || view->bits) return false;
     return goes_past(c, gcut_cost_numel(c, t) * size, gcut_cost_size(c, t->dim[t->rank - 1]) * size,
                      GCUT_RT_STREAM_ROW);
 }

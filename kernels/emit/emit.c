@@ -48,18 +48,20 @@ static void add_symbols(const gcut_program *p, const char *each, gcut_text *c)
 /* A pointer of NAME_io, under both of its names.  Of what persists none is const, whether the step writes it
  * or not: NAME_init_values and NAME_load write it through this pointer, and the caller a key before each
  * step. */
-static void emit_member(const gcut_program *p, const gcut_binding_info *b, const gcut_field *f, gcut_text *h)
+static void emit_member(const gcut_program *p, const gcut_binding_info *b, const gcut_field *f,
+                        gcut_text *header)
 {
     gcut_module *m = p->module;
     bool kept = b->role == GCUT_ROLE_param || b->role == GCUT_ROLE_state;
     bool persists = kept || b->role == GCUT_ROLE_rng;
     const char *type =
         gcut_printf(m->arena, "%s%s *", b->written || persists ? "" : "const ", gcut_c_type(b->type.dtype));
-    if (*f->alias) gcut_text_add(h, "    union {\n    ");
-    gcut_text_add(h, "    %s%s; /* %s %s%s%s */\n", type, f->name, gcut_role_name(b->role),
+    if (*f->alias) gcut_text_add(header, "    union {\n    ");
+    gcut_text_add(header, "    %s%s; /* %s %s%s%s */\n", type, f->name, gcut_role_name(b->role),
                   gcut_type_text(m->arena, m, &b->type), b->written && kept ? ", updated in place" : "",
                   b->role == GCUT_ROLE_cotan && !b->type.rank ? ", NULL = 1" : "");
-    if (*f->alias) gcut_text_add(h, "#ifndef %s\n        %s%s;\n#endif\n    };\n", f->alias, type, f->alias);
+    if (*f->alias)
+        gcut_text_add(header, "#ifndef %s\n        %s%s;\n#endif\n    };\n", f->alias, type, f->alias);
 }
 
 /* Calls that come apart are given the block between them. */
@@ -95,37 +97,37 @@ static const char head_end[] =
     "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
 
 static void emit_header(const gcut_program *p, const char *file, const char *name, const gcut_emission *all,
-                        gcut_text *h)
+                        gcut_text *header)
 {
-    gcut_c_add(h, name, head_begin, file);
-    gcut_c_add(h, name, p->apart ? head_apart : head_one);
-    gcut_c_add(h, name, head_end, p->apart ? "block" : "arena");
-    gcut_c_add(h, name, "typedef struct @_plan {\n    gcut_rt_plan head;\n");
-    add_symbols(p, "    int64_t d_@;\n", h);
-    gcut_c_add(h, name,
+    gcut_c_add(header, name, head_begin, file);
+    gcut_c_add(header, name, p->apart ? head_apart : head_one);
+    gcut_c_add(header, name, head_end, p->apart ? "block" : "arena");
+    gcut_c_add(header, name, "typedef struct @_plan {\n    gcut_rt_plan head;\n");
+    add_symbols(p, "    int64_t d_@;\n", header);
+    gcut_c_add(header, name,
                "    int threads, team; /* asked for; that take part */\n"
                "    int64_t off[%u]; /* of each buffer in the arena%s */\n"
                "    int64_t size[%u]; /* that kernels are given */\n} @_plan;\n\n",
                all->nslots + 1, p->apart ? "; -1 - its offset in the block of saved values" : "",
                all->sizes.n + 1);
-    gcut_c_add(h, name, "/* What the caller owns; row-major and packed. */\ntypedef struct @_io {\n");
-    for (uint32_t i = 0; i < p->bindings.n; i++) emit_member(p, &p->bindings.at[i], &all->field[i], h);
-    if (p->bindings.n == 0) gcut_text_add(h, "    char nothing;\n");
-    gcut_c_add(h, name, "} @_io;\n\n");
+    gcut_c_add(header, name, "/* What the caller owns; row-major and packed. */\ntypedef struct @_io {\n");
+    for (uint32_t i = 0; i < p->bindings.n; i++) emit_member(p, &p->bindings.at[i], &all->field[i], header);
+    if (p->bindings.n == 0) gcut_text_add(header, "    char nothing;\n");
+    gcut_c_add(header, name, "} @_io;\n\n");
     gcut_c_add(
-        h, name,
+        header, name,
         "/* threads 0 = OMP_NUM_THREADS, else every core; 1024 at most. err may be NULL everywhere. */\n"
         "gcut_rt_status @_init(@_plan *plan, ");
-    add_symbols(p, "int64_t d_@, ", h);
-    gcut_text_add(h, "int threads, gcut_rt_error *err);\n");
+    add_symbols(p, "int64_t d_@, ", header);
+    gcut_text_add(header, "int threads, gcut_rt_error *err);\n");
     static const char *const doors[] = {"forward", "backward", "step"};
     for (int k = 0; k < (p->lowered.at[GCUT_BACKWARD]->g ? 3 : 1); k++)
         gcut_c_add(
-            h, name,
+            header, name,
             "gcut_rt_status @_%s(const @_plan *plan, const @_io *io, %svoid *arena, gcut_rt_error *err);\n",
             doors[k], saved_parameter(p));
-    gcut_emit_values_header(p, name, h);
-    gcut_c_add(h, name,
+    gcut_emit_values_header(p, name, header);
+    gcut_c_add(header, name,
                "extern GCUT_RT_EXPORT const gcut_rt_entry @_entry;\n\n#ifdef __cplusplus\n}\n"
                "#endif\n\n#endif\n");
 }
@@ -398,7 +400,7 @@ static void emit_rest(const gcut_program *p, const gcut_contents *contents, cons
 }
 
 gcut_emitted gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, bool line,
-                         gcut_text *c, gcut_text *h)
+                         gcut_text *c, gcut_text *header)
 {
     gcut_module *m = p->module;
     const char *name = gcut_c_prefix(m->arena, file);
@@ -414,7 +416,7 @@ gcut_emitted gcut_emit_c(const gcut_program *p, const gcut_contents *contents, c
     }
     emit_rest(p, contents, name, &all, body, &rest);
     gcut_emitted done = {.parts = gcut_count_parts(&all, rest.n)};
-    emit_header(p, file, name, &all, h);
+    emit_header(p, file, name, &all, header);
     gcut_text_add(
         c,
         "/* %s.c: a training step compiled by gradcut. Permission is granted to use it without restriction.\n"

@@ -97,9 +97,9 @@ static void describe(const gcut_emitter *e, const char *kind, const gcut_emitter
         name_results(e->h, c->loop.nodes.at, c->loop.nodes.n, out);
     }
     if (epilogue) {
-        const gcut_kernel *w = &epilogue->h->kernels.at[epilogue->kernel];
+        const gcut_kernel *loop = &epilogue->h->kernels.at[epilogue->kernel];
         gcut_text_add(out, "; k%u, its epilogue:", epilogue->number);
-        name_results(epilogue->h, w->nodes.at, w->nodes.n, out);
+        name_results(epilogue->h, loop->nodes.at, loop->nodes.n, out);
     }
     const gcut_node *n = u->nodes.n ? gcut_node_at(e->h->g, u->nodes.at[0]) : NULL;
     const char *place = n ? gcut_c_place(e->h->g, n->loc) : "";

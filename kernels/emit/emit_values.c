@@ -31,9 +31,9 @@ static const char declared[] =
     "gcut_rt_status @_load(const @_plan *plan, const @_io *io, const void *block, int64_t bytes,\n"
     "    gcut_rt_error *err);\n";
 
-void gcut_emit_values_header(const gcut_program *p, const char *name, gcut_text *h)
+void gcut_emit_values_header(const gcut_program *p, const char *name, gcut_text *header)
 {
-    gcut_c_add(h, name, declared, p->bindings.n);
+    gcut_c_add(header, name, declared, p->bindings.n);
 }
 
 /* ---- rows ---- */

@@ -9,7 +9,7 @@
 #include "kernels/kernels.h"
 
 /* Their declarations, for a step whose names begin with `name`. */
-void gcut_emit_values_header(const gcut_program *p, const char *name, gcut_text *h);
+void gcut_emit_values_header(const gcut_program *p, const char *name, gcut_text *header);
 /* contents[i] is that of binding i. */
 void gcut_emit_values(const gcut_program *p, const gcut_contents *contents, const char *name, gcut_text *c);
 

@@ -50,16 +50,16 @@ static void lower_graph(gcut_program *p, gcut_lowered *h)
         passes[i].lower(p, h);
         verify(p, h, i);
     }
-    for (uint32_t u = 0; u < h->kernels.n; u++) {
-        gcut_kernel *w = &h->kernels.at[u];
-        if (w->kind != GCUT_KERNEL_REGION) continue;
-        const gcut_node *n = gcut_node_at(h->g, w->nodes.at[0]);
+    for (uint32_t kernel = 0; kernel < h->kernels.n; kernel++) {
+        gcut_kernel *u = &h->kernels.at[kernel];
+        if (u->kind != GCUT_KERNEL_REGION) continue;
+        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
         for (uint32_t k = 0; k < n->nregs; k++) {
             gcut_lowered *body = add_graph(p, gcut_region_at(h->g, n, k)->body);
             body->parent = h->index;
-            body->owner = u;
+            body->owner = kernel;
             body->region = k;
-            *GCUT_PUSH(p->module->arena, &w->region.bodies) = body->index;
+            *GCUT_PUSH(p->module->arena, &u->region.bodies) = body->index;
             lower_graph(p, body);
         }
     }

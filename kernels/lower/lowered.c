@@ -66,19 +66,19 @@ static bool makes(const gcut_lowered *h, const gcut_kernel *u, gcut_ref root)
 gcut_access gcut_kernel_access(const gcut_lowered *h, const gcut_kernel *u, gcut_ref v, gcut_level user)
 {
     gcut_module *m = h->g->module;
-    const gcut_view *w = &h->view[v];
+    const gcut_view *view = &h->view[v];
     const gcut_type *t = gcut_type_of(h->g, v);
-    if (gcut_root_is_const(h, w->root)) return GCUT_ACCESS_CONST;
-    if (gcut_root_is_iota(h, w->root)) return GCUT_ACCESS_IOTA;
-    if (!makes(h, u, w->root)) return GCUT_ACCESS_LOAD;
-    switch (h->level[w->root]) {
+    if (gcut_root_is_const(h, view->root)) return GCUT_ACCESS_CONST;
+    if (gcut_root_is_iota(h, view->root)) return GCUT_ACCESS_IOTA;
+    if (!makes(h, u, view->root)) return GCUT_ACCESS_LOAD;
+    switch (h->level[view->root]) {
     case GCUT_LEVEL_FULL: /* a root's own view says where it is stored (concat.c); here it is at hand */
         if (user != GCUT_LEVEL_FULL) return GCUT_ACCESS_BLOCKED;
-        return v == w->root || gcut_view_identity(h->g, t, w) ? GCUT_ACCESS_FULL : GCUT_ACCESS_BLOCKED;
+        return v == view->root || gcut_view_identity(h->g, t, view) ? GCUT_ACCESS_FULL : GCUT_ACCESS_BLOCKED;
     case GCUT_LEVEL_ROW:
         if (user == GCUT_LEVEL_ROW)
-            return gcut_view_identity(h->g, t, w) ? GCUT_ACCESS_ROW : GCUT_ACCESS_BLOCKED;
-        return gcut_view_row_repeat(m, t, w, u->loop.inner) ? GCUT_ACCESS_ROW : GCUT_ACCESS_BLOCKED;
+            return gcut_view_identity(h->g, t, view) ? GCUT_ACCESS_ROW : GCUT_ACCESS_BLOCKED;
+        return gcut_view_row_repeat(m, t, view, u->loop.inner) ? GCUT_ACCESS_ROW : GCUT_ACCESS_BLOCKED;
     default: return GCUT_ACCESS_BLOCKED;
     }
 }

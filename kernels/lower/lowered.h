@@ -38,6 +38,11 @@
  *   L8a  the buffers that a kernel reads or writes are alive at its step
  *   L9a  a kernel finds in a buffer what was written there for it, and no epilogue writes what its product
  *        still reads
+ *
+ * Names in lower/, cost/ and emit/: p is the program, h a lowered graph, g its graph and m its module; u is a
+ * kernel, or its index where no pointer to it is at hand; n a node, v a value, t a type, x an operand, use or
+ * member of a loop; e an emitter, w the writer or walk of the file, and the weight
+ * of a convolution.
  */
 #ifndef GCUT_KERNELS_LOWER_LOWERED_H
 #define GCUT_KERNELS_LOWER_LOWERED_H

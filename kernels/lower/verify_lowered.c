@@ -61,26 +61,27 @@ static const char *L1a_members(const check *c)
 {
     const gcut_lowered *h = c->h;
     uint32_t *times = gcut_calloc(c->a, h->g->nodes.n + 1, sizeof *times);
-    for (uint32_t u = 0; u < h->kernels.n; u++) {
-        const gcut_kernel *w = kernel_at(c, u);
-        if (w->dead && w->nodes.n) FAULT(c, "L1a: kernel %u is dead and has members", u);
-        for (uint32_t i = 0; i < w->nodes.n; i++) {
-            const gcut_node *n = node_at(c, w->nodes.at[i]);
-            if (i && w->nodes.at[i - 1] >= w->nodes.at[i] && !gcut_kernel_sums(w))
-                FAULT(c, "L1a: the members of kernel %u are not in graph order", u);
-            if (times[w->nodes.at[i]]++)
+    for (uint32_t kernel = 0; kernel < h->kernels.n; kernel++) {
+        const gcut_kernel *u = kernel_at(c, kernel);
+        if (u->dead && u->nodes.n) FAULT(c, "L1a: kernel %u is dead and has members", kernel);
+        for (uint32_t i = 0; i < u->nodes.n; i++) {
+            const gcut_node *n = node_at(c, u->nodes.at[i]);
+            if (i && u->nodes.at[i - 1] >= u->nodes.at[i] && !gcut_kernel_sums(u))
+                FAULT(c, "L1a: the members of kernel %u are not in graph order", kernel);
+            if (times[u->nodes.at[i]]++)
                 FAULT(c, "L1a: %%%s is a member of two kernels", name_of(c, n->res0));
             for (uint32_t k = 0; k < n->nres; k++)
-                if (h->kernel_of[n->res0 + k] != u)
-                    FAULT(c, "L1a: kernel %u makes %%%s, which names another", u, name_of(c, n->res0 + k));
+                if (h->kernel_of[n->res0 + k] != kernel)
+                    FAULT(c, "L1a: kernel %u makes %%%s, which names another", kernel,
+                          name_of(c, n->res0 + k));
         }
     }
     for (uint32_t i = 0; i < h->g->nodes.n; i++) {
         const gcut_node *n = node_at(c, i);
-        const uint32_t u = n->nres ? h->kernel_of[n->res0] : GCUT_NONE;
-        if (!n->nres || times[i] || (u == GCUT_NONE && may_be_view(n))) continue;
-        if (u == GCUT_NONE || !is_live(c, u) ||
-            (!in_prologue(h, kernel_at(c, u), n->res0) &&
+        const uint32_t kernel = n->nres ? h->kernel_of[n->res0] : GCUT_NONE;
+        if (!n->nres || times[i] || (kernel == GCUT_NONE && may_be_view(n))) continue;
+        if (kernel == GCUT_NONE || !is_live(c, kernel) ||
+            (!in_prologue(h, kernel_at(c, kernel), n->res0) &&
              gcut_op_of(n)->emit != GCUT_EMIT_VIEW)) /* a transposition that its product writes */
             FAULT(c, "L1a: %%%s is in no kernel", name_of(c, n->res0));
     }
@@ -100,10 +101,10 @@ static const char *reads_of_loop(const check *c, const gcut_kernel *u)
 
 static const char *L1b_at_hand(const check *c)
 {
-    for (uint32_t u = 0; u < c->h->kernels.n; u++) {
-        const gcut_kernel *w = kernel_at(c, u);
-        const char *fault = w->kind == GCUT_KERNEL_LOOP ? reads_of_loop(c, w) : NULL;
-        if (gcut_kernel_prologue(w)) fault = reads_of_loop(c, &gcut_kernel_prologue(w)->loop);
+    for (uint32_t kernel = 0; kernel < c->h->kernels.n; kernel++) {
+        const gcut_kernel *u = kernel_at(c, kernel);
+        const char *fault = u->kind == GCUT_KERNEL_LOOP ? reads_of_loop(c, u) : NULL;
+        if (gcut_kernel_prologue(u)) fault = reads_of_loop(c, &gcut_kernel_prologue(u)->loop);
         if (fault) return fault;
     }
     return NULL;
@@ -147,14 +148,14 @@ static const char *L1d_index(const check *c)
 {
     const gcut_lowered *h = c->h;
     uint32_t *times = gcut_calloc(c->a, h->g->values.n, sizeof *times);
-    for (uint32_t u = 0; u < h->kernels.n; u++) {
-        const gcut_kernel *w = kernel_at(c, u);
+    for (uint32_t kernel = 0; kernel < h->kernels.n; kernel++) {
+        const gcut_kernel *u = kernel_at(c, kernel);
         const char *fault = NULL;
         gcut_cursor at = {0};
-        if (w->kind == GCUT_KERNEL_COPY && w->copy.source == GCUT_NONE)
-            fault = note_read(c, u, h->view[w->copy.value].root, times);
-        for (gcut_ref v; !fault && gcut_kernel_read(h, u, &at, &v);)
-            if (gcut_kernel_source(h, v) != u) fault = note_read(c, u, h->view[v].root, times);
+        if (u->kind == GCUT_KERNEL_COPY && u->copy.source == GCUT_NONE)
+            fault = note_read(c, kernel, h->view[u->copy.value].root, times);
+        for (gcut_ref v; !fault && gcut_kernel_read(h, kernel, &at, &v);)
+            if (gcut_kernel_source(h, v) != kernel) fault = note_read(c, kernel, h->view[v].root, times);
         if (fault) return fault;
     }
     for (gcut_ref v = 1; v < h->g->values.n; v++) {
@@ -168,14 +169,15 @@ static const char *L1d_index(const check *c)
 
 static const char *L2a_nodes(const check *c)
 {
-    for (uint32_t u = 0; u < c->h->kernels.n; u++) {
-        const gcut_kernel *w = kernel_at(c, u);
-        const uint32_t want = w->kind == GCUT_KERNEL_COPY ? 0 : 1 + (gcut_kernel_sums(w) != 0);
-        if (w->kind == GCUT_KERNEL_LOOP) continue;
-        if (w->nodes.n != want) FAULT(c, "L2a: kernel %u has %u nodes instead of %u", u, w->nodes.n, want);
+    for (uint32_t kernel = 0; kernel < c->h->kernels.n; kernel++) {
+        const gcut_kernel *u = kernel_at(c, kernel);
+        const uint32_t want = u->kind == GCUT_KERNEL_COPY ? 0 : 1 + (gcut_kernel_sums(u) != 0);
+        if (u->kind == GCUT_KERNEL_LOOP) continue;
+        if (u->nodes.n != want)
+            FAULT(c, "L2a: kernel %u has %u nodes instead of %u", kernel, u->nodes.n, want);
         if (want < 2) continue;
-        const gcut_node *sum = node_at(c, w->nodes.at[1]), *product = node_at(c, w->nodes.at[0]);
-        const gcut_ref x = gcut_arg(c->h->g, product, w->gemm.sums == GCUT_RT_SUMS_A ? 0 : 1);
+        const gcut_node *sum = node_at(c, u->nodes.at[1]), *product = node_at(c, u->nodes.at[0]);
+        const gcut_ref x = gcut_arg(c->h->g, product, u->gemm.sums == GCUT_RT_SUMS_A ? 0 : 1);
         if (gcut_op_of(sum)->emit != GCUT_EMIT_REDUCE ||
             c->h->view[gcut_arg(c->h->g, sum, 0)].root != c->h->view[x].root)
             FAULT(c, "L2a: %%%s is no sum of an operand of %%%s", name_of(c, sum->res0),
@@ -186,33 +188,33 @@ static const char *L2a_nodes(const check *c)
 
 static const char *L3a_columns(const check *c)
 {
-    for (uint32_t u = 0; u < c->h->kernels.n; u++) {
-        const gcut_kernel *w = kernel_at(c, u);
-        if (w->dead || w->kind != GCUT_KERNEL_LOOP) continue;
+    for (uint32_t kernel = 0; kernel < c->h->kernels.n; kernel++) {
+        const gcut_kernel *u = kernel_at(c, kernel);
+        if (u->dead || u->kind != GCUT_KERNEL_LOOP) continue;
         bool blocked = false;
-        for (uint32_t i = 0; i < w->nodes.n; i++) {
-            const gcut_level l = c->h->level[node_at(c, w->nodes.at[i])->res0];
+        for (uint32_t i = 0; i < u->nodes.n; i++) {
+            const gcut_level l = c->h->level[node_at(c, u->nodes.at[i])->res0];
             blocked = blocked || l == GCUT_LEVEL_COLUMN || l == GCUT_LEVEL_TOTAL;
         }
-        if (blocked != w->loop.blocked)
-            FAULT(c, "L3a: loop %u %s", u,
+        if (blocked != u->loop.blocked)
+            FAULT(c, "L3a: loop %u %s", kernel,
                   blocked ? "is not blocked, and adds up over rows" : "is blocked for nothing");
-        if (w->loop.flat ? w->loop.inner != GCUT_CHUNK
-                         : gcut_dim_times(c->p->module, w->loop.rows, w->loop.inner) != w->loop.numel)
-            FAULT(c, "L3a: the rows of loop %u are not its elements", u);
+        if (u->loop.flat ? u->loop.inner != GCUT_CHUNK
+                         : gcut_dim_times(c->p->module, u->loop.rows, u->loop.inner) != u->loop.numel)
+            FAULT(c, "L3a: the rows of loop %u are not its elements", kernel);
     }
     return NULL;
 }
 
 static const char *L4a_prologues(const check *c)
 {
-    for (uint32_t u = 0; u < c->h->kernels.n; u++) {
-        const gcut_kernel *w = kernel_at(c, u);
-        const gcut_prologue *f = gcut_kernel_prologue(w);
+    for (uint32_t kernel = 0; kernel < c->h->kernels.n; kernel++) {
+        const gcut_kernel *u = kernel_at(c, kernel);
+        const gcut_prologue *f = gcut_kernel_prologue(u);
         if (!f) continue;
-        if (c->h->kernel_of[f->v] != u || !gcut_kernel_has(c->h, &f->loop, f->v) ||
+        if (c->h->kernel_of[f->v] != kernel || !gcut_kernel_has(c->h, &f->loop, f->v) ||
             gcut_is_stored(c->h, f->v))
-            FAULT(c, "L4a: %%%s is not computed for product %u alone", name_of(c, f->v), u);
+            FAULT(c, "L4a: %%%s is not computed for product %u alone", name_of(c, f->v), kernel);
         for (uint32_t i = 0; i < f->loop.nodes.n; i++) {
             const gcut_emit e = gcut_op_get((gcut_op)node_at(c, f->loop.nodes.at[i])->op)->emit;
             if (e == GCUT_EMIT_REDUCE || e == GCUT_EMIT_BOUNDED)
@@ -305,17 +307,17 @@ static const char *L6a_order(const check *c)
 static const char *L7a_epilogues(const check *c)
 {
     for (uint32_t i = 0; i < c->h->order.n; i++) {
-        const uint32_t u = c->h->order.at[i];
-        const gcut_kernel *w = kernel_at(c, u);
-        if (w->kind != GCUT_KERNEL_LOOP || w->loop.product == GCUT_NONE) continue;
-        if (!i || c->h->order.at[i - 1] != w->loop.product ||
-            kernel_at(c, w->loop.product)->kind != GCUT_KERNEL_GEMM)
-            FAULT(c, "L7a: loop %u does not run right behind its product", u);
-        const gcut_ref y = node_at(c, kernel_at(c, w->loop.product)->nodes.at[0])->res0;
+        const uint32_t kernel = c->h->order.at[i];
+        const gcut_kernel *u = kernel_at(c, kernel);
+        if (u->kind != GCUT_KERNEL_LOOP || u->loop.product == GCUT_NONE) continue;
+        if (!i || c->h->order.at[i - 1] != u->loop.product ||
+            kernel_at(c, u->loop.product)->kind != GCUT_KERNEL_GEMM)
+            FAULT(c, "L7a: loop %u does not run right behind its product", kernel);
+        const gcut_ref y = node_at(c, kernel_at(c, u->loop.product)->nodes.at[0])->res0;
         const gcut_type *t = gcut_type_of(c->h->g, y);
-        if (w->loop.flat || w->loop.blocked || t->rank != 2 || t->dim[0] != w->loop.rows ||
-            t->dim[1] != w->loop.inner)
-            FAULT(c, "L7a: loop %u does not go along the rows of %%%s", u, name_of(c, y));
+        if (u->loop.flat || u->loop.blocked || t->rank != 2 || t->dim[0] != u->loop.rows ||
+            t->dim[1] != u->loop.inner)
+            FAULT(c, "L7a: loop %u does not go along the rows of %%%s", kernel, name_of(c, y));
     }
     return NULL;
 }
@@ -337,22 +339,22 @@ static const char *L8a_live_ranges(const check *c)
     const gcut_lowered *h = c->h;
     const char *fault = NULL;
     for (uint32_t i = 0; i < h->order.n && !fault; i++) {
-        const uint32_t u = h->order.at[i];
-        const gcut_kernel *w = kernel_at(c, u);
+        const uint32_t kernel = h->order.at[i];
+        const gcut_kernel *u = kernel_at(c, kernel);
         gcut_cursor at = {0};
-        if (i && w->step < kernel_at(c, h->order.at[i - 1])->end)
-            FAULT(c, "L8a: kernel %u begins before the one in front of it ends", u);
-        fault = alive(c, u, w->scratch);
-        if (!fault) fault = alive(c, u, w->workspace);
-        if (!fault && w->kind == GCUT_KERNEL_COPY) fault = alive(c, u, w->copy.to);
-        if (!fault && gcut_kernel_prologue(w)) fault = alive(c, u, gcut_kernel_prologue(w)->buffer);
-        for (gcut_ref v; !fault && gcut_kernel_read(h, u, &at, &v);)
-            if (at.copy != GCUT_NONE || gcut_kernel_source(h, v) != u)
-                fault = alive(c, u, gcut_read_buffer(h, &at, v));
-        for (uint32_t k = 0; k < w->nodes.n; k++) {
-            const gcut_node *n = node_at(c, w->nodes.at[k]);
+        if (i && u->step < kernel_at(c, h->order.at[i - 1])->end)
+            FAULT(c, "L8a: kernel %u begins before the one in front of it ends", kernel);
+        fault = alive(c, kernel, u->scratch);
+        if (!fault) fault = alive(c, kernel, u->workspace);
+        if (!fault && u->kind == GCUT_KERNEL_COPY) fault = alive(c, kernel, u->copy.to);
+        if (!fault && gcut_kernel_prologue(u)) fault = alive(c, kernel, gcut_kernel_prologue(u)->buffer);
+        for (gcut_ref v; !fault && gcut_kernel_read(h, kernel, &at, &v);)
+            if (at.copy != GCUT_NONE || gcut_kernel_source(h, v) != kernel)
+                fault = alive(c, kernel, gcut_read_buffer(h, &at, v));
+        for (uint32_t k = 0; k < u->nodes.n; k++) {
+            const gcut_node *n = node_at(c, u->nodes.at[k]);
             for (gcut_ref v = n->res0; v < n->res0 + n->nres && !fault; v++)
-                fault = alive(c, u, h->buffer[h->view[v].root]);
+                fault = alive(c, kernel, h->buffer[h->view[v].root]);
         }
     }
     return fault;
@@ -393,37 +395,37 @@ static const char *expect(const check *c, const content *now, uint32_t u, uint32
 }
 
 /* What kernel u finds in the buffers that it reads. */
-static const char *finds(const check *c, const content *now, uint32_t u)
+static const char *finds(const check *c, const content *now, uint32_t kernel)
 {
     const gcut_lowered *h = c->h;
-    const gcut_kernel *w = kernel_at(c, u);
+    const gcut_kernel *u = kernel_at(c, kernel);
     const char *fault = NULL;
     gcut_cursor at = {0};
-    if (w->kind == GCUT_KERNEL_COPY && h->buffer[h->view[w->copy.value].root] != GCUT_NONE)
-        fault = expect(c, now, u, gcut_copy_buffer(h, w),
-                       w->copy.source != GCUT_NONE ? copy_by(w->copy.source)
-                                                   : content_of(c, h->view[w->copy.value].root),
-                       w->copy.value);
-    for (gcut_ref v; !fault && gcut_kernel_read(h, u, &at, &v);) {
+    if (u->kind == GCUT_KERNEL_COPY && h->buffer[h->view[u->copy.value].root] != GCUT_NONE)
+        fault = expect(c, now, kernel, gcut_copy_buffer(h, u),
+                       u->copy.source != GCUT_NONE ? copy_by(u->copy.source)
+                                                   : content_of(c, h->view[u->copy.value].root),
+                       u->copy.value);
+    for (gcut_ref v; !fault && gcut_kernel_read(h, kernel, &at, &v);) {
         const gcut_ref root = h->view[v].root;
-        if (gcut_kernel_source(h, v) == u) continue;
+        if (gcut_kernel_source(h, v) == kernel) continue;
         if (at.copy != GCUT_NONE)
-            fault = expect(c, now, u, gcut_read_buffer(h, &at, v), copy_by(at.copy), v);
+            fault = expect(c, now, kernel, gcut_read_buffer(h, &at, v), copy_by(at.copy), v);
         else if (h->buffer[root] != GCUT_NONE)
-            fault = expect(c, now, u, h->buffer[root], content_of(c, root), v);
+            fault = expect(c, now, kernel, h->buffer[root], content_of(c, root), v);
     }
     return fault;
 }
 
-static void writes(const check *c, content *now, uint32_t u)
+static void writes(const check *c, content *now, uint32_t kernel)
 {
-    const gcut_kernel *w = kernel_at(c, u);
-    if (w->kind == GCUT_KERNEL_COPY) now[w->copy.to] = copy_by(u);
-    for (uint32_t k = 0; k < w->nodes.n; k++) {
-        const gcut_node *n = node_at(c, w->nodes.at[k]);
+    const gcut_kernel *u = kernel_at(c, kernel);
+    if (u->kind == GCUT_KERNEL_COPY) now[u->copy.to] = copy_by(kernel);
+    for (uint32_t k = 0; k < u->nodes.n; k++) {
+        const gcut_node *n = node_at(c, u->nodes.at[k]);
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
             const gcut_ref root = c->h->view[v].root;
-            if (c->h->buffer[root] != GCUT_NONE && !gcut_kernel_omits(w, v - n->res0))
+            if (c->h->buffer[root] != GCUT_NONE && !gcut_kernel_omits(u, v - n->res0))
                 now[c->h->buffer[root]] = content_of(c, root);
         }
     }
@@ -432,11 +434,11 @@ static void writes(const check *c, content *now, uint32_t u)
 /* The epilogue writes no buffer that its product reads. */
 static const char *overwrites_operand(const check *c, uint32_t epilogue)
 {
-    const gcut_kernel *w = kernel_at(c, epilogue);
+    const gcut_kernel *u = kernel_at(c, epilogue);
     gcut_cursor at = {0};
-    for (gcut_ref v; gcut_kernel_read(c->h, w->loop.product, &at, &v);)
-        for (uint32_t k = 0; k < w->nodes.n; k++) {
-            const uint32_t b = c->h->buffer[node_at(c, w->nodes.at[k])->res0];
+    for (gcut_ref v; gcut_kernel_read(c->h, u->loop.product, &at, &v);)
+        for (uint32_t k = 0; k < u->nodes.n; k++) {
+            const uint32_t b = c->h->buffer[node_at(c, u->nodes.at[k])->res0];
             if (b != GCUT_NONE && b == gcut_read_buffer(c->h, &at, v))
                 FAULT(c, "L9a: epilogue %u overwrites %%%s, which its product still reads", epilogue,
                       name_of(c, v));

@@ -36,8 +36,8 @@ static gcut_reason reads_tiles(const gcut_lowered *h, uint32_t gemm, const gcut_
 static gcut_reason decide(const gcut_lowered *h, uint32_t gemm, const gcut_kernel *u, gcut_dim rows,
                           gcut_dim inner)
 {
-    const gcut_kernel *w = &h->kernels.at[gemm];
-    const gcut_ref c = gcut_node_at(h->g, w->nodes.at[0])->res0;
+    const gcut_kernel *product = &h->kernels.at[gemm];
+    const gcut_ref c = gcut_node_at(h->g, product->nodes.at[0])->res0;
     const gcut_type *t = gcut_type_of(h->g, c);
     if (h->unfused) return GCUT_REASON_unfused;
     if (u->loop.blocked) return GCUT_REASON_blocked;

@@ -53,19 +53,20 @@ static gcut_reason level_in(const gcut_kernel *u, gcut_dim numel, gcut_level *le
 }
 
 /* Node n can be a member of u at *level: every operand is readable there, and there is no cycle. */
-static gcut_reason decide_join(const gcut_lowered *h, uint32_t u, const gcut_node *n, gcut_level *level)
+static gcut_reason decide_join(const gcut_lowered *h, uint32_t kernel, const gcut_node *n, gcut_level *level)
 {
-    const gcut_kernel *w = kernel_at(h, u);
+    const gcut_kernel *u = kernel_at(h, kernel);
     const gcut_dim numel = gcut_type_numel(h->g->module, gcut_type_of(h->g, n->res0));
-    const gcut_reason r = level_in(w, numel, level);
+    const gcut_reason r = level_in(u, numel, level);
     if (r != GCUT_REASON_fused) return r;
     if (h->unfused) return GCUT_REASON_unfused;
-    if (w->loop.flat && !gcut_kernel_takes_evenly(h, w, n, w->loop.numel)) return GCUT_REASON_uneven;
+    if (u->loop.flat && !gcut_kernel_takes_evenly(h, u, n, u->loop.numel)) return GCUT_REASON_uneven;
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref v = gcut_arg(h->g, n, k);
-        if (gcut_kernel_access(h, w, v, *level) == GCUT_ACCESS_BLOCKED) return GCUT_REASON_other_elements;
+        if (gcut_kernel_access(h, u, v, *level) == GCUT_ACCESS_BLOCKED) return GCUT_REASON_other_elements;
         uint32_t s = gcut_kernel_source(h, v);
-        if (s != GCUT_NONE && s != u && gcut_kernel_reaches(h, u, s, false)) return GCUT_REASON_cycle;
+        if (s != GCUT_NONE && s != kernel && gcut_kernel_reaches(h, kernel, s, false))
+            return GCUT_REASON_cycle;
     }
     return GCUT_REASON_fused;
 }
@@ -86,14 +87,14 @@ static bool at_hand(const gcut_lowered *h, uint32_t from, const gcut_kernel *to,
     for (gcut_use x = {0}; gcut_next_use(h, to, &x);) {
         /* A row reduction consumes FULL values although its own level is ROW. */
         const bool row = h->level[x.n->res0] == GCUT_LEVEL_ROW && gcut_op_of(x.n)->emit != GCUT_EMIT_REDUCE;
-        const gcut_view *w = &h->view[x.v];
+        const gcut_view *view = &h->view[x.v];
         const gcut_type *t = gcut_type_of(h->g, x.v);
         if (gcut_kernel_source(h, x.v) != from) continue;
-        gcut_level l = h->level[w->root];
+        gcut_level l = h->level[view->root];
         if (l != GCUT_LEVEL_FULL && l != GCUT_LEVEL_ROW) return false;
         if (l == GCUT_LEVEL_FULL && row) return false;
-        if (!(l == GCUT_LEVEL_ROW && !row ? gcut_view_row_repeat(h->g->module, t, w, inner)
-                                          : gcut_view_identity(h->g, t, w)))
+        if (!(l == GCUT_LEVEL_ROW && !row ? gcut_view_row_repeat(h->g->module, t, view, inner)
+                                          : gcut_view_identity(h->g, t, view)))
             return false;
     }
     return true;
@@ -193,18 +194,19 @@ static gcut_dim product(gcut_lowered *h, const gcut_type *t, uint32_t mask)
 /* The kernel of x can take a reduction of x with these columns (EVERY: over all of it, in flat order). */
 static gcut_reason decide_reduce(const gcut_lowered *h, gcut_ref x, gcut_axes_position how, gcut_dim inner)
 {
-    const uint32_t u = gcut_kernel_source(h, x);
-    if (u == GCUT_NONE || kernel_at(h, u)->kind != GCUT_KERNEL_LOOP) return GCUT_REASON_producer_stores;
+    const uint32_t kernel = gcut_kernel_source(h, x);
+    if (kernel == GCUT_NONE || kernel_at(h, kernel)->kind != GCUT_KERNEL_LOOP)
+        return GCUT_REASON_producer_stores;
     if (h->unfused) return GCUT_REASON_unfused;
-    const gcut_kernel *w = kernel_at(h, u);
-    const bool open = w->loop.inner == GCUT_DIM_BAD;
-    if (w->nodes.n >= MAX_MEMBERS) return GCUT_REASON_members;
+    const gcut_kernel *u = kernel_at(h, kernel);
+    const bool open = u->loop.inner == GCUT_DIM_BAD;
+    if (u->nodes.n >= MAX_MEMBERS) return GCUT_REASON_members;
     if (h->level[h->view[x].root] != GCUT_LEVEL_FULL) return GCUT_REASON_other_elements;
     if (!gcut_view_identity(h->g, gcut_type_of(h->g, x), &h->view[x])) return GCUT_REASON_other_elements;
     if (how == GCUT_EVERY && open)
-        return gcut_kernel_is_even(h, w, w->loop.numel) ? GCUT_REASON_fused : GCUT_REASON_uneven;
-    if (how == GCUT_EVERY) return w->loop.flat ? GCUT_REASON_fused : GCUT_REASON_rows;
-    return !w->loop.flat && (open || w->loop.inner == inner) ? GCUT_REASON_fused : GCUT_REASON_rows;
+        return gcut_kernel_is_even(h, u, u->loop.numel) ? GCUT_REASON_fused : GCUT_REASON_uneven;
+    if (how == GCUT_EVERY) return u->loop.flat ? GCUT_REASON_fused : GCUT_REASON_rows;
+    return !u->loop.flat && (open || u->loop.inner == inner) ? GCUT_REASON_fused : GCUT_REASON_rows;
 }
 
 /* A kernel that is not a loop reads memory: operands that are computed constants, or that it needs packed and
@@ -253,22 +255,22 @@ static void group_reduce(gcut_lowered *h, uint32_t node)
     }
     if (how == GCUT_TRAILING) inner = product(h, t, mask);
     if (how == GCUT_LEADING) inner = product(h, t, all & ~mask);
-    uint32_t u = gcut_kernel_source(h, x);
+    uint32_t kernel = gcut_kernel_source(h, x);
     const gcut_reason r = decide_reduce(h, x, how, inner);
     gcut_set_reason(h, node, 0, r);
     if (r != GCUT_REASON_fused) {
-        u = gcut_kernel_new(h, GCUT_KERNEL_LOOP, GCUT_NONE);
-        kernel_at(h, u)->loop.numel = numel;
+        kernel = gcut_kernel_new(h, GCUT_KERNEL_LOOP, GCUT_NONE);
+        kernel_at(h, kernel)->loop.numel = numel;
     }
-    gcut_kernel *w = kernel_at(h, u);
+    gcut_kernel *u = kernel_at(h, kernel);
     if (how == GCUT_EVERY) {
-        gcut_loop_make_flat(h, kernel_at(h, u));
-    } else if (w->loop.inner == GCUT_DIM_BAD) {
-        w->loop.inner = inner;
-        w->loop.rows = product(h, t, how == GCUT_TRAILING ? all & ~mask : mask);
+        gcut_loop_make_flat(h, kernel_at(h, kernel));
+    } else if (u->loop.inner == GCUT_DIM_BAD) {
+        u->loop.inner = inner;
+        u->loop.rows = product(h, t, how == GCUT_TRAILING ? all & ~mask : mask);
     }
-    if (how != GCUT_TRAILING) w->loop.blocked = true;
-    join(h, u, node,
+    if (how != GCUT_TRAILING) u->loop.blocked = true;
+    join(h, kernel, node,
          how == GCUT_TRAILING  ? GCUT_LEVEL_ROW
          : how == GCUT_LEADING ? GCUT_LEVEL_COLUMN
                                : GCUT_LEVEL_TOTAL);

@@ -8,9 +8,9 @@
 
 void gcut_kernel_raise(gcut_lowered *h, uint32_t from, uint32_t to)
 {
-    for (uint32_t u = 0; u < h->kernels.n; u++) {
-        gcut_kernel *w = &h->kernels.at[u];
-        if (w->top >= from && w->top < to) w->top = to;
+    for (uint32_t kernel = 0; kernel < h->kernels.n; kernel++) {
+        gcut_kernel *u = &h->kernels.at[kernel];
+        if (u->top >= from && u->top < to) u->top = to;
     }
 }
 

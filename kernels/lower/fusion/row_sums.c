@@ -121,12 +121,12 @@ static void move(gcut_lowered *h, uint32_t loop, uint32_t at, const host *to)
 {
     const uint32_t node = h->kernels.at[loop].nodes.at[at];
     const gcut_node *n = gcut_node_at(h->g, node);
-    gcut_kernel *w = &h->kernels.at[to->product];
+    gcut_kernel *u = &h->kernels.at[to->product];
     gcut_reads_remove(h, loop);
     gcut_reads_remove(h, to->product);
     leave(h, &h->kernels.at[loop], at);
-    w->gemm.sums = to->operand;
-    *GCUT_PUSH(h->g->module->arena, &w->nodes) = node;
+    u->gemm.sums = to->operand;
+    *GCUT_PUSH(h->g->module->arena, &u->nodes) = node;
     h->kernel_of[n->res0] = to->product;
     h->level[n->res0] = GCUT_LEVEL_NONE;
     gcut_set_reason(h, node, 0, GCUT_REASON_moved_sum);
@@ -138,14 +138,14 @@ void gcut_move_row_sums(gcut_program *p, gcut_lowered *h)
 {
     (void)p;
     if (h->parent != GCUT_NONE || h->unfused) return; /* a body's sums are carried from step to step */
-    for (uint32_t u = 0; u < h->kernels.n; u++) {
-        const gcut_kernel *w = &h->kernels.at[u];
-        uint32_t at = w->dead || w->kind != GCUT_KERNEL_LOOP ? GCUT_NONE : only_column(h, w);
+    for (uint32_t kernel = 0; kernel < h->kernels.n; kernel++) {
+        const gcut_kernel *u = &h->kernels.at[kernel];
+        uint32_t at = u->dead || u->kind != GCUT_KERNEL_LOOP ? GCUT_NONE : only_column(h, u);
         host to;
         if (at == GCUT_NONE) continue;
-        const gcut_reason r = decide(h, w->nodes.at[at], &to);
-        h->memory_reason[gcut_node_at(h->g, w->nodes.at[at])->res0] = (uint8_t)r;
-        if (r == GCUT_REASON_fused) move(h, u, at, &to);
+        const gcut_reason r = decide(h, u->nodes.at[at], &to);
+        h->memory_reason[gcut_node_at(h->g, u->nodes.at[at])->res0] = (uint8_t)r;
+        if (r == GCUT_REASON_fused) move(h, kernel, at, &to);
     }
 }
 

@@ -180,26 +180,26 @@ static void assign_results(gcut_program *p, gcut_lowered *h)
 static void assign_temporaries(gcut_program *p, gcut_lowered *h)
 {
     gcut_graph *g = h->g;
-    for (uint32_t u = 0; u < h->kernels.n; u++) {
-        gcut_kernel *w = &h->kernels.at[u];
-        if (w->dead) continue;
-        if (w->kind == GCUT_KERNEL_COPY) {
-            if (w->copy.to == GCUT_NONE)
-                w->copy.to =
-                    gcut_buffer_in_arena(p, gcut_type_of(g, w->copy.value), g->values.at[w->copy.value].name);
-            if (gcut_kernel_source(h, w->copy.value) != GCUT_NONE) gcut_store_in_arena(p, h, w->copy.value);
+    for (uint32_t kernel = 0; kernel < h->kernels.n; kernel++) {
+        gcut_kernel *u = &h->kernels.at[kernel];
+        if (u->dead) continue;
+        if (u->kind == GCUT_KERNEL_COPY) {
+            if (u->copy.to == GCUT_NONE)
+                u->copy.to =
+                    gcut_buffer_in_arena(p, gcut_type_of(g, u->copy.value), g->values.at[u->copy.value].name);
+            if (gcut_kernel_source(h, u->copy.value) != GCUT_NONE) gcut_store_in_arena(p, h, u->copy.value);
         }
         gcut_cursor at = {0};
-        for (gcut_ref v; gcut_kernel_read(h, u, &at, &v);) {
+        for (gcut_ref v; gcut_kernel_read(h, kernel, &at, &v);) {
             uint32_t s = gcut_kernel_source(h, v);
-            if (s != GCUT_NONE && s != u) gcut_store_in_arena(p, h, v);
+            if (s != GCUT_NONE && s != kernel) gcut_store_in_arena(p, h, v);
         }
-        for (uint32_t i = 0; i < w->nodes.n; i++) {
-            const gcut_node *n = gcut_node_at(g, w->nodes.at[i]);
+        for (uint32_t i = 0; i < u->nodes.n; i++) {
+            const gcut_node *n = gcut_node_at(g, u->nodes.at[i]);
             for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
-                if (gcut_kernel_omits(w, v - n->res0)) continue;
+                if (gcut_kernel_omits(u, v - n->res0)) continue;
                 gcut_level l = h->level[h->view[v].root];
-                if (w->kind != GCUT_KERNEL_LOOP || l == GCUT_LEVEL_COLUMN || l == GCUT_LEVEL_TOTAL)
+                if (u->kind != GCUT_KERNEL_LOOP || l == GCUT_LEVEL_COLUMN || l == GCUT_LEVEL_TOTAL)
                     gcut_store_in_arena(p, h, v);
             }
         }
@@ -209,22 +209,22 @@ static void assign_temporaries(gcut_program *p, gcut_lowered *h)
 /* Workspace; and where a product puts an operand that it would compute as it packs, should that be better. */
 static void assign_workspace(gcut_program *p, gcut_lowered *h)
 {
-    for (uint32_t u = 0; u < h->kernels.n; u++) {
-        gcut_kernel *w = &h->kernels.at[u];
-        if (w->dead) continue;
-        if (gcut_kernel_prologue(w)) {
-            gcut_prologue *c = w->gemm.prologue;
+    for (uint32_t kernel = 0; kernel < h->kernels.n; kernel++) {
+        gcut_kernel *u = &h->kernels.at[kernel];
+        if (u->dead) continue;
+        if (gcut_kernel_prologue(u)) {
+            gcut_prologue *c = u->gemm.prologue;
             c->buffer = gcut_buffer_in_arena(p, gcut_type_of(h->g, c->v), h->g->values.at[c->v].name);
             p->buffers.at[c->buffer].graph = h->index;
-            p->buffers.at[c->buffer].packed_by = u;
+            p->buffers.at[c->buffer].packed_by = kernel;
         }
-        const gcut_workspace x = gcut_workspace_of(h, u);
+        const gcut_workspace x = gcut_workspace_of(h, kernel);
         if (x.each != 0) {
-            w->scratch = gcut_buffer_new(p, GCUT_BUFFER_ARENA, GCUT_U8, x.each, x.each_name);
-            p->buffers.at[w->scratch].shared_by = u;
-            p->buffers.at[w->scratch].graph = h->index;
+            u->scratch = gcut_buffer_new(p, GCUT_BUFFER_ARENA, GCUT_U8, x.each, x.each_name);
+            p->buffers.at[u->scratch].shared_by = kernel;
+            p->buffers.at[u->scratch].graph = h->index;
         }
-        if (x.all != 0) w->workspace = gcut_buffer_new(p, GCUT_BUFFER_ARENA, x.type, x.all, x.all_name);
+        if (x.all != 0) u->workspace = gcut_buffer_new(p, GCUT_BUFFER_ARENA, x.type, x.all, x.all_name);
     }
 }
 

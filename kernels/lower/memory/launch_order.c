@@ -11,12 +11,12 @@
 /* The preferred position of a kernel: at its last node; a copy, right after what it copies, and of a
  * parameter before everything, so that it does not come between a product and its epilogue.  One more than
  * the node. */
-static uint32_t preferred(const gcut_lowered *h, uint32_t u)
+static uint32_t preferred(const gcut_lowered *h, uint32_t kernel)
 {
-    const gcut_kernel *w = &h->kernels.at[u];
-    if (w->kind != GCUT_KERNEL_COPY) return gcut_kernel_result(w) + 1;
-    if (w->copy.late != GCUT_NONE) return w->copy.late + 1;
-    uint32_t def = h->g->values.at[w->copy.value].def;
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    if (u->kind != GCUT_KERNEL_COPY) return gcut_kernel_result(u) + 1;
+    if (u->copy.late != GCUT_NONE) return u->copy.late + 1;
+    uint32_t def = h->g->values.at[u->copy.value].def;
     return def == GCUT_NONE ? 0 : def + 2;
 }
 

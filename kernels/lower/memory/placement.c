@@ -120,10 +120,10 @@ gcut_placed *gcut_program_placement(const gcut_program *p, const gcut_dim_bindin
 uint32_t gcut_program_body(const gcut_program *p, uint32_t lowered, uint32_t node, uint32_t region)
 {
     const gcut_lowered *h = p->lowered.at[lowered];
-    for (uint32_t u = 0; u < h->kernels.n; u++) {
-        const gcut_kernel *w = &h->kernels.at[u];
-        if (w->kind == GCUT_KERNEL_REGION && !w->dead && w->nodes.at[0] == node)
-            return w->region.bodies.at[region];
+    for (uint32_t kernel = 0; kernel < h->kernels.n; kernel++) {
+        const gcut_kernel *u = &h->kernels.at[kernel];
+        if (u->kind == GCUT_KERNEL_REGION && !u->dead && u->nodes.at[0] == node)
+            return u->region.bodies.at[region];
     }
     return GCUT_NONE;
 }
@@ -131,10 +131,10 @@ uint32_t gcut_program_body(const gcut_program *p, uint32_t lowered, uint32_t nod
 gcut_value_place gcut_program_place_of(const gcut_program *p, uint32_t lowered, gcut_ref v)
 {
     const gcut_lowered *h = p->lowered.at[lowered];
-    const gcut_view *w = &h->view[v];
+    const gcut_view *view = &h->view[v];
     /* Constants and iotas have none, and what stays in registers. */
-    if (!w->root || h->buffer[w->root] == GCUT_NONE) return (gcut_value_place){.buffer = GCUT_NONE};
-    return (gcut_value_place){h->buffer[w->root], w->offset, w->stride, w->bits};
+    if (!view->root || h->buffer[view->root] == GCUT_NONE) return (gcut_value_place){.buffer = GCUT_NONE};
+    return (gcut_value_place){h->buffer[view->root], view->offset, view->stride, view->bits};
 }
 
 int *gcut_program_launches(const gcut_program *p, gcut_arena *a, int *n)
