@@ -155,7 +155,7 @@ static const char *literal_name(gcut_parser *p)
 static void make_literal(gcut_parser *p, statement *s, operand *o)
 {
     gcut_type like = {0};
-    for (uint32_t i = 0; gcut_op_get(s->op)->pointwise && i < s->args.n; i++)
+    for (uint32_t i = 0; gcut_op_get(s->op)->elementwise && i < s->args.n; i++)
         if (s->args.at[i].value) {
             like = *gcut_type_of(p->g, s->args.at[i].value);
             break;

@@ -163,13 +163,6 @@ static bool attr_from(const op_job *j, const gcut_op_attr *a, gcut_attr *out)
 
 /* ---- operands ---- */
 
-/* Is it an elementwise op with several operands? */
-static bool broadcasts(const op_job *j)
-{
-    const char *rule = gcut_op_get(j->op)->shape_rule;
-    return j->n > 1 && (!strcmp(rule, "same") || !strcmp(rule, "test") || !strcmp(rule, "select"));
-}
-
 /* Is it a cast to the dtype that x has, which is x? */
 static bool is_nothing(const op_job *j)
 {
@@ -190,7 +183,7 @@ static void build_op(void *arg)
         j->out = j->x[0];
         return;
     }
-    if (broadcasts(j)) gcut_builder_broadcast(&j->b, opname(j), j->x, j->n);
+    if (j->n > 1 && gcut_op_get(j->op)->elementwise) gcut_builder_broadcast(&j->b, opname(j), j->x, j->n);
     j->out = gcut_node_new(j->g, j->op, j->x, (uint32_t)j->n, attrs, n, j->b.loc, NULL);
 }
 

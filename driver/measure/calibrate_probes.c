@@ -37,8 +37,8 @@ static void add_pointwise(gcut_arena *a, gcut_probes *out, gcut_op op, const cha
 
 static bool takes_floats_alone(const gcut_op_info *info)
 {
-    return info->class == GCUT_CLASS_POINTWISE && info->lo == info->hi && info->hi <= 2 &&
-           (info->dtypes == 'F' || info->dtypes == 'N') && !strcmp(info->shape_rule, "same") &&
+    return info->class == GCUT_CLASS_POINTWISE && info->elementwise == GCUT_ELEMENTWISE_same &&
+           info->lo == info->hi && info->hi <= 2 && (info->dtypes == 'F' || info->dtypes == 'N') &&
            !strchr(info->attrs, '?');
 }
 

@@ -16,6 +16,16 @@
 #define M(rule, way, n) n, gcut_madds_##rule, GCUT_WAY_##way
 #define MANY 255
 
+/* A shape cell: RULE_<shape> has a second item where the rule is of elementwise ops. */
+#define RULE_same , GCUT_ELEMENTWISE_same
+#define RULE_test , GCUT_ELEMENTWISE_test
+#define RULE_cast , GCUT_ELEMENTWISE_cast
+#define RULE_random , GCUT_ELEMENTWISE_random
+#define RULE_select , GCUT_ELEMENTWISE_select
+#define SECOND(a, b, ...) b
+#define SECOND_OF(...) SECOND(__VA_ARGS__)
+#define ELEMENTWISE(shape) SECOND_OF(RULE_##shape, GCUT_ELEMENTWISE_NO, )
+
 /* An api cell: (name of the C function, its operands). */
 #define API(...) "", #__VA_ARGS__
 #define AS(other, ...) #other, #__VA_ARGS__
@@ -28,14 +38,13 @@
                       operands,                                                                              \
                       .dtypes = #types[0],                                                                   \
                       .composite = feval,                                                                    \
-                      .pointwise = GCUT_CLASS_##cls == GCUT_CLASS_POINTWISE,                                 \
+                      .elementwise = ELEMENTWISE(shape),                                                     \
                       .attrs = attr,                                                                         \
                       .class = GCUT_CLASS_##cls,                                                             \
                       .linear = GCUT_LINEAR_##linearity,                                                     \
                       .cost_ps = cost,                                                                       \
                       .emit = GCUT_EMIT_##emitter,                                                           \
                       .cexpr = c,                                                                            \
-                      .shape_rule = #shape,                                                                  \
                       .vjp_rule = #vjp,                                                                      \
                       .kernel = #emitter,                                                                    \
                       .doc = meaning,                                                                        \
@@ -56,7 +65,7 @@ const char *gcut_op_why_zero(const gcut_op_info *info)
     if (info->hi == 0) return "a constant";
     if (info->dtypes == 'K') return "of a key";
     if (info->dtypes == 'B' || info->dtypes == 'I') return "of integers";
-    if (!strcmp(info->shape_rule, "test")) return "a bool result";
+    if (info->elementwise == GCUT_ELEMENTWISE_test) return "a bool result";
     if (info->class == GCUT_CLASS_REDUCTION) return "an integer result";
     return info->class == GCUT_CLASS_VIEW ? "by definition" : "piecewise constant";
 }

@@ -29,6 +29,16 @@ typedef enum gcut_class {
     GCUT_CLASS_CONTROL
 } gcut_class;
 
+/* Ops whose result has the shape of every operand, by their shape rule. */
+typedef enum gcut_elementwise {
+    GCUT_ELEMENTWISE_NO,
+    GCUT_ELEMENTWISE_same, /* the result has the dtype of the operands */
+    GCUT_ELEMENTWISE_test, /* it is bool */
+    GCUT_ELEMENTWISE_cast, /* of the dtype of an attribute, as of random */
+    GCUT_ELEMENTWISE_random,
+    GCUT_ELEMENTWISE_select /* of the branches */
+} gcut_elementwise;
+
 /* How a common factor of operands comes out of an op: the column `linear` of the op table. */
 typedef enum gcut_linear {
     GCUT_LINEAR_NO,
@@ -91,7 +101,7 @@ typedef struct gcut_op_info {
     uint8_t lo, hi; /* operands; hi 255 = any */
     char dtypes;    /* 'F' 'N' 'B' 'X' 'I' 'K' '-' */
     bool composite; /* has a decomposition */
-    bool pointwise; /* elementwise: result shape == every operand's shape */
+    gcut_elementwise elementwise;
     const char *attrs;
     gcut_class class;
     gcut_linear linear;
@@ -100,7 +110,7 @@ typedef struct gcut_op_info {
     gcut_way way;
     gcut_emit emit;
     const char *cexpr;
-    const char *shape_rule, *vjp_rule, *kernel; /* the columns shape, vjp and emit as they are written */
+    const char *vjp_rule, *kernel; /* the columns vjp and emit as they are written */
     const char *doc;
     /* Its function in C: "" gcut_<name>, "other" gcut_<other>; NULL: none is generated */
     const char *c_name;

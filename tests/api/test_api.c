@@ -230,6 +230,12 @@ static void broadcasting(void **state)
         for (int i = 0; i < 5; i++) assert_float_equal(db[i], 21, 0);
         gcut_step_free(s);
     }
+    /* One key for all counters. */
+    gcut_graph *r = gcut_graph_new(ctx, "r");
+    gcut_val i = gcut_input(r, "i", GCUT_I64, GCUT_SHAPE(7));
+    gcut_output(r, "y", gcut_random(gcut_rng(r, "key"), i, GCUT_F32));
+    assert_true(gcut_graph_ok(r));
+    assert_true(has(r, "f32[7] = random("));
     /* A symbol does not broadcast, even to itself times one: N and M, N and 5 do not go together. */
     gcut_graph *h = gcut_graph_new(ctx, "h");
     gcut_dim n = gcut_dim_sym(h, "N", 6, GCUT_DIM_MAX);
