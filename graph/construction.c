@@ -83,11 +83,13 @@ static bool same_loc(const gcut_loc *a, const gcut_loc *b)
            (a->nargs == 0 || !memcmp(a->args, b->args, a->nargs * sizeof *a->args));
 }
 
+enum { RECENT_LOCATIONS = 64 };
+
 /* Recent locations repeat most; the search is bounded so that building stays linear. */
 static gcut_locid loc_add(gcut_module *m, const gcut_loc *l)
 {
     uint32_t n = m->locs.n;
-    for (uint32_t i = n; i > 1 && i + 64 > n; i--)
+    for (uint32_t i = n; i > 1 && i + RECENT_LOCATIONS > n; i--)
         if (same_loc(&m->locs.at[i - 1], l)) return i - 1;
     gcut_loc copy = *l;
     if (l->nargs) copy.args = gcut_memdup(m->arena, l->args, l->nargs * sizeof *l->args);

@@ -189,15 +189,15 @@ typedef struct gcut_graph {
 
 /* ---- modules ---- */
 
-/* FILE: a line of a user's file, with an optional scope; CALL: derived, fn(args). */
+/* A line of a user's file, with an optional scope; a `call` is derived from other locations: name(args). */
 typedef struct gcut_loc {
     bool call;
-    const char *name; /* file, or grad / remat / fused / onnx */
+    const char *name; /* the file; of a call grad, remat, saved, or any other word of the text */
     int line, col;
     const char *scope; /* NULL or "mlp/fc1" */
     uint32_t nargs;
     const gcut_locid *args;
-    const char *text; /* onnx("Relu_17"): the text argument, else NULL */
+    const char *text; /* of a call: "Relu_17" of onnx("Relu_17"), NULL = none */
 } gcut_loc;
 
 /* The words of the text IR. */

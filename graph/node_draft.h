@@ -23,8 +23,8 @@ typedef struct gcut_draft {
     uint32_t node; /* of src */
 } gcut_draft;
 
-/* Node n of src with the operands that `map`, by value of src, gives; map NULL: with its own.  Types and names
- * have room for `more` further results.  In `a`. */
+/* Node n of src with the operands that `map`, by value of src, gives; map NULL: with its own.  Types and
+ * names have room for `more` further results.  In `a`. */
 gcut_draft gcut_draft_of(gcut_arena *a, const gcut_graph *src, uint32_t n, const gcut_ref *map,
                          uint32_t more);
 /* Sets an attribute; the draft has room for two that the node does not have. */
