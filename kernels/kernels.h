@@ -73,7 +73,7 @@ gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *a
  * behind it are one launch.  Of every run in one step together. */
 typedef struct gcut_cost {
     const char *class; /* "gemm", "loop", "row loop", … : what rates are compared by */
-    uint32_t half;     /* GCUT_FORWARD is 0, GCUT_BACKWARD 1; the launches of a body are its owner's */
+    uint32_t graph;    /* GCUT_FORWARD is 0, GCUT_BACKWARD 1; the launches of a body are its owner's */
     int launch;        /* k<launch> of the emitted code */
     double times;      /* how often it runs */
     double ns;

@@ -134,7 +134,7 @@ void gcut_count_step(const gcut_step *s, gcut_variant_graph to[2], gcut_arena *a
     to[0].ops = count_ops(s->p->kfwd);
     to[1].ops = count_ops(s->p->kbwd);
     for (uint32_t i = 0; i < c.n; i++) {
-        gcut_variant_graph *x = &to[c.at[i].half];
+        gcut_variant_graph *x = &to[c.at[i].graph];
         x->kernels++;
         x->launches += c.at[i].times;
         x->bytes += c.at[i].read + c.at[i].written;

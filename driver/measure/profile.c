@@ -37,7 +37,7 @@ static const gcut_kernel_time *kernel_of(gcut_arena *keep, const gcut_cost *c, d
     if (c->place.file) where = gcut_printf(keep, "%s:%d", c->place.file, c->place.line);
     return GCUT_NEW(keep, gcut_kernel_time, .family = c->class,
                     .value = c->value ? gcut_keep(keep, c->value) : "", .op = c->op, .where = where,
-                    .backward = c->half != 0, .launch = c->launch, .runs = c->times, .predicted_ns = c->ns,
+                    .backward = c->graph != 0, .launch = c->launch, .runs = c->times, .predicted_ns = c->ns,
                     .measured_ns = measured_ns, .flops = c->flops, .bytes = c->read + c->written);
 }
 

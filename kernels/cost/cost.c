@@ -25,10 +25,10 @@
 typedef struct walk {
     gcut_cost_at c;
     gcut_arena *a;
-    double clock;  /* bytes moved */
-    double *last;  /* by buffer: the clock when it was touched; NAN = never */
-    double times;  /* how often what is walked runs */
-    uint32_t half; /* GCUT_FORWARD or GCUT_BACKWARD */
+    double clock;   /* bytes moved */
+    double *last;   /* by buffer: the clock when it was touched; NAN = never */
+    double times;   /* how often what is walked runs */
+    uint32_t graph; /* GCUT_FORWARD or GCUT_BACKWARD */
     gcut_costs out;
     uint32_t *of;             /* by step of the timeline: its cost in out, + 1 */
     gcut_touches touches;     /* of the launch */
@@ -94,7 +94,7 @@ static gcut_cost *cost_of(walk *w, const gcut_lowered *h, uint32_t kernel, const
     w->of[u->step] = ++w->out.n;
     const gcut_node *n =
         u->kind == GCUT_KERNEL_COPY ? gcut_def(g, u->copy.value) : gcut_node_at(g, gcut_kernel_result(u));
-    *c = (gcut_cost){.class = class, .half = w->half, .launch = u->step};
+    *c = (gcut_cost){.class = class, .graph = w->graph, .launch = u->step};
     c->value = g->values.at[u->kind == GCUT_KERNEL_COPY ? u->copy.value : n->res0].name;
     c->op = n ? gcut_op_of(n)->name : "param";
     c->place = gcut_loc_place(g->module, n ? n->loc : 0);
@@ -211,8 +211,8 @@ static void walk_step(walk *w)
     w->out.ns = w->out.flops = w->out.read = w->out.written = 0;
     w->out.n = 0;
     memset(w->of, 0, ((size_t)steps + 1) * sizeof *w->of);
-    for (w->half = 0; w->half < GCUT_STEP_GRAPHS; w->half++)
-        if (w->c.p->lowered.at[w->half]->g) walk_graph(w, w->c.p->lowered.at[w->half]);
+    for (w->graph = 0; w->graph < GCUT_STEP_GRAPHS; w->graph++)
+        if (w->c.p->lowered.at[w->graph]->g) walk_graph(w, w->c.p->lowered.at[w->graph]);
 }
 
 gcut_costs gcut_program_costs(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
