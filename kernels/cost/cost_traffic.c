@@ -43,8 +43,8 @@ static void add(const gcut_cost_at *c, gcut_arena *a, gcut_touches *out, uint32_
     *to = *to + n * size < all ? *to + n * size : all;
 }
 
-/* Is a result of `bytes` bytes, in rows of `row` bytes, written past the caches?  The step decides the same on
- * the machine that runs it. */
+/* Is a result of `bytes` bytes, in rows of `row` bytes, written past the caches?  The step decides the same
+ * on the machine that runs it. */
 static bool goes_past(const gcut_cost_at *c, double bytes, double row, double least)
 {
     return bytes >= c->m.level_bytes[GCUT_L3] && row >= least;

@@ -13,7 +13,6 @@
 
 #include "gradcut/gradcut_rt.h"
 #include "kernels/lower/kernel.h"
-#include "text/text.h"
 
 void gcut_c_add(gcut_text *t, const char *name, const char *fmt, ...)
 {

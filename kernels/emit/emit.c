@@ -331,7 +331,8 @@ static void collect(void *arg, const gcut_graph *g, const gcut_node *n)
     gcut_string_number(c->a, &c->all, kernel);
 }
 
-/* Returns whether there are any.  A program is linked with them.  An object that gradcut loads has a pointer to each, which gradcut sets. */
+/* Returns whether there are any.  A program is linked with them.  An object that gradcut loads has a
+ * pointer to each, which gradcut sets. */
 static bool emit_externals(const gcut_program *p, const char *name, gcut_text *c)
 {
     collecting x = {.a = p->module->arena, .prefix = name};

@@ -7,7 +7,6 @@
 
 #include "graph/names.h"
 #include "kernels/emit/emit.h"
-#include "text/text.h"
 
 /* ---- sizes and buffers of a call ---- */
 

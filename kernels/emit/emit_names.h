@@ -23,8 +23,8 @@ const char *gcut_c_prefix(gcut_arena *a, const char *name);
  * macros? */
 bool gcut_c_is_free(const char *prefix, const char *s);
 
-/* The member of NAME_io of a binding: a C identifier, unique, and never a macro of C or POSIX; and another name
- * of it, where that is no macro; "" = none. */
+/* The member of NAME_io of a binding: a C identifier, unique, and never a macro of C or POSIX; and another
+ * name of it, where that is no macro; "" = none. */
 typedef struct gcut_field {
     const char *name, *alias;
 } gcut_field;

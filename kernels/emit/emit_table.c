@@ -4,7 +4,6 @@
  * few different sizes computed beside them.  A line of code for each would take the C compiler longer than
  * the kernels.
  */
-#include <string.h>
 
 #include "kernels/emit/emit.h"
 

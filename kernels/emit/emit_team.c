@@ -3,7 +3,6 @@
  * How many threads a step's team has: as many as its busiest kernel is worth, found by init.  A step whose
  * kernels all run on one thread has no team, and takes no worker from the pool.
  */
-#include <string.h>
 
 #include "kernels/emit/emit.h"
 #include "kernels/lower/memory/concat.h"

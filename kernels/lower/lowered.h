@@ -64,8 +64,8 @@ typedef struct gcut_buffer {
     gcut_dim count;     /* elements; of one thread's share where shared_by is a kernel */
     uint32_t graph;     /* index of the lowered graph that shared_by, packed_by, start and step are of */
     uint32_t shared_by; /* the kernel of whose team every thread has a share; GCUT_NONE: no shares */
-    /* The product whose prologue's operand is stored here where computing it once and packing it from memory is
-     * the better way (gcut_prologue_packings; empty else); GCUT_NONE: no product. */
+    /* The product whose prologue's operand is stored here where computing it once and packing it from
+     * memory is the better way (gcut_prologue_packings; empty else); GCUT_NONE: no product. */
     uint32_t packed_by;
     uint32_t whole;       /* PART: the buffer that it is a part of */
     gcut_dim start, step; /* PART: iteration i begins at element start + i * step; `graph` is the body */
@@ -83,8 +83,8 @@ typedef struct gcut_lowered {
     uint32_t *kernel_of;
     gcut_level *level; /* by value, for roots in loops */
     uint8_t *reason;   /* by operand, as in g->args: a gcut_reason (reason.h) */
-    /* By value: a gcut_reason why it is not made in the memory of what it updates or, of a sum over rows, by a
-     * product. */
+    /* By value: a gcut_reason why it is not made in the memory of what it updates or, of a sum over rows,
+     * by a product. */
     uint8_t *memory_reason;
     uint32_t *buffer; /* by root value: buffer, or GCUT_NONE = lives in registers */
     GCUT_VEC(gcut_kernel) kernels;

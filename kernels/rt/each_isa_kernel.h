@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Includes the reference kernel KERNEL for the element type TYPE and each instruction set, or for ISA alone
- * where that is defined.  It finds T, BITS, TARGET, LANES and its sizes (isa.h), and in NAME(x) the instance's
- * name of x: x_f32_avx2.
+ * where that is defined.  It finds T, BITS, TARGET, LANES and its sizes (isa.h), and in NAME(x) the
+ * instance's name of x: x_f32_avx2.
  */
 #include "kernels/rt/isa.h"
 

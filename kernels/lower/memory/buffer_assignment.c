@@ -4,7 +4,6 @@
  *
  * in:  L4.   out: L5: buffers, bindings and copies, edges that keep old values readable.   keeps: members.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"

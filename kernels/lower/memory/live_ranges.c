@@ -52,8 +52,8 @@ static void touch_kernels(gcut_program *p, const gcut_lowered *h)
     }
 }
 
-/* Steps of the timeline from `first` on; returns the one after the last.  A body's kernels take the steps after
- * their owner's. */
+/* Steps of the timeline from `first` on; returns the one after the last.  A body's kernels take the steps
+ * after their owner's. */
 static int number_steps(gcut_program *p, gcut_lowered *h, int first)
 {
     int step = first;

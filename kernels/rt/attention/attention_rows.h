@@ -2,10 +2,11 @@
  *
  * Arithmetic on rows of scores: the reference kernel of attention.c (each_isa_kernel.h).
  *
- * A block has rows of `ld` elements; the first n[i] > 0 of row i count, and `width`, a multiple of ACCUMULATORS,
- * are computed with.  n[i] < 1 stands for a row that sees nothing.  Sums and maxima are kept in ACCUMULATORS
- * accumulators and joined pairwise: loops that compilers vectorise, with bits that no vector width changes.
- * Each step goes over all rows before the next one begins, so that a processor works on several rows at once.
+ * A block has rows of `ld` elements; the first n[i] > 0 of row i count, and `width`, a multiple of
+ * ACCUMULATORS, are computed with.  n[i] < 1 stands for a row that sees nothing.  Sums and maxima are kept
+ * in ACCUMULATORS accumulators and joined pairwise: loops that compilers vectorise, with bits that no
+ * vector width changes.  Each step goes over all rows before the next one begins, so that a processor works
+ * on several rows at once.
  */
 /* Joins the accumulators of each of `rows` rows. */
 TARGET static void NAME(joined)(int64_t rows, T (*s)[ACCUMULATORS], T *out)

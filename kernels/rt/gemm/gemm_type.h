@@ -66,7 +66,8 @@ static void NAME(run_part)(const NAME(job) * w, const gcut_rt_macro *x, const T 
     }
 }
 
-/* What part (row, column) of the grid makes of the sums: those that pack the same rows or columns share them. */
+/* What part (row, column) of the grid makes of the sums: those that pack the same rows or columns share
+ * them. */
 static void NAME(share_sums)(const NAME(job) * w, int64_t row, int64_t column, gcut_rt_macro *x)
 {
     const int of_a = w->q->g.sums == GCUT_RT_SUMS_A;

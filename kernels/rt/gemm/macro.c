@@ -2,10 +2,10 @@
  *
  * The macro-kernel: the loops around the micro-kernel (micro.h).
  *
- * The micro-kernel broadcasts elements of the left operand and loads vectors of the right one: for a row-major
- * C they are A and B.  For a column-major C the transposed problem is computed, C' = B' A'.  One of them is
- * resident: a block of it stays packed in the second-level cache.  The other is streamed, one micro-panel at
- * a time:
+ * The micro-kernel broadcasts elements of the left operand and loads vectors of the right one: for a
+ * row-major C they are A and B.  For a column-major C the transposed problem is computed, C' = B' A'.  One
+ * of them is resident: a block of it stays packed in the second-level cache.  The other is streamed, one
+ * micro-panel at a time:
  *
  *   rows of C (columns, when the right one is resident), as many as fit
  *     groups of steps of k, as many as fit too
@@ -80,15 +80,15 @@ static int64_t even_parts(int64_t n, int64_t most, int64_t unit)
 }
 /* Most steps of k between two passes over C. */
 enum { KC = 512 };
-/* Rows of a resident left operand at least where whole rows are wanted; columns of a tile where it is because it
- * is computed: shorter rows cost a tile function more than reading them from the next cache. */
+/* Rows of a resident left operand at least where whole rows are wanted; columns of a tile where it is
+ * because it is computed: shorter rows cost a tile function more than reading them from the next cache. */
 enum { WHOLE_ROWS = 256, TILE_COLUMNS = 256 };
 /* Of whole rows that a tile function finds in cache; of a tile otherwise. */
 #define WHOLE_BYTES (INT64_C(3) << 19)
 #define TILE_BYTES (INT64_C(128) << 10)
 
-/* Three quarters of the first-level cache for a panel of the left operand; a step of that many keeps reading and writing C
- * small against the arithmetic. */
+/* Three quarters of the first-level cache for a panel of the left operand; a step of that many keeps
+ * reading and writing C small against the arithmetic. */
 static int64_t kc_of(int64_t k, int ld, int64_t size)
 {
     int64_t most = cache_bytes(1) * 3 / 4 / (ld * size);
@@ -101,8 +101,8 @@ typedef struct needs {
     int tiles, whole_rows, computes_left, computes_right;
 } needs;
 
-/* Whether the right operand is resident.  What is computed is packed once when it is resident.  Otherwise the larger operand
- * is streamed; but a tile function goes along the rows of C. */
+/* Whether the right operand is resident.  What is computed is packed once when it is resident.  Otherwise
+ * the larger operand is streamed; but a tile function goes along the rows of C. */
 static int right_is_resident(int64_t m, int64_t n, needs w)
 {
     if (w.whole_rows) return 0;

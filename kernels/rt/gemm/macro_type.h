@@ -15,8 +15,8 @@ typedef struct NAME(operand) {
     T *sum, *part;  /* part: of the block of k that is being added up */
 } NAME(operand);
 
-/* A product in the orientation of the micro-kernel: C [m, n] = left [m, k] right [k, n], for the rows and columns
- * of the caller's C, or of its transpose, that begin at i0 and j0. */
+/* A product in the orientation of the micro-kernel: C [m, n] = left [m, k] right [k, n], for the rows and
+ * columns of the caller's C, or of its transpose, that begin at i0 and j0. */
 typedef struct NAME(problem) {
     const gcut_rt_macro *x; /* what the caller wants */
     int64_t k;

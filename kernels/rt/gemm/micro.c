@@ -2,9 +2,10 @@
  *
  * The instances of micro_kernel.h, and the choice between them and the micro-kernels of BLIS.
  *
- * With 32 registers a block of 14 * 2 vectors leaves room for the two of the right panel, and 28 chains hide the
- * latency of a multiply-add several times.  Blocks of fewer rows and masked columns run at the same rate, so
- * that a product of 256 rows costs no more than these.  With 16 registers BLIS's blocks do the same.
+ * With 32 registers a block of 14 * 2 vectors leaves room for the two of the right panel, and 28 chains
+ * hide the latency of a multiply-add several times.  Blocks of fewer rows and masked columns run at the
+ * same rate, so that a product of 256 rows costs no more than these.  With 16 registers BLIS's blocks do
+ * the same.
  */
 #include "kernels/rt/gemm/micro.h"
 

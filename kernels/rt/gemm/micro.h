@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The micro-kernel of large products: our own for AVX-512, BLIS's otherwise.  It multiplies a micro-panel of
- * the left operand, whose elements it broadcasts, by one of the right operand, whose vectors it loads (pack.h),
- * into a block of C that stays in registers:
+ * The micro-kernel of large products: our own for AVX-512, BLIS's otherwise.  It multiplies a micro-panel
+ * of the left operand, whose elements it broadcasts, by one of the right operand, whose vectors it loads
+ * (pack.h), into a block of C that stays in registers:
  *
  *                 b[0]  b[1]  ...  b[nr-1]        step p of the right panel, packnr elements from p to p + 1
  *               +--------------------------+

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operands that are computed as they are packed, for one element type; included by macro.c.  A block at a time is
- * computed where it stays in the second-level cache, along its lines, and packed from there as from memory.
+ * Operands that are computed as they are packed, for one element type; included by macro.c.  A block at a
+ * time is computed where it stays in the second-level cache, along its lines, and packed from there as from
+ * memory.
  */
 
-/* As gcut_rt_pack: panels of elements i..i+n along the rows (of A) or columns (of B), of steps q..q+k.  A block
- * has lines along k, then of every step if it can, of some panels; or long parts of BLOCK_LINES lines along the
- * panels, one for each of so many steps. */
+/* As gcut_rt_pack: panels of elements i..i+n along the rows (of A) or columns (of B), of steps q..q+k.  A
+ * block has lines along k, then of every step if it can, of some panels; or long parts of BLOCK_LINES lines
+ * along the panels, one for each of so many steps. */
 static void NAME(pack_filled)(const gcut_rt_operand *x, int thread, int64_t i, int64_t n, int64_t q,
                               int64_t k, int width, int ld, T *out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reductions over any axes.  The elements that become one are numbered in row-major order and taken through a
- * block on the stack, whose element k goes to accumulator k % ACCUMULATORS; these are joined pairwise.  So the order
- * of a sum is a function of its length alone, whatever vectors compilers make of it.
+ * Reductions over any axes.  The elements that become one are numbered in row-major order and taken through
+ * a block on the stack, whose element k goes to accumulator k % ACCUMULATORS; these are joined pairwise.
+ * So the order of a sum is a function of its length alone, whatever vectors compilers make of it.
  */
 #include <string.h>
 

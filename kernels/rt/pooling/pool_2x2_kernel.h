@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The reference kernel of pool_2x2.h (pool_2x2_vectors_kernel.h), for rows of n >= RESULTS results, which a vector has.
+ * The reference kernel of pool_2x2.h (pool_2x2_vectors_kernel.h), for rows of n >= RESULTS results, which a
+ * vector has.
  *
  * The last vector of a row may overlap the one before: what is written twice is the same twice.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * pool_2x2_kernel.h in the instructions of ISA (each_kernel.h): with its vectors, and with those of the lesser
- * sets, which shorter rows fill; with single elements in those of base.
+ * pool_2x2_kernel.h in the instructions of ISA (each_kernel.h): with its vectors, and with those of the
+ * lesser sets, which shorter rows fill; with single elements in those of base.
  */
 #undef NAME
 #define NAME(x) PASTE(PASTE(PASTE(x, TYPE), ISA), VECTOR)

@@ -20,8 +20,8 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Twice the number of events, plus 1 while the waiter sleeps; alone on its cache line.  counter_advance() changes it
- * as its last access, so a waiter may free the counter. */
+/* Twice the number of events, plus 1 while the waiter sleeps; alone on its cache line.  counter_advance()
+ * changes it as its last access, so a waiter may free the counter. */
 typedef struct counter {
     _Alignas(64) _Atomic uint32_t value;
 } counter;

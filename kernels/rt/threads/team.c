@@ -174,8 +174,8 @@ static void give_back(team *m, int first)
     m->size = first;
 }
 
-/* Gathers fewer than `threads` threads where the pool is at its end or the system starts no more, and where teams
- * that run at the same time would have more threads than there are cores. */
+/* Gathers fewer than `threads` threads where the pool is at its end or the system starts no more, and where
+ * teams that run at the same time would have more threads than there are cores. */
 static void gather(team *m, int threads)
 {
     pthread_mutex_lock(&pool.lock);
