@@ -58,11 +58,10 @@ static gcut_graph *plan_graph(const gcut_plan_options *opt, gcut_graph *g, const
 static bool *body_from(const loop_planner *l, const gcut_node *n, uint32_t k)
 {
     const gcut_graph *body = gcut_region_at(l->g, n, k)->body;
-    uint32_t own = n->nargs - n->ncaptured, given = body->params.n - n->ncaptured;
     uint32_t carries = n->op == GCUT_OP_if ? 0 : gcut_node_carries(l->g, n);
     bool *from = gcut_calloc(l->arena, body->params.n + 1u, sizeof *from);
     for (uint32_t i = 0; i < body->params.n; i++)
-        from[i] = l->adjoint[gcut_arg(l->g, n, i < given ? i : own + i - given)];
+        from[i] = l->adjoint[gcut_arg(l->g, n, gcut_region_operand(n, body, i))];
     for (bool more = body->results.n >= carries; more;) {
         const bool *t = gcut_loop_adjoint(body, from, l->arena);
         more = false;
