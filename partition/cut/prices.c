@@ -29,7 +29,9 @@
 
 typedef struct pricing {
     gcut_arena *arena;
-    const gcut_facts *f;
+    const gcut_graph *g;
+    const gcut_facts *facts; /* of g; NULL: g is a body, where every node is live and no value has a side */
+    const gcut_ref *base;    /* by value: the value whose storage it is */
     const gcut_plan_options *opt;
     const gcut_machine *m; /* of opt */
     int64_t *numel;        /* by value */
@@ -37,6 +39,21 @@ typedef struct pricing {
     double
         *packed; /* by value: that reader is one product, which computes it this many times instead; 0 = no */
 } pricing;
+
+static pricing pricing_new(gcut_arena *arena, const gcut_graph *g, const gcut_facts *facts,
+                           const gcut_ref *base, const gcut_plan_options *opt)
+{
+    uint32_t n = g->values.n;
+    return (pricing){.arena = arena,
+                     .g = g,
+                     .facts = facts,
+                     .base = base,
+                     .opt = opt,
+                     .m = &opt->machine,
+                     .numel = gcut_calloc(arena, n, sizeof(int64_t)),
+                     .stored = gcut_calloc(arena, n, sizeof(bool)),
+                     .packed = gcut_calloc(arena, n, sizeof(double))};
+}
 
 static int64_t dim_at(const gcut_graph *g, gcut_dim d, const gcut_dim_binding *at, uint32_t nat,
                       gcut_place place)
@@ -68,14 +85,14 @@ int64_t gcut_value_bytes(const gcut_graph *g, gcut_ref v, const gcut_dim_binding
 
 static int64_t numel_of(const pricing *p, gcut_ref v)
 {
-    return gcut_value_bytes(p->f->g, v, p->opt->at, p->opt->nat) /
-           gcut_dtype_bytes(gcut_type_of(p->f->g, v)->dtype);
+    return gcut_value_bytes(p->g, v, p->opt->at, p->opt->nat) /
+           gcut_dtype_bytes(gcut_type_of(p->g, v)->dtype);
 }
 
 static int64_t storage(const pricing *p, gcut_ref v)
 {
-    gcut_ref b = p->f->base[v];
-    return p->numel[b] * gcut_dtype_bytes(gcut_type_of(p->f->g, b)->dtype);
+    gcut_ref b = p->base[v];
+    return p->numel[b] * gcut_dtype_bytes(gcut_type_of(p->g, b)->dtype);
 }
 
 double gcut_node_flops(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat)
@@ -105,7 +122,7 @@ static readers no_readers(gcut_arena *a, uint32_t values)
 /* True when n, a product without batches, packs each element of operand k once and can compute it then. */
 static bool packs_once(const pricing *p, const gcut_node *n, uint32_t k)
 {
-    const gcut_graph *g = p->f->g;
+    const gcut_graph *g = p->g;
     const gcut_type *a = gcut_type_of(g, gcut_arg(g, n, 0)), *c = gcut_type_of(g, n->res0);
     if (!p->opt->packings || n->op != GCUT_OP_matmul || c->rank != 2) return false;
     gcut_place place = gcut_loc_place(g->module, n->loc);
@@ -119,9 +136,9 @@ static bool packs_once(const pricing *p, const gcut_node *n, uint32_t k)
 
 static void add_reader(const pricing *p, const gcut_node *n, readers *r)
 {
-    bool takes = gcut_node_takes_in(p->f->g, n);
+    bool takes = gcut_node_takes_in(p->g, n);
     for (uint32_t k = 0; k < n->nargs; k++) {
-        gcut_ref x = gcut_arg(p->f->g, n, k);
+        gcut_ref x = gcut_arg(p->g, n, k);
         r->any[x] = true;
         if (takes)
             r->loops[x] = true;
@@ -135,8 +152,8 @@ static void look_through(const pricing *p, const gcut_node *view, readers *r)
 {
     const gcut_ref y = view->res0;
     if (view->nargs == 0 || !r->any[y]) return;
-    gcut_ref x = gcut_arg(p->f->g, view, 0);
-    bool keeps = gcut_view_keeps_order(p->f->g, view);
+    gcut_ref x = gcut_arg(p->g, view, 0);
+    bool keeps = gcut_view_keeps_order(p->g, view);
     uint32_t memory = keeps ? r->memory[y] : 1;
     r->any[x] = true;
     r->loops[x] = r->loops[x] || (keeps && r->loops[y]);
@@ -146,7 +163,7 @@ static void look_through(const pricing *p, const gcut_node *view, readers *r)
 
 static bool is_packed(const pricing *p, const readers *r, gcut_ref v)
 {
-    const gcut_node *n = gcut_def(p->f->g, v);
+    const gcut_node *n = gcut_def(p->g, v);
     return n && gcut_node_class(n) == GCUT_CLASS_POINTWISE && r->memory[v] == 1 && r->packed[v];
 }
 
@@ -154,7 +171,7 @@ static bool is_packed(const pricing *p, const readers *r, gcut_ref v)
 static void compute_one(const pricing *p, const gcut_node *n, readers *r)
 {
     if (n->op != GCUT_OP_matmul) return;
-    gcut_ref x = p->f->base[gcut_arg(p->f->g, n, 0)], y = p->f->base[gcut_arg(p->f->g, n, 1)];
+    gcut_ref x = p->base[gcut_arg(p->g, n, 0)], y = p->base[gcut_arg(p->g, n, 1)];
     if (is_packed(p, r, x) && is_packed(p, r, y)) r->packed[y] = false;
 }
 
@@ -163,16 +180,16 @@ static void compute_one(const pricing *p, const gcut_node *n, readers *r)
  * reads count.  Results of a body are stored. */
 static void mark_stored(pricing *p)
 {
-    const gcut_graph *g = p->f->g;
+    const gcut_graph *g = p->g;
     readers back = no_readers(p->arena, g->values.n), fore = no_readers(p->arena, g->values.n);
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
-        if (p->f->live && !p->f->live[i]) continue;
+        if (p->facts && !p->facts->live[i]) continue;
         if (gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_VIEW) {
             look_through(p, n, &back);
             look_through(p, n, &fore);
         } else {
-            bool forward = !p->f->where || p->f->where[n->res0] == GCUT_SIDE_FORWARD;
+            bool forward = !p->facts || p->facts->where[n->res0] == GCUT_SIDE_FORWARD;
             add_reader(p, n, forward ? &fore : &back);
         }
     }
@@ -185,7 +202,7 @@ static void mark_stored(pricing *p)
         p->stored[v] = r->memory[v] > 0;
         p->packed[v] = is_packed(p, r, v) ? 1 + r->loops[v] : 0;
     }
-    if (!p->f->where)
+    if (!p->facts)
         for (uint32_t i = 0; i < g->results.n; i++) p->packed[g->results.at[i].value] = 0;
 }
 
@@ -194,19 +211,13 @@ static double node_price(const pricing *p, const gcut_node *n);
 /* The price of one run of a body: the sum over its nodes. */
 static double body_price(const pricing *p, gcut_graph *body)
 {
-    gcut_facts f = {.g = body, .base = gcut_calloc(p->arena, body->values.n, sizeof *f.base)};
-    pricing q = {p->arena,
-                 &f,
-                 p->opt,
-                 p->m,
-                 gcut_calloc(p->arena, body->values.n, sizeof *q.numel),
-                 gcut_calloc(p->arena, body->values.n, sizeof *q.stored),
-                 gcut_calloc(p->arena, body->values.n, sizeof *q.packed)};
+    gcut_ref *base = gcut_calloc(p->arena, body->values.n, sizeof *base);
+    pricing q = pricing_new(p->arena, body, NULL, base, p->opt);
     double sum = 0;
     for (gcut_ref v = 1; v < body->values.n; v++) {
         const gcut_node *n = gcut_def(body, v);
         bool view = n && gcut_node_class(n) == GCUT_CLASS_VIEW && n->nargs;
-        f.base[v] = view ? f.base[gcut_arg(body, n, 0)] : v;
+        base[v] = view ? base[gcut_arg(body, n, 0)] : v;
         q.numel[v] = numel_of(&q, v);
     }
     mark_stored(&q);
@@ -216,7 +227,7 @@ static double body_price(const pricing *p, gcut_graph *body)
 
 static double control_price(const pricing *p, const gcut_node *n)
 {
-    const gcut_graph *g = p->f->g;
+    const gcut_graph *g = p->g;
     double sum = 0, dearest = 0;
     for (uint32_t k = 0; k < n->nregs; k++) {
         double one = body_price(p, gcut_region_at(g, n, k)->body);
@@ -229,7 +240,7 @@ static double control_price(const pricing *p, const gcut_node *n)
 
 static double contraction_price(const pricing *p, const gcut_node *n)
 {
-    const gcut_graph *g = p->f->g;
+    const gcut_graph *g = p->g;
     const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
     gcut_dtype t = gcut_node_widest(g, n);
     double flops = gcut_node_flops(g, n, p->opt->at, p->opt->nat);
@@ -255,7 +266,7 @@ static double through(const pricing *p, double bytes)
  * pass over the operand. */
 static double reduction_price(const pricing *p, const gcut_node *n, double stored_bytes)
 {
-    const gcut_graph *g = p->f->g;
+    const gcut_graph *g = p->g;
     gcut_ref x = gcut_arg(g, n, 0);
     const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
     bool rows = info->emit == GCUT_EMIT_REDUCE &&
@@ -270,7 +281,7 @@ static double reduction_price(const pricing *p, const gcut_node *n, double store
 static double pointwise_price(const pricing *p, const gcut_node *n, double elements, double stored_bytes)
 {
     const gcut_machine *m = p->m;
-    double ns = gcut_machine_op_ns(m, (gcut_op)n->op, gcut_node_widest(p->f->g, n), elements),
+    double ns = gcut_machine_op_ns(m, (gcut_op)n->op, gcut_node_widest(p->g, n), elements),
            packed = n->nres == 1 ? p->packed[n->res0] : 0;
     if (!(stored_bytes > 0)) return ns;
     double stored = fmax(ns, gcut_machine_move_ns(m, 0, stored_bytes, stored_bytes)) + m->kernel_ns +
@@ -282,7 +293,7 @@ static double pointwise_price(const pricing *p, const gcut_node *n, double eleme
 /* The longer of the declared arithmetic, at the rate of additions, and of moving the declared bytes. */
 static double external_price(const pricing *p, const gcut_node *n)
 {
-    const gcut_graph *g = p->f->g;
+    const gcut_graph *g = p->g;
     double flops, bytes;
     if (!gcut_external_cost(g, n, p->opt->at, p->opt->nat, &flops, &bytes))
         gcut_fail(g->module->env, GCUT_EDIM, gcut_loc_place(g->module, n->loc),
@@ -293,7 +304,7 @@ static double external_price(const pricing *p, const gcut_node *n)
 
 static double node_price(const pricing *p, const gcut_node *n)
 {
-    const gcut_graph *g = p->f->g;
+    const gcut_graph *g = p->g;
     const gcut_machine *m = p->m;
     gcut_op op = (gcut_op)n->op;
     double out = 0, bytes = 0, stored = 0;
@@ -325,7 +336,7 @@ static double node_price(const pricing *p, const gcut_node *n)
  * cannot convert while loading. */
 static double convert_price(const pricing *p, gcut_ref v)
 {
-    gcut_dtype t = gcut_type_of(p->f->g, v)->dtype;
+    gcut_dtype t = gcut_type_of(p->g, v)->dtype;
     const gcut_machine *m = p->m;
     double n = (double)p->numel[v], bytes = n * (double)gcut_dtype_bytes(t);
     if (t != GCUT_F32 && t != GCUT_BOOL) return 0;
@@ -340,15 +351,15 @@ static const char *zero_reason(const pricing *p, const gcut_node *n)
     gcut_class c = gcut_node_class(n);
     if (c == GCUT_CLASS_VIEW) return "a view: its base stands for it";
     if (c == GCUT_CLASS_CONSTANT) return "a constant: made where it is needed";
-    if (gcut_node_has_effects(p->f->g, n)) return NULL;
-    if (p->f->where[n->res0] == GCUT_SIDE_EITHER)
+    if (gcut_node_has_effects(p->g, n)) return NULL;
+    if (p->facts->where[n->res0] == GCUT_SIDE_EITHER)
         return "the forward graph does not need it: computed once in any case";
     return NULL;
 }
 
 static void measure(pricing *p)
 {
-    const gcut_graph *g = p->f->g;
+    const gcut_graph *g = p->g;
     double all = 0;
     for (gcut_ref v = 1; v < g->values.n; v++) {
         p->numel[v] = numel_of(p, v);
@@ -363,13 +374,7 @@ gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_plan_
 {
     const gcut_graph *g = f->g;
     const gcut_machine *m = &opt->machine;
-    pricing p = {arena,
-                 f,
-                 opt,
-                 m,
-                 gcut_calloc(arena, g->values.n, sizeof *p.numel),
-                 gcut_calloc(arena, g->values.n, sizeof *p.stored),
-                 gcut_calloc(arena, g->values.n, sizeof *p.packed)};
+    pricing p = pricing_new(arena, g, f, f->base, opt);
     gcut_price *out = gcut_calloc(arena, g->values.n, sizeof *out);
     measure(&p);
     mark_stored(&p);
