@@ -8,11 +8,8 @@
 
 int64_t gcut_value_saved_bytes(const gcut_problem *p, gcut_ref v, gcut_format format)
 {
-    int64_t plain = p->price[v].bytes;
-    if (format == GCUT_FORMAT_GRAD) return 0;
-    return format == GCUT_FORMAT_BF16   ? plain / 2
-           : format == GCUT_FORMAT_BITS ? plain / 8 + (plain % 8 != 0)
-                                        : plain;
+    gcut_dtype t = gcut_type_of(p->g, v)->dtype;
+    return gcut_format_bytes_at(format, t, p->price[v].bytes / gcut_dtype_bytes(t));
 }
 
 /* The round trip of the stored bytes plus both conversions. */
@@ -30,7 +27,7 @@ bool gcut_format_allowed(const gcut_problem *p, gcut_ref v, gcut_format format)
     if (format == GCUT_FORMAT_BITS)
         return gcut_type_of(p->g, v)->dtype == GCUT_BOOL && gcut_def(p->g, v) && !p->g->is_body;
     if (format == GCUT_FORMAT_GRAD) return p->facts->grad[v] != 0;
-    return format == GCUT_FORMAT_PLAIN || p->roundable[v];
+    return format == GCUT_FORMAT_PLAIN || (p->opt->save_dtype == GCUT_BF16 && p->roundable[v]);
 }
 
 static int64_t lines(int64_t bytes)
@@ -42,8 +39,7 @@ gcut_format gcut_other_format(const gcut_problem *p, gcut_ref v)
 {
     gcut_format other = GCUT_FORMAT_PLAIN;
     if (gcut_format_allowed(p, v, GCUT_FORMAT_BITS)) other = GCUT_FORMAT_BITS;
-    if (p->opt->save_dtype == GCUT_BF16 && gcut_format_allowed(p, v, GCUT_FORMAT_BF16))
-        other = GCUT_FORMAT_BF16;
+    if (gcut_format_allowed(p, v, GCUT_FORMAT_BF16)) other = GCUT_FORMAT_BF16;
     if (gcut_format_allowed(p, v, GCUT_FORMAT_GRAD)) other = GCUT_FORMAT_GRAD;
     bool smaller = lines(gcut_value_saved_bytes(p, v, other)) < lines(p->price[v].bytes);
     return smaller ? other : GCUT_FORMAT_PLAIN;

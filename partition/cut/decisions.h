@@ -82,8 +82,8 @@ bool *gcut_saved_by(const gcut_problem *p, gcut_arena *arena, const gcut_network
 /* A lower bound on the cost of any plan at lambda, forced values included, from the minimum cut there. */
 double gcut_bound_of_cut(const gcut_problem *p, const gcut_cut *cut, double lambda);
 
-/* partition/cut/cheapest_format.c: may v be saved in that format; its cheapest format, PLAIN on a tie; a
- * format's bytes and its price at lambda 0. */
+/* partition/cut/cheapest_format.c: may v be saved in that format (BF16: only with the options' save_dtype);
+ * its cheapest format, PLAIN on a tie; a format's bytes and its price at lambda 0. */
 bool gcut_format_allowed(const gcut_problem *p, gcut_ref v, gcut_format format);
 gcut_format gcut_format_of(const gcut_problem *p, gcut_ref v, double lambda); /* INFINITY: the smallest */
 gcut_format gcut_other_format(const gcut_problem *p, gcut_ref v);             /* PLAIN where there is none */

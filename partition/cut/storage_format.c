@@ -35,7 +35,7 @@ static bool steps_on(const gcut_graph *g, const gcut_node *n, uint32_t k)
 bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f)
 {
     const gcut_graph *g = f->g;
-    bool *exact = gcut_calloc(arena, g->values.n, 1);
+    bool *exact = gcut_calloc(arena, g->values.n, 1); /* by value: it must not be rounded */
     for (uint32_t i = 0; i < g->results.n; i++)
         exact[f->base[g->results.at[i].value]] |= g->results.at[i].role != GCUT_ROLE_out;
     for (uint32_t i = g->nodes.n; i-- > 0;) {
@@ -48,49 +48,60 @@ bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f)
             if (through || steps_on(g, n, k)) exact[gcut_arg(g, n, k)] = true;
     }
     for (gcut_ref v = g->values.n; v-- > 1;) exact[f->base[v]] |= exact[v];
+    bool *roundable = gcut_calloc(arena, g->values.n, 1);
     for (gcut_ref v = 1; v < g->values.n; v++)
-        exact[v] = !exact[v] && gcut_def(g, v) && gcut_type_of(g, v)->dtype == GCUT_F32 && !g->is_body;
-    return exact;
+        roundable[v] = !exact[v] && gcut_def(g, v) && gcut_type_of(g, v)->dtype == GCUT_F32 && !g->is_body;
+    return roundable;
 }
 
 /* ---- types and bytes ---- */
 
-static gcut_dtype dtype_of(gcut_format format, gcut_dtype plain)
-{
-    return format == GCUT_FORMAT_BF16 ? GCUT_BF16 : format == GCUT_FORMAT_BITS ? GCUT_U8 : plain;
-}
+typedef struct stored {
+    const char *name;
+    gcut_dtype dtype; /* what is stored; GCUT_NO_DTYPE = elements of the own type */
+    int per;          /* how many elements of the value each of them holds */
+} stored;
 
-static const char *const names[] = {[GCUT_FORMAT_PLAIN] = "plain",
-                                    [GCUT_FORMAT_BF16] = "bf16",
-                                    [GCUT_FORMAT_BITS] = "bits",
-                                    [GCUT_FORMAT_GRAD] = "grad"};
+static const stored formats[] = {[GCUT_FORMAT_PLAIN] = {"plain", GCUT_NO_DTYPE, 1},
+                                 [GCUT_FORMAT_BF16] = {"bf16", GCUT_BF16, 1},
+                                 [GCUT_FORMAT_BITS] = {"bits", GCUT_U8, 8},
+                                 [GCUT_FORMAT_GRAD] = {"grad", GCUT_NO_DTYPE, 1}};
 
 const char *gcut_format_name(gcut_format format)
 {
-    return names[format];
+    return formats[format].name;
 }
 
 bool gcut_format_read(const char *name, gcut_format *out)
 {
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(name, names[i])) return *out = (gcut_format)i, true;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (!strcmp(name, formats[i].name)) return *out = (gcut_format)i, true;
     return false;
 }
 
 bool gcut_format_packs(gcut_format format)
 {
-    return format == GCUT_FORMAT_BF16 || format == GCUT_FORMAT_BITS;
+    return formats[format].dtype != GCUT_NO_DTYPE;
 }
 
 gcut_type gcut_format_type(gcut_module *m, const gcut_type *t, gcut_format format)
 {
+    const stored *s = &formats[format];
     gcut_type out = *t;
-    out.dtype = dtype_of(format, t->dtype);
-    if (format == GCUT_FORMAT_BITS)
-        out = (gcut_type){.dtype = GCUT_U8,
+    if (gcut_format_packs(format)) out.dtype = s->dtype;
+    if (s->per > 1)
+        out = (gcut_type){.dtype = out.dtype,
                           .rank = 1,
-                          .dim = {gcut_dim_make(m->dims, GCUT_DIM_CEILDIV, gcut_type_numel(m, t), 8)}};
+                          .dim = {gcut_dim_make(m->dims, GCUT_DIM_CEILDIV, gcut_type_numel(m, t), s->per)}};
     return out;
+}
+
+int64_t gcut_format_bytes_at(gcut_format format, gcut_dtype dtype, int64_t numel)
+{
+    const stored *s = &formats[format];
+    if (format == GCUT_FORMAT_GRAD) return 0;
+    return (numel / s->per + (numel % s->per != 0)) *
+           gcut_dtype_bytes(gcut_format_packs(format) ? s->dtype : dtype);
 }
 
 gcut_dim gcut_format_bytes(gcut_module *m, const gcut_type *t, gcut_format format)

@@ -36,7 +36,8 @@ bool gcut_format_read(const char *name, gcut_format *out);
 bool gcut_format_packs(gcut_format format);
 /* The type of a value of type t in that format. */
 gcut_type gcut_format_type(gcut_module *m, const gcut_type *t, gcut_format format);
-/* Its bytes, symbolic. */
+/* Its bytes, symbolic; and of `numel` elements of a dtype. */
 gcut_dim gcut_format_bytes(gcut_module *m, const gcut_type *t, gcut_format format);
+int64_t gcut_format_bytes_at(gcut_format format, gcut_dtype dtype, int64_t numel);
 
 #endif

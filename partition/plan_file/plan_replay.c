@@ -145,14 +145,13 @@ static _Noreturn void impossible(const replay *f, uint32_t i, const char *why)
               l->name, gcut_decision_name(l->decision), why);
 }
 
-/* Accepts the formats of partition/cut/storage_format.h, the rounded one only with save_dtype, for which the
- * error bound holds; loops stack values as plain. */
+/* Accepts the formats that gcut_format_allowed does; loops stack values as plain. */
 static void check_format(const replay *f, uint32_t i, gcut_format format)
 {
     gcut_ref v = f->value[i];
-    bool rounds = format != GCUT_FORMAT_BF16 || f->p->opt->save_dtype == GCUT_BF16;
-    if (rounds && gcut_format_allowed(f->p, v, format)) return;
-    const char *why = !rounds                      ? "save_dtype of the plan is not bf16"
+    if (gcut_format_allowed(f->p, v, format)) return;
+    bool unrounded = format == GCUT_FORMAT_BF16 && f->p->opt->save_dtype != GCUT_BF16;
+    const char *why = unrounded                    ? "save_dtype of the plan is not bf16"
                       : f->p->g->is_body           ? "loops stack values as they are"
                       : format == GCUT_FORMAT_BITS ? "only bool values are bits"
                       : format == GCUT_FORMAT_GRAD ? "no gradient is made of it"

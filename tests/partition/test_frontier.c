@@ -318,7 +318,7 @@ static gcut_problem *random_problem(world *w, gcut_arena *a, uint64_t seed, uint
         if (kind == 2) { /* whole numbers, few of them: every sum is exact, and ties are frequent */
             c->trip_ns = (double)(v % 2);
             if (!isinf(c->recompute_ns) && c->recompute_ns > 0) c->recompute_ns = 1 + v % 3;
-            if (c->bytes) c->bytes = 1 + v % 4;
+            if (c->bytes) c->bytes = (1 + v % 4) * gcut_dtype_bytes(gcut_type_of(g, v)->dtype);
         }
     }
     gcut_ref who[MOST];
