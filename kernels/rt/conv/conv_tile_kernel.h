@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The reference kernel of the register blocks of conv_tile.h (each_kernel.h): of MR rows, at most 14, and two
- * vectors of places; of TAPS taps, at most 6, and four results of y.
+ * The reference kernel of the register blocks of conv_tile.h (each_kernel.h): of MR rows and two vectors of
+ * places; of TAPS taps and four results of y.
  */
 #define MR PASTE(CONV_MR, ISA)
 #define TAPS PASTE(CONV_TAPS, ISA)
+_Static_assert(LANES <= GCUT_RT_LANES && (int)MR <= GCUT_RT_ROWS && (int)TAPS <= GCUT_RT_TAPS &&
+                   GCUT_RT_DOTS == 4,
+               "arrays of all instances have room for the block of each");
+_Static_assert((MR + LANES - 1) / LANES * LANES <= GCUT_RT_ROW_PITCH,
+               "winograd_filter reads and writes whole vectors of MR windows");
 
 /* Unaligned, and free to alias the scalars. */
 typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
