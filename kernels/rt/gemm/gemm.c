@@ -22,10 +22,9 @@ enum { SMALL_B_BYTES = 1 << 19, SMALL_B_BYTES_STRIDED = 1 << 18, SMALL_ROWS = 12
 enum { DOT_ROWS = 8 };
 /* Rows between two calls of a tile function behind the small kernel. */
 enum { TILE_ROWS = 96 };
-/* B is resident when its columns fit all at once (STEP is the longest step), unless C has few rows: that is
- * worth more than computing A as it is packed.  Where a tile function takes whole rows, A is resident anyhow.
- */
-enum { STEP = 512, WHOLE_B_BYTES = 3 << 18 };
+/* Of a resident B all of whose columns fit at once: that is worth more than computing A as it is packed.
+ * Where a tile function takes whole rows, A is resident anyhow. */
+enum { WHOLE_B_BYTES = 3 << 18 };
 /* Multiply-adds in the time of packing one element. */
 enum { PACK_WORK = 64 };
 
@@ -53,12 +52,6 @@ static void fold(gcut_rt_gemm *g)
         g->m *= g->batch[l];
         g->nbatch = l;
     }
-}
-
-/* For a column-major C both kernels compute C' = B' A': then A is the operand that they stream. */
-static int column_major(const gcut_rt_gemm *g)
-{
-    return g->csc != 1 && g->rsc == 1;
 }
 
 /* Independent of the order of C in memory: a product that is computed again, and stored transposed then, has
@@ -98,7 +91,7 @@ static gcut_rt_grain grain_of(const gemm_problem *q, size_t size)
 {
     const int64_t columns = 128 / (int64_t)size;
     return q->small ? (gcut_rt_grain){q->g.csc == 1 ? 24 : columns, columns}
-                    : gcut_rt_macro_grain(!column_major(&q->g), size);
+                    : gcut_rt_macro_grain(!gcut_rt_column_major(&q->g), size);
 }
 
 /* The largest of `parts` parts of n, cut at multiples of `grain`. */
@@ -148,7 +141,9 @@ int64_t gcut_rt_gemm_packings(int64_t m, int64_t n, int64_t k, int64_t csa, int6
     const gemm_problem q = {.g = {.m = m, .n = n, .k = k}, .batches = 1};
     const gcut_rt_grain grain = {32, 32};
     if (k <= 0 || is_small(m, n, k, csa, size)) return 0;
-    if (!of_b && !whole_rows && n / 4 <= m && n * gcut_rt_min(k, STEP) * size <= WHOLE_B_BYTES) return 0;
+    if (!of_b && !whole_rows && gcut_rt_right_resident(m, n) &&
+        n * gcut_rt_min(k, GCUT_RT_STEPS) * size <= WHOLE_B_BYTES)
+        return 0;
     const grid s = split(&q, grain, worthwhile_threads(&q, threads), 0);
     return of_b ? s.rows : s.columns;
 }

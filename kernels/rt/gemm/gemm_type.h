@@ -42,7 +42,7 @@ static void NAME(unpacked)(const gemm_problem *q, const T *a, const T *b, T *c, 
             for (int64_t j = 0; j < n; j++) c[i * g->rsc + j * g->csc] = 0;
     } else if (q->dots) {
         NAME(gcut_rt_dots)(m, n, k, a, g->rsa, b, g->csb, add, c, g->rsc, g->csc);
-    } else if (column_major(g)) {
+    } else if (gcut_rt_column_major(g)) {
         NAME(gcut_rt_small)(n, m, k, b, g->csb, g->rsb, a, g->csa, g->rsa, add, c, g->csc, g->rsc);
     } else {
         NAME(gcut_rt_small)(m, n, k, a, g->rsa, g->csa, b, g->rsb, g->csb, add, c, g->rsc, g->csc);

@@ -78,8 +78,6 @@ static int64_t even_parts(int64_t n, int64_t most, int64_t unit)
     int64_t parts = gcut_rt_ceildiv(n, gcut_rt_max(most / unit * unit, unit));
     return round_up(gcut_rt_ceildiv(n, gcut_rt_max(parts, 1)), unit);
 }
-/* Most steps of k between two passes over C. */
-enum { KC = 512 };
 /* Rows of a resident left operand at least where whole rows are wanted; columns of a tile where it is
  * because it is computed: shorter rows cost a tile function more than reading them from the next cache. */
 enum { WHOLE_ROWS = 256, TILE_COLUMNS = 256 };
@@ -92,7 +90,7 @@ enum { WHOLE_ROWS = 256, TILE_COLUMNS = 256 };
 static int64_t kc_of(int64_t k, int ld, int64_t size)
 {
     int64_t most = cache_bytes(1) * 3 / 4 / (ld * size);
-    most = gcut_rt_max(64, gcut_rt_min(most / 32 * 32, KC));
+    most = gcut_rt_max(64, gcut_rt_min(most / 32 * 32, GCUT_RT_STEPS));
     return even_parts(k, most, 8);
 }
 
@@ -107,7 +105,7 @@ static int right_is_resident(int64_t m, int64_t n, needs w)
 {
     if (w.whole_rows) return 0;
     if (w.computes_left != w.computes_right) return w.computes_right;
-    return w.tiles ? n / 4 <= m : n < m;
+    return w.tiles ? gcut_rt_right_resident(m, n) : n < m;
 }
 
 /* m, n: rows and columns of C in the orientation of the micro-kernel. */

@@ -21,6 +21,22 @@ typedef struct gcut_rt_macro {
     int64_t s0, s1;
 } gcut_rt_macro;
 
+/* The most steps of k between two passes over C. */
+enum { GCUT_RT_STEPS = 512 };
+
+/* For a column-major C the macro-kernel and the small kernel compute C' = B' A'. */
+static inline int gcut_rt_column_major(const gcut_rt_gemm *g)
+{
+    return g->csc != 1 && g->rsc == 1;
+}
+
+/* Whether the right operand of C [m, n] is resident where a tile function goes along the rows of C and memory
+ * has both operands: unless C has few rows. */
+static inline int gcut_rt_right_resident(int64_t m, int64_t n)
+{
+    return n / 4 <= m;
+}
+
 void gcut_rt_macro_f32(const gcut_rt_macro *g, const float *a, const float *b, float *c);
 void gcut_rt_macro_f64(const gcut_rt_macro *g, const double *a, const double *b, double *c);
 

@@ -202,7 +202,7 @@ static NAME(problem) NAME(orient)(const gcut_rt_macro *x, const T *a, const T *b
         NAME(operand_of)(x, &g->from_a, a, x->m0, x->m1 - x->m0, g->rsa, g->csa, GCUT_RT_SUMS_A);
     const NAME(operand) columns =
         NAME(operand_of)(x, &g->from_b, b, x->n0, x->n1 - x->n0, g->csb, g->rsb, GCUT_RT_SUMS_B);
-    const int transposed = g->csc != 1 && g->rsc == 1;
+    const int transposed = gcut_rt_column_major(g);
     NAME(problem)
     p = {.x = x,
          .k = g->k,
