@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * UTF-8 characters, and string literals of C.
+ */
 #include <string.h>
 
 #include "base/quote.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Quantiles of measured times.
+ */
 #include "driver/measure/quantile.h"
 
 #include <stdlib.h>

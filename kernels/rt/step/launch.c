@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The launches of a step, from the table of emitted C.
+ * The launches of a step, from the table of emitted C, and the time that each takes.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "gradcut/gradcut_rt.h"
+
+#include <time.h>
 
 enum { SIZES = 1 << 24 }; /* INT64_MIN + k below this is size k */
 
@@ -64,4 +67,16 @@ void gcut_rt_rows(gcut_rt_tile_fn *kernel, const gcut_rt_args *args, int64_t row
 {
     rows_job j = {kernel, args, rows};
     gcut_rt_parallel(rows_part, &j, threads);
+}
+
+void gcut_rt_lap(gcut_rt_profile *p, int k)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    if (k >= 0) {
+        p->ns[k] += now - p->last;
+        p->runs[k]++;
+    }
+    p->last = now;
 }

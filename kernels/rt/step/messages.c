@@ -1,9 +1,10 @@
-/* SPDX-License-Identifier: MIT */
-#define _POSIX_C_SOURCE 200809L
+/* SPDX-License-Identifier: MIT
+ *
+ * What went wrong in a step, noted where it is found, and as a sentence for the caller.
+ */
 #include "gradcut/gradcut_rt.h"
 
 #include <stdio.h>
-#include <time.h>
 
 gcut_rt_status gcut_rt_fail(gcut_rt_error *e, gcut_rt_status s, const char *what, const char *where,
                             int64_t found, int64_t lo, int64_t hi)
@@ -63,16 +64,4 @@ int gcut_rt_message(const gcut_rt_error *e, char *buf, size_t size)
                         found, lo);
     }
     return snprintf(buf, size, "%s%sunknown status %d of %s", where, colon, (int)e->status, what);
-}
-
-void gcut_rt_lap(gcut_rt_profile *p, int k)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-    if (k >= 0) {
-        p->ns[k] += now - p->last;
-        p->runs[k]++;
-    }
-    p->last = now;
 }
