@@ -574,7 +574,7 @@ uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop_writer *w, uint32_t lo
     W(&product, "    gcut_rt_gemm_tiled_%s(&g, %s, %s, %s, %s_f%s_rows, (void *)(args + %u), %d, %s);\n", t,
       pa, pb, pc, e->prefix, rows, last, !w->columns, threads);
     if (!w->columns) {
-        team.tiled = false;
+        team.rule = GCUT_TEAM_ROWS;
         W(&product,
           "    } else {\n    gcut_rt_gemm_%s(&g, %s, %s, %s, nt);\n"
           "    gcut_rt_rows(%s_f%s_rows, args + %u, %s, %s);\n    }\n",

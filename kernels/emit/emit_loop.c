@@ -161,7 +161,7 @@ static void begin_function(gcut_loop_writer *w, const char *linkage, const char 
 static void emit_launcher(gcut_loop_writer *w)
 {
     gcut_team team = gcut_kernel_team(w->l->h, w->l->kernel);
-    team.tiled = false;
+    team.rule = GCUT_TEAM_ROWS;
     gcut_ref factor = gcut_scaling_factor(w->l->h, w->l->kernel);
     W(w,
       "GCUT_RT_LOCAL void %s_f" GCUT_C_LABEL "(const gcut_rt_args *args)\n{\n" GCUT_C_VARIABLES

@@ -38,14 +38,20 @@ const char *gcut_team_c(gcut_module *m, const gcut_team *c, gcut_size_c *size)
     bool once = size == gcut_c_size;
     const char *n = once ? gcut_c_named(m, "elements", c->n) : size(m, c->n);
     const char *rows = once ? gcut_c_named(m, "rows", c->rows) : size(m, c->rows);
-    if (c->tiled && c->columns)
-        return gcut_printf(m->arena, "gcut_rt_worth(nt, %s, %lld + %d * (%s))", n, (long long)c->ps,
-                           GCUT_MADD_PS, size(m, c->k));
-    if (c->tiled)
-        return gcut_printf(m->arena, "gcut_rt_epilogue_threads(nt, %s, %lld, %s, %lld + %d * (%s))", n,
-                           (long long)c->ps, rows, (long long)c->ps, GCUT_MADD_PS, size(m, c->k));
-    const char *most = c->blocked ? gcut_printf(m->arena, "gcut_rt_min(%s, %d)", rows, GCUT_BLOCKS) : rows;
-    return gcut_printf(m->arena, "gcut_rt_threads_worth(nt, %s, %lld, %s)", n, (long long)c->ps, most);
+    const char *tiled_ps =
+        c->rule == GCUT_TEAM_ROWS
+            ? NULL
+            : gcut_printf(m->arena, "%lld + %d * (%s)", (long long)c->ps, GCUT_MADD_PS, size(m, c->k));
+    switch (c->rule) {
+    case GCUT_TEAM_TILES: return gcut_printf(m->arena, "gcut_rt_worth(nt, %s, %s)", n, tiled_ps);
+    case GCUT_TEAM_EPILOGUE:
+        return gcut_printf(m->arena, "gcut_rt_epilogue_threads(nt, %s, %lld, %s, %s)", n, (long long)c->ps,
+                           rows, tiled_ps);
+    case GCUT_TEAM_ROWS: break;
+    }
+    if (c->most < GCUT_DIM_MAX)
+        rows = gcut_printf(m->arena, "gcut_rt_min(%s, %lld)", rows, (long long)c->most);
+    return gcut_printf(m->arena, "gcut_rt_threads_worth(nt, %s, %lld, %s)", n, (long long)c->ps, rows);
 }
 
 static const char *team_of(const gcut_program *p, const gcut_lowered *h, uint32_t kernel)

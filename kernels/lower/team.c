@@ -18,12 +18,11 @@ static int64_t cost_of(const gcut_lowered *h, const gcut_kernel *u)
 static gcut_team loop_team(const gcut_lowered *h, uint32_t kernel)
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
-    gcut_team c = {
-        .n = u->loop.numel, .rows = u->loop.rows, .ps = cost_of(h, u), .blocked = u->loop.blocked, .k = 0};
+    gcut_team c = {.n = u->loop.numel, .rows = u->loop.rows, .ps = cost_of(h, u), .most = GCUT_DIM_MAX};
+    if (u->loop.blocked) c.most = GCUT_BLOCKS;
     if (u->loop.product == GCUT_NONE) return c;
     const gcut_node *n = gcut_node_at(h->g, h->kernels.at[u->loop.product].nodes.at[0]);
-    c.tiled = true;
-    c.columns = gcut_takes_columns(h, kernel);
+    c.rule = gcut_takes_columns(h, kernel) ? GCUT_TEAM_TILES : GCUT_TEAM_EPILOGUE;
     c.k = gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim[gcut_attr_flag(h->g, n, GCUT_KEY_ta) ? 0 : 1];
     return c;
 }
@@ -42,7 +41,8 @@ static gcut_team attention_team(const gcut_lowered *h, uint32_t kernel)
                                   gcut_dim_times(m, v[3], grad ? 2 : 1));
     gcut_dim blocks = gcut_dim_make(m->dims, GCUT_DIM_CEILDIV, q[2], GCUT_RT_ATTENTION_ROWS);
     gcut_dim most = gcut_dim_times(m, q[0], grad ? v[1] : gcut_dim_times(m, q[1], blocks));
-    return (gcut_team){.n = gcut_dim_times(m, pairs, each), .rows = most, .ps = GCUT_MADD_PS};
+    return (gcut_team){
+        .n = gcut_dim_times(m, pairs, each), .rows = most, .ps = GCUT_MADD_PS, .most = GCUT_DIM_MAX};
 }
 
 gcut_team gcut_kernel_team(const gcut_lowered *h, uint32_t kernel)
@@ -62,10 +62,11 @@ static int64_t size_at(gcut_module *m, gcut_dim d, const gcut_dim_binding *at, u
 int gcut_team_at(gcut_module *m, const gcut_team *c, const gcut_dim_binding *at, uint32_t nat, int threads)
 {
     int64_t n = size_at(m, c->n, at, nat), rows = size_at(m, c->rows, at, nat);
-    if (c->tiled && c->columns)
-        return gcut_rt_worth(threads, n, c->ps + GCUT_MADD_PS * size_at(m, c->k, at, nat));
-    if (c->tiled)
-        return gcut_rt_epilogue_threads(threads, n, c->ps, rows,
-                                        c->ps + GCUT_MADD_PS * size_at(m, c->k, at, nat));
-    return gcut_rt_threads_worth(threads, n, c->ps, c->blocked ? gcut_rt_min(rows, GCUT_BLOCKS) : rows);
+    int64_t tiled_ps = c->ps + GCUT_MADD_PS * size_at(m, c->k, at, nat);
+    switch (c->rule) {
+    case GCUT_TEAM_TILES: return gcut_rt_worth(threads, n, tiled_ps);
+    case GCUT_TEAM_EPILOGUE: return gcut_rt_epilogue_threads(threads, n, c->ps, rows, tiled_ps);
+    case GCUT_TEAM_ROWS: break;
+    }
+    return gcut_rt_threads_worth(threads, n, c->ps, gcut_rt_min(rows, c->most));
 }
