@@ -70,9 +70,12 @@ const char *gcut_loop_buffer(gcut_loop_writer *w, uint32_t buffer);
 const char *gcut_loop_pointer(const gcut_loop_writer *w, gcut_ref root);
 /* How far from there row r of member v begins, which the loop stores. */
 const char *gcut_loop_store_at(const gcut_loop_writer *w, gcut_ref v);
-/* Declares, in the row's scope, what reading v per element needs: a<v> a pointer or scalar, an iota's start.
- */
+/* Declares, in the row's scope, what reading v per element needs: a<v> a pointer or scalar, an iota's start. */
 void gcut_loop_declare(const gcut_loop_writer *w, gcut_ref v, bool iota);
+/* Are v's elements bits that stand side by side in a row, which is long or of unknown length?  They are read from
+ * w<v>, an array of `columns` elements that the second declares and fills with those of columns c0..c0+n. */
+bool gcut_loop_unpacks_strip(const gcut_loop_writer *w, gcut_ref v);
+void gcut_loop_unpack_strip(const gcut_loop_writer *w, gcut_ref v, int columns, const char *n);
 /* The C expression of operand v of a member. */
 const char *gcut_loop_operand(const gcut_loop_writer *w, const gcut_loop_node *user, gcut_ref v);
 

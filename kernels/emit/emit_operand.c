@@ -136,12 +136,23 @@ static const char *element(const gcut_loop_writer *w, gcut_ref v, const char *e)
     return gcut_printf(w->l->m->arena, w->l->h->view[v].bits ? "gcut_rt_bit(%s, %s)" : "%s[%s]", p, e);
 }
 
-/* Bits side by side are unpacked for a whole row where it is known to be short, so that the loop over the
- * columns vectorises; elsewhere one at a time, at a<v> and the column. */
-static bool unpacks(const gcut_loop_writer *w, const lane *s)
+/* Bits side by side are unpacked before the loop over the columns, so that it vectorises: for a whole row where it
+ * is known to be short, else for a strip of its columns (emit_phase.c).  Others are read one at a time, at a<v> and
+ * the column. */
+static bool unpacks_row(const gcut_loop_writer *w)
 {
-    return s->one &&
-           (w->l->u->loop.flat || (gcut_dim_known(w->l->u->loop.inner) && w->l->u->loop.inner <= GCUT_CHUNK));
+    return w->l->u->loop.flat || (gcut_dim_known(w->l->u->loop.inner) && w->l->u->loop.inner <= GCUT_CHUNK);
+}
+
+bool gcut_loop_unpacks_strip(const gcut_loop_writer *w, gcut_ref v)
+{
+    return w->l->h->view[v].bits && lane_of(w, v).one && !unpacks_row(w);
+}
+
+void gcut_loop_unpack_strip(const gcut_loop_writer *w, gcut_ref v, int columns, const char *n)
+{
+    W(w, "        uint8_t w%u[%d];\n        gcut_rt_bits(%s, a%u + c0, %s, w%u);\n", v, columns,
+      gcut_loop_pointer(w, w->l->h->view[v].root), v, n, v);
 }
 
 static void declare_bits(const gcut_loop_writer *w, gcut_ref v, const lane *s)
@@ -149,7 +160,7 @@ static void declare_bits(const gcut_loop_writer *w, gcut_ref v, const lane *s)
     const char *p = gcut_loop_pointer(w, w->l->h->view[v].root), *off = row_offset(w, v, s);
     if (s->zero)
         W(w, "        const int a%u = gcut_rt_bit(%s, %s);\n", v, p, off);
-    else if (unpacks(w, s))
+    else if (s->one && unpacks_row(w))
         W(w,
           w->columns ? "        uint8_t a%u[%lld];\n        gcut_rt_bits(%s, %s + j0, j1 - j0, a%u + j0);\n"
                      : "        uint8_t a%u[%lld];\n        gcut_rt_bits(%s, %s, C, a%u);\n",
@@ -193,8 +204,8 @@ static const char *lane_read(const gcut_loop_writer *w, gcut_ref v, bool iota)
     if (iota)
         return gcut_printf(a, "(a%u + (%s)(c%s%s))", v, gcut_c_type(gcut_type_of(w->l->g, v)->dtype),
                            s.one ? "" : " * ", s.one ? "" : s.stride);
-    if (w->l->h->view[v].bits && !unpacks(w, &s))
-        return element(w, v, gcut_printf(a, "a%u + c * (%s)", v, s.stride));
+    if (gcut_loop_unpacks_strip(w, v)) return gcut_printf(a, "w%u[c - c0]", v);
+    if (w->l->h->view[v].bits && !s.one) return element(w, v, gcut_printf(a, "a%u + c * (%s)", v, s.stride));
     return s.one ? gcut_printf(a, "a%u[c]", v) : gcut_printf(a, "a%u[c * (%s)]", v, s.stride);
 }
 

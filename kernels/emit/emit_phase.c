@@ -6,7 +6,8 @@
  * it runs at the latency of its instructions, and the next columns wait.  So a phase with several long
  * functions is cut into parts: each walks a strip of columns by itself, with little to wait for in a column,
  * and what a later part needs is kept in an array of a strip, which stays in L1.  All results are stored in
- * the last part: a result may lie over an operand, which parts before it read.
+ * the last part: a result may lie over an operand, which parts before it read.  A phase also goes by strips to
+ * unpack the bits that it reads.
  */
 #include <ctype.h>
 #include <string.h>
@@ -26,9 +27,10 @@ enum {
 /* The values that a phase computes per column, in order, and the part that each belongs to. */
 typedef struct column {
     int phase, parts, strip;
-    uint32_t n, *line; /* members */
-    int *part;         /* by member */
-    bool *kept;        /* by member: a later part reads it */
+    uint32_t n, *line;       /* members */
+    int *part;               /* by member */
+    bool *kept;              /* by member: a later part reads it */
+    GCUT_VEC(gcut_ref) bits; /* operands that are unpacked a strip at a time */
 } column;
 
 /* ---- statements ---- */
@@ -113,6 +115,22 @@ static void keep_crossing(gcut_loop_writer *w, column *c)
     while (c->strip > GCUT_LANES && bytes * c->strip > STRIP_BYTES) c->strip /= 2;
 }
 
+/* The operands of x among those. */
+static void find_bits(gcut_loop_writer *w, column *c, const gcut_loop_node *x)
+{
+    for (uint32_t k = 0; k < x->n->nargs; k++) {
+        const gcut_ref v = gcut_arg(w->l->g, x->n, k);
+        bool is_new = gcut_loop_access(w->l, x, v) == GCUT_ACCESS_LOAD && gcut_loop_unpacks_strip(w, v);
+        for (uint32_t i = 0; i < c->bits.n; i++) is_new = is_new && c->bits.at[i] != v;
+        if (is_new) *GCUT_PUSH(w->l->m->arena, &c->bits) = v;
+    }
+}
+
+static bool has_strips(const column *c)
+{
+    return c->parts > 1 || c->bits.n;
+}
+
 static column column_of(gcut_loop_writer *w, gcut_arena *a, int p)
 {
     column c = {.phase = p, .parts = 1, .strip = STRIP};
@@ -123,8 +141,13 @@ static column column_of(gcut_loop_writer *w, gcut_arena *a, int p)
     for (uint32_t i = 0; i < w->l->n; i++) {
         if (!gcut_loop_sink(w->l, &w->l->at[i], p)) continue;
         gcut_loop_node *x = source(w, &w->l->at[i]);
-        if (x) schedule(w, &c, x);
+        if (x)
+            schedule(w, &c, x);
+        else
+            find_bits(w, &c, &w->l->at[i]);
     }
+    for (uint32_t i = 0; i < c.n; i++)
+        if (!is_found(&w->l->at[c.line[i]], p)) find_bits(w, &c, &w->l->at[c.line[i]]);
     gcut_dim columns = w->l->u->loop.flat ? w->l->u->loop.numel : w->l->u->loop.inner;
     if (!gcut_dim_known(columns) || columns > FEW) cut(w, &c);
     if (c.parts > 1) keep_crossing(w, &c);
@@ -231,13 +254,27 @@ static const char *independence(const gcut_loop_writer *w)
     return "GCUT_RT_APART ";
 }
 
+/* From c0 to c1; the caller ends it. */
+static void begin_strip(gcut_loop_writer *w, const column *c, const char *from, const char *to)
+{
+    W(w, "        for (int64_t c0 = %s; c0 < %s; c0 += %d) {\n", from, to, c->strip);
+    W(w, "        const int64_t c1 = gcut_rt_min(c0 + %d, %s);\n", c->strip, to);
+    for (uint32_t i = 0; i < w->l->n; i++)
+        if (c->kept[i])
+            W(w, "        %s w%u[%d];\n", gcut_c_type(w->l->at[i].dtype), w->l->at[i].v, c->strip);
+    for (uint32_t i = 0; i < c->bits.n; i++) gcut_loop_unpack_strip(w, c->bits.at[i], c->strip, "c1 - c0");
+}
+
 /* The loops of a phase whose results may go past the caches: whole lines of them, then the columns around. */
 static void emit_lines(gcut_loop_writer *w, const column *c, int line)
 {
-    int p = c->phase;
+    const int p = c->phase;
+    const char *b = c->bits.n ? "g" : "c";
     gcut_loop_stream_bounds(w, p);
     W(w, "        for (int64_t c0 = h%d; c0 < e%d; c0 += %d) {\n", p, p, line);
     gcut_loop_stream_arrays(w, p);
+    for (uint32_t i = 0; i < c->bits.n; i++)
+        gcut_loop_unpack_strip(w, c->bits.at[i], line, gcut_printf(w->l->m->arena, "%d", line));
     W(w, "        GCUT_RT_APART_FEW for (int l = 0; l < %d; l++) {\n", line);
     W(w, "            const int64_t c = c0 + l;\n            (void)c;\n");
     w->lines = true;
@@ -245,17 +282,18 @@ static void emit_lines(gcut_loop_writer *w, const column *c, int line)
     w->lines = false;
     W(w, "        }\n");
     gcut_loop_stream_lines(w, p);
-    W(w, "        }\n        for (int64_t c0 = 0, c1 = h%d; c0 < C; c0 = c1 < C ? e%d : C, c1 = C) {\n", p,
-      p);
+    W(w, "        }\n        for (int64_t %s0 = 0, %s1 = h%d; %s0 < C; %s0 = %s1 < C ? e%d : C, %s1 = C) {\n",
+      b, b, p, b, b, b, p, b);
+    if (c->bits.n) begin_strip(w, c, "g0", "g1");
     W(w, "        GCUT_RT_APART for (int64_t c = c0; c < c1; c++) {\n");
     emit_column(w, c, 0);
-    W(w, "        }\n        }\n");
+    W(w, c->bits.n ? "        }\n        }\n        }\n" : "        }\n        }\n");
 }
 
 /* One loop over the columns from..to: of all, or of a strip. */
 static void emit_part(gcut_loop_writer *w, const column *c, int part)
 {
-    bool lanes = false, strip = c->parts > 1;
+    bool lanes = false, strip = has_strips(c);
     const char *hint = independence(w), *b = strip ? "g" : "c0",
                *from = strip        ? "c0"
                        : w->columns ? "j0"
@@ -287,16 +325,6 @@ static void emit_part(gcut_loop_writer *w, const column *c, int part)
     W(w, lanes ? "        }\n        }\n" : "        }\n");
 }
 
-static void begin_strip(gcut_loop_writer *w, const column *c)
-{
-    const char *from = w->columns ? "j0" : "0", *to = w->columns ? "j1" : "C";
-    W(w, "        for (int64_t c0 = %s; c0 < %s; c0 += %d) {\n", from, to, c->strip);
-    W(w, "        const int64_t c1 = gcut_rt_min(c0 + %d, %s);\n", c->strip, to);
-    for (uint32_t i = 0; i < w->l->n; i++)
-        if (c->kept[i])
-            W(w, "        %s w%u[%d];\n", gcut_c_type(w->l->at[i].dtype), w->l->at[i].v, c->strip);
-}
-
 /* Of rows that are constantly empty only the accumulators exist: an address in them would divide by 0. */
 static void emit_no_columns(gcut_loop_writer *w, int p)
 {
@@ -326,10 +354,11 @@ void gcut_loop_phase(gcut_loop_writer *w, int p)
     column c = column_of(w, a, p);
     int line = gcut_loop_stream_line(w, p);
     GCUT_ASSERT(!line || c.parts == 1); /* no long function, and little of the rest */
-    if (c.parts > 1) begin_strip(w, &c);
+    const bool strips = has_strips(&c) && !line;
+    if (strips) begin_strip(w, &c, w->columns ? "j0" : "0", w->columns ? "j1" : "C");
     if (line) emit_lines(w, &c, line);
     for (int part = 0; part < c.parts && !line; part++) emit_part(w, &c, part);
-    if (c.parts > 1) W(w, "        }\n");
+    if (strips) W(w, "        }\n");
     gcut_arena_free(a);
 }
 
