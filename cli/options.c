@@ -399,6 +399,9 @@ static bool fits_command(const gcut_cli *c)
         gcut_cli_complain("compile needs -o DIR/NAME: it writes NAME.c and NAME.h there, or NAME.so");
     else if (c->cmd->run == gcut_cmd_frontier && c->json && c->csv)
         gcut_cli_complain("frontier prints either --json or --csv");
+    else if (c->opt.forward_only && c->given[GCUT_OPTION_optimizer])
+        gcut_cli_complain(
+            "--forward makes no gradients, which --optimizer updates by: leave one of the two out");
     else
         return true;
     return false;

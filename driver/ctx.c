@@ -75,7 +75,7 @@ static void set_hooks(void *arg)
     j->env->hook = (gcut_hook){own.progress, own.log, own.user, own.pass};
 }
 
-gcut_status gcut_ctx_set_hooks_sized(gcut_ctx *ctx, const gcut_hooks *hooks, size_t size)
+gcut_status gcut_ctx_set_hooks_sized(size_t size, gcut_ctx *ctx, const gcut_hooks *hooks)
 {
     GCUT_NEED(NULL, ctx, GCUT_EUSAGE);
     return gcut_protect(ctx->env, set_hooks, &(hooks_job){ctx->env, hooks, size});

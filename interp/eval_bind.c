@@ -142,6 +142,13 @@ static void check_decls(const binder *s)
     }
 }
 
+/* "N = 32", or the number where that is all there is. */
+static const char *with_size(const binder *s, gcut_dim d, int64_t size)
+{
+    return gcut_dim_known(d) ? show(s, d)
+                             : gcut_printf(s->g->module->arena, "%s = %lld", show(s, d), (long long)size);
+}
+
 static void check_checks(const binder *s)
 {
     const gcut_graph *g = s->g;
@@ -151,8 +158,7 @@ static void check_checks(const binder *s)
                 y = gcut_eval_size(g, c.b, s->bind, s->n, c.loc);
         if (x != y)
             gcut_fail(g->module->env, GCUT_EDIM, gcut_loc_place(g->module, c.loc), NULL,
-                      "the sizes %s = %lld and %s = %lld must be equal here", show(s, c.a), (long long)x,
-                      show(s, c.b), (long long)y);
+                      "the sizes %s and %s must be equal here", with_size(s, c.a, x), with_size(s, c.b, y));
     }
 }
 

@@ -183,8 +183,8 @@ static void compare(void *arg, const gcut_made *m)
 GCUT_ENDS_WITH(gcut_compare_options, nfeed);
 #endif
 
-gcut_comparison *gcut_compare_sized(gcut_graph *g, const gcut_options *opt, size_t size,
-                                    const gcut_compare_options *how, size_t how_size)
+gcut_comparison *gcut_compare_sized(size_t size, size_t how_size, gcut_graph *g, const gcut_options *opt,
+                                    const gcut_compare_options *how)
 {
     GCUT_NEED(NULL, g, NULL);
     job j = {.env = g->module->env, .g = g, .opt = opt, .size = size, .given = how, .how_size = how_size};

@@ -246,7 +246,7 @@ static void crosscheck(gcut_trial *c)
     write_report(c, r, n);
 }
 
-gcut_check_report *gcut_crosscheck_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+gcut_check_report *gcut_crosscheck_sized(size_t size, gcut_graph *g, const gcut_options *opt,
                                          const gcut_feed *feed, size_t nfeed, double tol)
 {
     gcut_trial c = {.g = g, .opt = opt, .size = size, .feed = feed, .nfeed = nfeed, .tol = tol};

@@ -264,7 +264,7 @@ static void check(gcut_trial *t)
     gcut_crosscheck_passes(t, &gcut_passes);
 }
 
-gcut_check_report *gcut_check_passes_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+gcut_check_report *gcut_check_passes_sized(size_t size, gcut_graph *g, const gcut_options *opt,
                                            const gcut_feed *feed, size_t nfeed, double tol)
 {
     gcut_trial c = {.g = g, .opt = opt, .size = size, .feed = feed, .nfeed = nfeed, .tol = tol};

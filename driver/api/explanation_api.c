@@ -191,7 +191,7 @@ static void explain_and_flip(void *arg, const gcut_made *m)
     out->json = json.at;
 }
 
-gcut_explanation *gcut_explain_sized(gcut_graph *g, const gcut_options *opt, size_t size, const char *value)
+gcut_explanation *gcut_explain_sized(size_t size, gcut_graph *g, const gcut_options *opt, const char *value)
 {
     GCUT_NEED(NULL, g, NULL);
     gcut_env *env = g->module->env;

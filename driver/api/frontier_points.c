@@ -239,8 +239,8 @@ static void trace(void *arg, const gcut_made *m)
 GCUT_ENDS_WITH(gcut_frontier_options, nfeed);
 #endif
 
-gcut_frontier *gcut_frontier_new_sized(gcut_graph *g, const gcut_options *opt, size_t size,
-                                       const gcut_frontier_options *how, size_t how_size)
+gcut_frontier *gcut_frontier_new_sized(size_t size, size_t how_size, gcut_graph *g, const gcut_options *opt,
+                                       const gcut_frontier_options *how)
 {
     GCUT_NEED(NULL, g, NULL);
     job j = {.env = g->module->env, .g = g, .opt = opt, .size = size, .given = how, .how_size = how_size};

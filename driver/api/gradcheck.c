@@ -238,7 +238,7 @@ static void gradcheck(gcut_trial *c)
     compare_all(&q, s->p->joint, values[0]);
 }
 
-gcut_check_report *gcut_gradcheck_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+gcut_check_report *gcut_gradcheck_sized(size_t size, gcut_graph *g, const gcut_options *opt,
                                         const gcut_feed *feed, size_t nfeed, double tol)
 {
     gcut_trial c = {.g = g, .opt = opt, .size = size, .feed = feed, .nfeed = nfeed, .tol = tol};

@@ -104,7 +104,7 @@ static void show(void *arg, gcut_text *out)
     gcut_stage_text(pipeline(j, j->stage, out->arena), j->stage, j->flag, out);
 }
 
-char *gcut_show_sized(gcut_graph *g, const gcut_options *opt, size_t size, gcut_stage_name stage,
+char *gcut_show_sized(size_t size, gcut_graph *g, const gcut_options *opt, gcut_stage_name stage,
                       bool locations)
 {
     GCUT_NEED(NULL, g, NULL);
@@ -162,7 +162,7 @@ static void make_plan(void *arg)
     j->plan->owner = j->a;
 }
 
-gcut_plan *gcut_plan_new_sized(gcut_graph *g, const gcut_options *opt, size_t size)
+gcut_plan *gcut_plan_new_sized(size_t size, gcut_graph *g, const gcut_options *opt)
 {
     GCUT_NEED(NULL, g, NULL);
     job j = {.env = g->module->env, .g = g, .opt = opt, .size = size};
@@ -265,7 +265,7 @@ static void emit_files(void *arg)
         gcut_build_shared(p, gcut_has_suffix(j->path, ".so") ? j->path : gcut_printf(j->a, "%s.so", j->path));
 }
 
-gcut_status gcut_emit_files_sized(gcut_graph *g, const gcut_options *opt, size_t size, const char *base,
+gcut_status gcut_emit_files_sized(size_t size, gcut_graph *g, const gcut_options *opt, const char *base,
                                   bool shared)
 {
     GCUT_NEED(NULL, g, GCUT_EUSAGE);

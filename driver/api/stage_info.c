@@ -358,7 +358,7 @@ static void look(void *arg, const gcut_made *made)
     if (lowered) read_buffers(j, out);
 }
 
-gcut_stage_info *gcut_stage_look_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+gcut_stage_info *gcut_stage_look_sized(size_t size, gcut_graph *g, const gcut_options *opt,
                                        gcut_stage_name stage)
 {
     GCUT_NEED(NULL, g, NULL);

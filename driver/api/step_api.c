@@ -44,7 +44,7 @@ static void do_make(void *arg)
     j->s = gcut_step_open(j->g, &o, j->a);
 }
 
-gcut_step *gcut_compile_sized(gcut_graph *g, const gcut_options *opt, size_t size)
+gcut_step *gcut_compile_sized(size_t size, gcut_graph *g, const gcut_options *opt)
 {
     GCUT_NEED(NULL, g, NULL);
     make_job j = {.g = g, .opt = opt, .size = size};

@@ -410,6 +410,18 @@ void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path)
 
 /* ---- sizes ---- */
 
+/* A hint: the bound value with an axis of exactly that size; NULL = none. */
+static const char *who_says(const gcut_step *s, gcut_dim size, int64_t n)
+{
+    for (uint32_t k = s->nparams; k-- > 0;)
+        for (int d = 0; s->slot[k].sized && d < s->slot[k].type.rank; d++)
+            if (s->slot[k].type.dim[d] == size && s->slot[k].dim[d] == n)
+                return gcut_printf(s->arena, "%s is %lld by axis %d of '%s'",
+                                   gcut_dim_text(s->arena, s->p->module->dims, size), (long long)n, d,
+                                   s->slot[k].name);
+    return NULL;
+}
+
 /* Determines symbols from the bound shapes, the rest from the options. */
 static void find_sizes(gcut_step *s)
 {
@@ -430,7 +442,7 @@ static void find_sizes(gcut_step *s)
             if (!x->sized)
                 x->dim[d] = n;
             else if (x->dim[d] != n)
-                gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL,
+                gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, who_says(s, x->type.dim[d], n),
                           "'%s' is %s: axis %d must have size %lld here, not %lld", x->name,
                           gcut_type_text(s->arena, s->p->module, &x->type), d, (long long)n,
                           (long long)x->dim[d]);

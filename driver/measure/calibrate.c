@@ -447,7 +447,7 @@ static void run(void *arg, const gcut_made *m)
 GCUT_ENDS_WITH(gcut_calibrate_options, path);
 #endif
 
-gcut_machine_report *gcut_calibrate_sized(gcut_ctx *ctx, const gcut_calibrate_options *opt, size_t size)
+gcut_machine_report *gcut_calibrate_sized(size_t size, gcut_ctx *ctx, const gcut_calibrate_options *opt)
 {
     GCUT_NEED(NULL, ctx, NULL);
     return gcut_made_by(ctx->env, sizeof(gcut_machine_report), run, &(call){ctx->env, opt, size});

@@ -80,9 +80,9 @@ typedef struct gcut_hooks {
     /* Each pass, in order; the cache is not used then.  Passes on candidate plans count as `search`. */
     void (*pass)(void *user, const gcut_pass_time *time);
 } gcut_hooks;
-GCUT_API gcut_status gcut_ctx_set_hooks_sized(gcut_ctx *ctx, const gcut_hooks *hooks, size_t size);
+GCUT_API gcut_status gcut_ctx_set_hooks_sized(size_t size, gcut_ctx *ctx, const gcut_hooks *hooks);
 /* Copied; NULL = none.  gcut_ctx_set_hooks(ctx, &(gcut_hooks){.progress = show, .user = bar}) */
-#define gcut_ctx_set_hooks(ctx, ...) gcut_ctx_set_hooks_sized(ctx, __VA_ARGS__, sizeof(gcut_hooks))
+#define gcut_ctx_set_hooks(...) gcut_ctx_set_hooks_sized(sizeof(gcut_hooks), __VA_ARGS__)
 
 /* The errors of the last failed call, each as "file:line:col: error: sentence", the source line and a caret;
  * "" when no call failed since gcut_clear_errors.  ctx NULL: the last error on this thread of a call that had
@@ -318,8 +318,9 @@ typedef enum gcut_unbound {
 #define GCUT_OPTIONAL_PASSES "gather, fold, cse, merge, dce, head, products, loops, sink, localize"
 
 /* {0} = compiled, mincut at 0.05 ns a saved byte, no budget, no optimizer.  Strings and lists are copied by
- * every function that takes options.  The rows of gradcut/options.def have the range and the default of each
- * member that the command line sets too: all but unbound and profile. */
+ * every function that takes options; each of these is a macro over NAME_sized, which is told the size of the
+ * options that the caller was compiled with.  The rows of gradcut/options.def have the range and the default of
+ * each member that the command line sets too: all but unbound and profile. */
 typedef struct gcut_options {
     gcut_backend backend;
     gcut_unbound unbound;
@@ -369,15 +370,15 @@ typedef enum gcut_stage_name {
 } gcut_stage_name;
 
 /* Canonical text of a stage; opt NULL = defaults.  The caller's (gcut_free).  NULL on error. */
-GCUT_API char *gcut_show_sized(gcut_graph *g, const gcut_options *opt, size_t size, gcut_stage_name stage,
+GCUT_API char *gcut_show_sized(size_t size, gcut_graph *g, const gcut_options *opt, gcut_stage_name stage,
                                bool locations);
-#define gcut_show(g, opt, stage, locations) gcut_show_sized(g, opt, sizeof(gcut_options), stage, locations)
+#define gcut_show(...) gcut_show_sized(sizeof(gcut_options), __VA_ARGS__)
 /* The same stage as data, evaluated at options.at: its graphs, node by node (gradcut/nodes.h).  Equal graphs
  * and options give equal stages, also in gcut_plan_new and gcut_compile; with options.plan they follow the
  * plan file, also at other sizes.  The caller's (gcut_free); NULL on error. */
-GCUT_API gcut_stage_info *gcut_stage_look_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+GCUT_API gcut_stage_info *gcut_stage_look_sized(size_t size, gcut_graph *g, const gcut_options *opt,
                                                 gcut_stage_name stage);
-#define gcut_stage_look(g, opt, stage) gcut_stage_look_sized(g, opt, sizeof(gcut_options), stage)
+#define gcut_stage_look(...) gcut_stage_look_sized(sizeof(gcut_options), __VA_ARGS__)
 /* A sentence that counts a graph's nodes, parameters and results.  The caller's (gcut_free). */
 GCUT_API char *gcut_describe(gcut_graph *g);
 
@@ -388,8 +389,8 @@ GCUT_API char *gcut_ops(gcut_ctx *ctx, gcut_graph *model, bool json);
 /* ---- plans ---- */
 
 /* A plan at options.at.  NULL on error.  Free it with gcut_plan_free. */
-GCUT_API gcut_plan *gcut_plan_new_sized(gcut_graph *g, const gcut_options *opt, size_t size);
-#define gcut_plan_new(g, opt) gcut_plan_new_sized(g, opt, sizeof(gcut_options))
+GCUT_API gcut_plan *gcut_plan_new_sized(size_t size, gcut_graph *g, const gcut_options *opt);
+#define gcut_plan_new(...) gcut_plan_new_sized(sizeof(gcut_options), __VA_ARGS__)
 /* Must not be called with the plan of gcut_step_plan, which the step owns. */
 GCUT_API void gcut_plan_free(gcut_plan *plan);
 /* The totals of `gradcut plan` and the table of `gradcut saved` as text, and the plan file, which
@@ -409,26 +410,25 @@ GCUT_API const gcut_plan_validity *gcut_plan_valid_at(const gcut_plan *plan);
 /* Why a value of the plan is saved or recomputed: the arc that decided, the cheapest plan with the other
  * decision, its readers, and the peak and time of that plan.  The caller's (gcut_free); NULL on error, such
  * as an unknown name. */
-GCUT_API gcut_explanation *gcut_explain_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+GCUT_API gcut_explanation *gcut_explain_sized(size_t size, gcut_graph *g, const gcut_options *opt,
                                               const char *value);
-#define gcut_explain(g, opt, value) gcut_explain_sized(g, opt, sizeof(gcut_options), value)
+#define gcut_explain(...) gcut_explain_sized(sizeof(gcut_options), __VA_ARGS__)
 
 /* Compares two plan files: the values on which they decide differently, and both totals.  The caller's
  * (gcut_free); NULL on error. */
 GCUT_API gcut_plan_diff *gcut_diff_plans(gcut_ctx *ctx, const char *a, const char *b);
 
 /* Writes base.c and base.h (shared false) or base.so; the step's C name is the last part of base. */
-GCUT_API gcut_status gcut_emit_files_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+GCUT_API gcut_status gcut_emit_files_sized(size_t size, gcut_graph *g, const gcut_options *opt,
                                            const char *base, bool shared);
-#define gcut_emit_files(g, opt, base, shared)                                                                \
-    gcut_emit_files_sized(g, opt, sizeof(gcut_options), base, shared)
+#define gcut_emit_files(...) gcut_emit_files_sized(sizeof(gcut_options), __VA_ARGS__)
 
 /* ---- running ---- */
 
 /* NULL on error.  One step runs at every size that its symbols allow, so sizes are not needed yet.  The step
  * stays valid when the graph is freed. */
-GCUT_API gcut_step *gcut_compile_sized(gcut_graph *g, const gcut_options *opt, size_t size);
-#define gcut_compile(g, opt) gcut_compile_sized(g, opt, sizeof(gcut_options))
+GCUT_API gcut_step *gcut_compile_sized(size_t size, gcut_graph *g, const gcut_options *opt);
+#define gcut_compile(...) gcut_compile_sized(sizeof(gcut_options), __VA_ARGS__)
 GCUT_API void gcut_step_free(gcut_step *step);
 /* Valid as long as the step; NULL for a step without derivatives.  The cache keeps C but no plan: for a step
  * from the cache the first call plans again, which takes as long as gcut_plan_new, and returns NULL with
@@ -581,23 +581,20 @@ GCUT_API gcut_status gcut_step_value_save(gcut_step *step, const char *name, con
 
 /* Runs every backend on the same values; values not in `feed` are random.  tol 0 = by dtype.  The caller's
  * (gcut_free); NULL on error. */
-GCUT_API gcut_check_report *gcut_crosscheck_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+GCUT_API gcut_check_report *gcut_crosscheck_sized(size_t size, gcut_graph *g, const gcut_options *opt,
                                                   const gcut_feed *feed, size_t nfeed, double tol);
-#define gcut_crosscheck(g, opt, feed, nfeed, tol)                                                            \
-    gcut_crosscheck_sized(g, opt, sizeof(gcut_options), feed, nfeed, tol)
+#define gcut_crosscheck(...) gcut_crosscheck_sized(sizeof(gcut_options), __VA_ARGS__)
 /* The graph behind each pass, interpreted in f64 on the same values, up to the first pass that changes a
  * result, which `culprit` names, with the value, its source line and both numbers.  tol 0 = 4e-12.  The
  * caller's. */
-GCUT_API gcut_check_report *gcut_check_passes_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+GCUT_API gcut_check_report *gcut_check_passes_sized(size_t size, gcut_graph *g, const gcut_options *opt,
                                                     const gcut_feed *feed, size_t nfeed, double tol);
-#define gcut_check_passes(g, opt, feed, nfeed, tol)                                                          \
-    gcut_check_passes_sized(g, opt, sizeof(gcut_options), feed, nfeed, tol)
+#define gcut_check_passes(...) gcut_check_passes_sized(sizeof(gcut_options), __VA_ARGS__)
 /* Compares gradients with central differences in f64; tol 0 = 1e-5.  Elements at which the loss has a kink
  * are not compared, and counted in the text.  The caller's (gcut_free); NULL on error. */
-GCUT_API gcut_check_report *gcut_gradcheck_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+GCUT_API gcut_check_report *gcut_gradcheck_sized(size_t size, gcut_graph *g, const gcut_options *opt,
                                                  const gcut_feed *feed, size_t nfeed, double tol);
-#define gcut_gradcheck(g, opt, feed, nfeed, tol)                                                             \
-    gcut_gradcheck_sized(g, opt, sizeof(gcut_options), feed, nfeed, tol)
+#define gcut_gradcheck(...) gcut_gradcheck_sized(sizeof(gcut_options), __VA_ARGS__)
 
 /* ---- the machine model ---- */
 
@@ -613,9 +610,9 @@ typedef struct gcut_machine_report {
 
 /* Measures this machine and writes its model, which prices later plans.  opt NULL = defaults.  The caller's
  * (gcut_free); NULL on error. */
-GCUT_API gcut_machine_report *gcut_calibrate_sized(gcut_ctx *ctx, const gcut_calibrate_options *opt,
-                                                   size_t size);
-#define gcut_calibrate(ctx, opt) gcut_calibrate_sized(ctx, opt, sizeof(gcut_calibrate_options))
+GCUT_API gcut_machine_report *gcut_calibrate_sized(size_t size, gcut_ctx *ctx,
+                                                   const gcut_calibrate_options *opt);
+#define gcut_calibrate(...) gcut_calibrate_sized(sizeof(gcut_calibrate_options), __VA_ARGS__)
 
 /* ---- the frontier ---- */
 
@@ -628,10 +625,10 @@ typedef struct gcut_frontier_options {
 
 /* The plans that no other plan beats in both peak and time, and the plans of the other policies.  The
  * caller's (gcut_free); NULL on error. */
-GCUT_API gcut_frontier *gcut_frontier_new_sized(gcut_graph *g, const gcut_options *opt, size_t size,
-                                                const gcut_frontier_options *how, size_t how_size);
-#define gcut_frontier_new(g, opt, how)                                                                       \
-    gcut_frontier_new_sized(g, opt, sizeof(gcut_options), how, sizeof(gcut_frontier_options))
+GCUT_API gcut_frontier *gcut_frontier_new_sized(size_t size, size_t how_size, gcut_graph *g,
+                                                const gcut_options *opt, const gcut_frontier_options *how);
+#define gcut_frontier_new(...)                                                                               \
+    gcut_frontier_new_sized(sizeof(gcut_options), sizeof(gcut_frontier_options), __VA_ARGS__)
 
 /* ---- before and after ---- */
 
@@ -653,10 +650,9 @@ typedef struct gcut_compare_options {
 /* Compiles the variants, runs them in turns on the same values (random where not in `feed`), and reports ops,
  * bytes moved, memory and times of each.  These runs train like any others.  The caller's (gcut_free); NULL
  * on error, with GCUT_EUSAGE for a list that is empty, has an unknown name, or one twice. */
-GCUT_API gcut_comparison *gcut_compare_sized(gcut_graph *g, const gcut_options *opt, size_t size,
-                                             const gcut_compare_options *how, size_t how_size);
-#define gcut_compare(g, opt, how)                                                                            \
-    gcut_compare_sized(g, opt, sizeof(gcut_options), how, sizeof(gcut_compare_options))
+GCUT_API gcut_comparison *gcut_compare_sized(size_t size, size_t how_size, gcut_graph *g,
+                                             const gcut_options *opt, const gcut_compare_options *how);
+#define gcut_compare(...) gcut_compare_sized(sizeof(gcut_options), sizeof(gcut_compare_options), __VA_ARGS__)
 
 /* ---- the cache of compiled steps ---- */
 

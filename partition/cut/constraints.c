@@ -99,7 +99,7 @@ gcut_ref gcut_named(const gcut_graph *g, const char *name)
     const char *bare = name[0] == '%' ? name + 1 : name;
     gcut_ref v = gcut_graph_find(g, bare);
     if (v || in_body(g, bare)) return v;
-    gcut_nearest near = {.wanted = bare, .distance = SIZE_MAX};
+    gcut_nearest near = gcut_nearest_start(bare);
     for (gcut_ref u = 1; u < g->values.n; u++) gcut_nearest_add(&near, g->values.at[u].name);
     const char *hint =
         near.best ? gcut_printf(g->module->arena, "the nearest name is %%%s", near.best) : NULL;

@@ -160,9 +160,9 @@ static void later_members_are_refused(void **state)
     (void)state;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     LONGER(gcut_hooks) hooks = {.known.progress = never};
-    assert_int_equal(gcut_ctx_set_hooks_sized(ctx, &hooks.known, sizeof hooks), GCUT_OK);
+    assert_int_equal(gcut_ctx_set_hooks_sized(sizeof hooks, ctx, &hooks.known), GCUT_OK);
     hooks.later = 1;
-    assert_int_equal(gcut_ctx_set_hooks_sized(ctx, &hooks.known, sizeof hooks), GCUT_EUSAGE);
+    assert_int_equal(gcut_ctx_set_hooks_sized(sizeof hooks, ctx, &hooks.known), GCUT_EUSAGE);
     says(ctx, "gcut_hooks: a member that gradcut");
     assert_int_equal(gcut_ctx_set_hooks(ctx, NULL), GCUT_OK);
 
@@ -179,13 +179,13 @@ static void later_members_are_refused(void **state)
     gcut_call_external_at(GCUT_HERE, g, sizeof kernel, &kernel.known, &out);
     assert_true(out.id != 0);
     LONGER(gcut_frontier_options) how = {.later = 1};
-    assert_null(gcut_frontier_new_sized(g, NULL, 0, &how.known, sizeof how));
+    assert_null(gcut_frontier_new_sized(0, sizeof how, g, NULL, &how.known));
     says(ctx, "gcut_frontier_options: a member that gradcut");
     LONGER(gcut_compare_options) beside = {.later = 1};
-    assert_null(gcut_compare_sized(g, NULL, 0, &beside.known, sizeof beside));
+    assert_null(gcut_compare_sized(0, sizeof beside, g, NULL, &beside.known));
     says(ctx, "gcut_compare_options: a member that gradcut");
     LONGER(gcut_calibrate_options) calibrate = {.later = 1};
-    assert_null(gcut_calibrate_sized(ctx, &calibrate.known, sizeof calibrate));
+    assert_null(gcut_calibrate_sized(sizeof calibrate, ctx, &calibrate.known));
     says(ctx, "gcut_calibrate_options: a member that gradcut");
     gcut_options reserved = {.reserved = {0, 1}};
     assert_null(gcut_plan_new(g, &reserved));
@@ -206,12 +206,30 @@ static void later_members_are_refused(void **state)
 
 FIXTURE(rule)
 
+/* The macros take what functions take: a compound literal, with its commas, too. */
+static void options_may_be_literals(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_graph_new(ctx, "f");
+    gcut_output(g, "y", gcut_sum(gcut_param(g, "x", GCUT_F32, GCUT_SHAPE(4))));
+    gcut_step *step = gcut_compile(g, &(gcut_options){.backend = GCUT_BACKEND_JOINT, .threads = 1});
+    assert_non_null(step);
+    char *text = gcut_show(g, &(gcut_options){.optimizer = "sgd", .threads = 1}, GCUT_STAGE_JOINT, false);
+    assert_non_null(strstr(text, "next x"));
+    gcut_plan *plan = gcut_plan_new(g, &(gcut_options){.policy = "save-all", .threads = 1});
+    assert_non_null(plan);
+    gcut_free(text);
+    gcut_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(status_numbers_stay),
         WITH_FIXTURE(every_structure_has_a_rule),
         cmocka_unit_test(later_members_are_refused),
+        cmocka_unit_test(options_may_be_literals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

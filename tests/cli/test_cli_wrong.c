@@ -57,6 +57,9 @@ static void test_usage(void **state)
             ARGV("run", MLP, "--without", "fold,joint"));
     refused(2, "no pass 'cs' to leave out", ARGV("compile", MLP, "-o", "x", "--without", "cs"));
     refused(2, "--without|out of gather, fold", ARGV("plan", MLP, "--without", "cse,"));
+    refused(2, "--forward|--optimizer|leave one",
+            ARGV("compile", MLP, "-o", "x", "--forward", "--optimizer", "sgd"));
+    refused(2, "no value %losss|the nearest name is %loss", ARGV("plan", MLP, "--save", "%losss"));
     refused(2, "check needs a file", ARGV("check"));
     refused(2, "unexpected argument 'other.gcut'", ARGV("check", MLP, "other.gcut"));
     refused(2, "-o DIR/NAME", ARGV("compile", MLP));

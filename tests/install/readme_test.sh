@@ -3,7 +3,7 @@
 #
 # readme_test.sh: the commands of README.md and doc/embedding.md that begin with `cc` or `gradcut compile model.gcut`
 # run as they stand, in a folder that looks like the tree, and so do the programs that they make; so do README's
-# commands on examples/, which are its other two jobs.
+# commands on examples/ and gpt2.gcut, which are its other two jobs.
 . "$SOURCE/tests/install/common.sh"
 command -v pkg-config >/dev/null || skip "no pkg-config"
 unset GRADCUT_INCLUDE_DIR GRADCUT_RT_LIBRARY GRADCUT_BLIS_LIBRARY
@@ -46,7 +46,8 @@ for page in README.md doc/embedding.md; do
 done
 
 ln -s "$SOURCE/examples" examples
-sed 's/ *#.*//' "$SOURCE/README.md" | grep -E '^gradcut (why|plan|frontier) examples/' >commands
+sed 's/ *#.*//' "$SOURCE/README.md" |
+    grep -E '^(build/examples/zoo gpt2 --dump|gradcut (why|plan|frontier) (examples/|gpt2))' >commands
 for job in why 'plan .* -o' 'plan .* --plan' 'plan .* --recompute' 'plan .* --budget' 'frontier .* --svg' 'frontier .* --measure'; do
     grep -qE "^gradcut $job" commands || fail "README.md has no command 'gradcut $job'"
 done

@@ -96,6 +96,10 @@ static void sizes_are_refused(void **state)
     refuse(&f, GCUT_EDIM, 3, WORDS("below 0"));
     job e = {.env = *state, .text = CHECK, .sizes = (int64_t[]){3, 1}};
     refuse(&e, GCUT_EDIM, 3, WORDS("N = 3", "M = 1", "equal"));
+    e.text = "gcut 1\nfunc @f[N](input %a: f32[N, 4], input %b: f32[N]) -> (out y: f32[N, 4]) {\n"
+             "  %c = broadcast(%b, shape=[N, 4], axes=[1])\n  %y = add(%a, %c)\n  return %y\n}\n";
+    e.sizes = (int64_t[]){3, 4, 3};
+    refuse(&e, GCUT_EDIM, 3, WORDS("sizes 4 and N = 3 must be equal"));
     job k = {
         .env = *state,
         .sizes = (int64_t[]){3, 3},
