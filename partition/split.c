@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "partition/cut/storage_format.h"
+#include "graph/ops/node_facts.h"
 #include "partition/policies/policy.h"
 #include "partition/cut/schedule.h"
 

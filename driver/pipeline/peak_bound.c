@@ -48,6 +48,7 @@
 #include <stdlib.h>
 
 #include "graph/ops/infer.h"
+#include "graph/ops/node_facts.h"
 #include "partition/budget/simulator.h"
 #include "partition/cut/min_cut.h"
 

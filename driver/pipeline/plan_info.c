@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "graph/ops/node_facts.h"
 #include "driver/options/default_sizes.h"
 #include "partition/query/valid_range.h"
 #include "partition/plan_file/plan_file.h"

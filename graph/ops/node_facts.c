@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a kernel fuses, and what it computes in.
+ * The class of a node's op, what a kernel fuses, and what it computes in.
  */
 #include "graph/ops/node_facts.h"
+
+bool gcut_value_is(const gcut_graph *g, gcut_ref v, gcut_class c)
+{
+    const gcut_node *n = gcut_def(g, v);
+    return n && gcut_node_class(n) == c;
+}
 
 /* ---- what a kernel fuses ---- */
 

@@ -7,6 +7,13 @@
 
 #include "graph/graph.h"
 
+static inline gcut_class gcut_node_class(const gcut_node *n)
+{
+    return gcut_op_get((gcut_op)n->op)->class;
+}
+/* v is made by a node of class c. */
+bool gcut_value_is(const gcut_graph *g, gcut_ref v, gcut_class c);
+
 /* Where the axes in a bit mask are among those of t; axes of size 1 do not count. */
 typedef enum gcut_axes_position { GCUT_TRAILING, GCUT_LEADING, GCUT_EVERY, GCUT_MIDDLE } gcut_axes_position;
 gcut_axes_position gcut_axes_position_of(const gcut_type *t, uint32_t mask);

@@ -6,6 +6,8 @@
  */
 #include "partition/budget/block_costs.h"
 
+#include "graph/ops/node_facts.h"
+
 typedef struct epoch_copies {
     gcut_arena *arena;
     const gcut_chain *c;

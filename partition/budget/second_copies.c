@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "graph/ops/node_facts.h"
 #include "partition/budget/simulator.h"
 
 #define CANDIDATES 6   /* per step, the largest */

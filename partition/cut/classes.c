@@ -20,6 +20,7 @@
 #include "partition/cut/classes.h"
 
 #include "graph/external.h"
+#include "graph/ops/node_facts.h"
 
 bool gcut_value_is_lost(const gcut_graph *g, gcut_ref v)
 {
@@ -39,12 +40,6 @@ typedef struct dependence {
     gcut_graph *g;
     bool *adjoint, *primal, *serves, *live; /* by value */
 } dependence;
-
-bool gcut_value_is(const gcut_graph *g, gcut_ref v, gcut_class c)
-{
-    const gcut_node *n = gcut_def(g, v);
-    return n && gcut_node_class(n) == c;
-}
 
 static void propagate_forwards(dependence *s)
 {

@@ -22,13 +22,6 @@ typedef struct gcut_facts {
 /* in: JOINT.  Memory from `arena`.  Throws GCUT_EPLAN when an `out` result depends on a cotangent. */
 gcut_facts *gcut_classify(gcut_arena *arena, gcut_graph *joint);
 
-static inline gcut_class gcut_node_class(const gcut_node *n)
-{
-    return gcut_op_get((gcut_op)n->op)->class;
-}
-/* v is made by a node of class c. */
-bool gcut_value_is(const gcut_graph *g, gcut_ref v, gcut_class c);
-
 /* Made by an external kernel that is not pure: the backward graph must not recompute it. */
 bool gcut_value_runs_once(const gcut_graph *g, gcut_ref v);
 

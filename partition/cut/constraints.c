@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "graph/external.h"
+#include "graph/ops/node_facts.h"
 #include "partition/cut/decisions.h"
 #include "partition/cut/min_cut.h"
 #include "text/parser.h"

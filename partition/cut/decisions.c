@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "graph/ops/infer.h"
+#include "graph/ops/node_facts.h"
 
 gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_plan_options *opt)
 {

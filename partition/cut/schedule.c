@@ -5,6 +5,8 @@
  */
 #include "partition/cut/schedule.h"
 
+#include "graph/ops/node_facts.h"
+
 #include <stdlib.h>
 
 bool gcut_crosses(const gcut_graph *g, gcut_ref v, gcut_plan_decision decision)

@@ -4,6 +4,8 @@
  */
 #include "partition/cut/storage_format.h"
 
+#include "graph/ops/node_facts.h"
+
 #include <string.h>
 
 /* ---- what may be rounded ---- */

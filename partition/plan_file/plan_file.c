@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/ops/node_facts.h"
 #include "base/json_read.h"
 #include "text/text.h"
 #include "partition/cut/storage_format.h"

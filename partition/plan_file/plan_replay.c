@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/ops/node_facts.h"
 #include "partition/cut/storage_format.h"
 #include "partition/plan.h"
 

@@ -4,6 +4,8 @@
  */
 #include "partition/policies/policy.h"
 
+#include "graph/ops/node_facts.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

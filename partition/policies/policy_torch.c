@@ -23,6 +23,7 @@
 #include <stdlib.h>
 
 #include "graph/ops/infer.h"
+#include "graph/ops/node_facts.h"
 #include "partition/cut/min_cut.h"
 
 #define FAR 1000000000 /* distance of a value on which no op of the backward graph depends */

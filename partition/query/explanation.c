@@ -8,6 +8,8 @@
  */
 #include "partition/query/explanation.h"
 
+#include "graph/ops/node_facts.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <string.h>

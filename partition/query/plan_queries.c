@@ -4,6 +4,8 @@
  */
 #include "partition/query/plan_queries.h"
 
+#include "graph/ops/node_facts.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -11,6 +11,7 @@
  * l - 1 are revolve's first sweep: what the backward graph computes again is t(l, c) - (l - 1).
  */
 #include "driver/pipeline/compile.h"
+#include "graph/ops/node_facts.h"
 #include "oracle.h"
 
 #include "autodiff/autodiff.h"

@@ -7,6 +7,7 @@
 
 #include <float.h>
 
+#include "graph/ops/node_facts.h"
 #include "autodiff/autodiff.h"
 #include "passes/passes.h"
 #include "joint_gen.h"

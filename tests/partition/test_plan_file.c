@@ -3,6 +3,7 @@
  * Plan files: written, followed, edited, refused, compared.
  */
 #include "joint_gen.h"
+#include "graph/ops/node_facts.h"
 #include "nightly.h"
 
 #include <glob.h>

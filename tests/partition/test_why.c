@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "graph/ops/node_facts.h"
 #include "gradcut/gradcut.h"
 #include "partition/query/explanation.h"
 #include "public.h"
