@@ -7,7 +7,7 @@
  *   gives:  gcut_plan, one decision per value; the forward and the backward graph (stage SPLIT); reports
  *   keeps:  every value's name and bits: a plan changes when a value is computed, never what it is
  *
- *   classify ─▶ prices ─▶ network ─▶ solve (GLPK) ─▶ plan ─▶ split
+ *   sides ─▶ prices ─▶ network ─▶ solve (GLPK) ─▶ plan ─▶ split
  *
  *   cut/       prices, flow network, minimum cut, frontier of all minimum cuts, limit on saved bytes
  *   budget/    candidate plans under a limit on the peak: nested checkpoints, second copies, simulated memory
@@ -78,11 +78,11 @@ typedef struct gcut_plan_options {
     struct gcut_plan_file *file; /* the plan file to replay instead of deciding; NULL = none */
 } gcut_plan_options;
 
-typedef enum gcut_side {
+typedef enum gcut_value_side {
     GCUT_SIDE_FORWARD, /* the forward graph needs it: primal results depend on it */
     GCUT_SIDE_EITHER,  /* either graph can compute it: no cotangent needed, read by the backward graph only */
     GCUT_SIDE_BACKWARD /* depends on a cotangent, or only serves `next` results */
-} gcut_side;
+} gcut_value_side;
 
 /* How a saved value is stored between forward and backward graph. */
 typedef enum gcut_format {
@@ -99,7 +99,7 @@ typedef struct gcut_schedule {
 } gcut_schedule;
 
 typedef struct gcut_decision { /* one per value id of the joint graph */
-    gcut_side where;
+    gcut_value_side side;
     gcut_plan_decision decision;
     bool forced;         /* by a mark or an option */
     gcut_format format;  /* of a SAVED value */

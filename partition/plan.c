@@ -46,18 +46,18 @@ static void fill_decisions(gcut_plan *plan, const gcut_problem *p, const gcut_ch
     for (gcut_ref v = 1; v < g->values.n; v++) {
         gcut_decision *d = &plan->value[v];
         const char *why = NULL;
-        d->where = p->facts->where[v];
+        d->side = p->facts->side[v];
         d->decision = c->decision[v];
         d->format = c->format[v];
         d->grad = d->format == GCUT_FORMAT_GRAD ? p->facts->grad[v] - 1 : 0;
         d->forced = p->force[v] != GCUT_CONSTRAINT_NONE;
         d->bytes = p->facts->base[v] == v ? gcut_value_saved_bytes(p, v, c->format[v]) : 0;
         d->recompute_ns = p->price[v].recompute_ns;
-        d->save_ns = d->where == GCUT_SIDE_BACKWARD ? INFINITY : gcut_save_price(p, v, c->lambda, &why);
+        d->save_ns = d->side == GCUT_SIDE_BACKWARD ? INFINITY : gcut_save_price(p, v, c->lambda, &why);
         d->reason = p->force[v] == GCUT_CONSTRAINT_SAVE ? "must be saved, as asked for"
                     : why                               ? why
                                                         : p->price[v].why;
-        if (d->where == GCUT_SIDE_BACKWARD) d->reason = "belongs to the backward graph alone";
+        if (d->side == GCUT_SIDE_BACKWARD) d->reason = "belongs to the backward graph alone";
         if (p->force[v] == GCUT_CONSTRAINT_SAVE || gcut_value_runs_once(g, v)) d->recompute_ns = INFINITY;
     }
     for (uint32_t k = 0; k < c->backward.n; k++) {

@@ -47,7 +47,7 @@ static bool *wanted(const gcut_plan *plan, gcut_arena *arena, bool backward, con
     for (uint32_t i = 0; i < g->results.n; i++)
         if ((g->results.at[i].role == GCUT_ROLE_out) != backward) needed[g->results.at[i].value] = true;
     for (gcut_ref v = 1; v < g->values.n; v++) {
-        bool once = gcut_value_runs_once(g, v) && (plan->value[v].where == GCUT_SIDE_BACKWARD) == backward;
+        bool once = gcut_value_runs_once(g, v) && (plan->value[v].side == GCUT_SIDE_BACKWARD) == backward;
         needed[v] |= once || (saved && saved[v]);
         given[v] = backward && crosses(plan, v);
     }
@@ -204,7 +204,7 @@ static void take_params(builder *b, gcut_arena *arena, const gcut_graph *fwd, co
 
 static gcut_locid location_of(const builder *b, const gcut_node *n)
 {
-    bool again = b->backward && b->plan->value[n->res0].where == GCUT_SIDE_FORWARD;
+    bool again = b->backward && b->plan->value[n->res0].side == GCUT_SIDE_FORWARD;
     return again && n->loc ? gcut_loc_call(b->src->module, "remat", &n->loc, 1) : n->loc;
 }
 
@@ -213,7 +213,7 @@ static void mark_copy(const builder *b, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(b->src, i);
     gcut_class c = gcut_node_class(n);
-    bool again = b->backward && b->plan->value[n->res0].where == GCUT_SIDE_FORWARD;
+    bool again = b->backward && b->plan->value[n->res0].side == GCUT_SIDE_FORWARD;
     bool cheap = c == GCUT_CLASS_CONSTANT || c == GCUT_CLASS_VIEW;
     if (b->copied[i] < 2 && (!again || cheap)) return;
     gcut_mark mark = {GCUT_MARK_recomputed, b->copied[i] > 1, {{.i = b->copied[i] > 1 ? b->copied[i] : 0}}};

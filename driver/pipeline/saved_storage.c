@@ -37,7 +37,7 @@ static gcut_graph *all_saved(const gcut_problem *problem, gcut_arena *scratch, c
                             map[g->results.at[i].value]);
     *nout = all->results.n;
     for (gcut_ref v = 1; v < g->values.n; v++) {
-        if (problem->facts->where[v] == GCUT_SIDE_BACKWARD) continue;
+        if (problem->facts->side[v] == GCUT_SIDE_BACKWARD) continue;
         double price = gcut_save_price(problem, v, 1, &why);
         if (price > 0 && !isinf(price))
             gcut_result_new(all, GCUT_ROLE_out,

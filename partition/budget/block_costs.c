@@ -21,10 +21,10 @@ static uint32_t *asked(const gcut_chain *c, gcut_arena *arena)
     const gcut_graph *g = p->g;
     uint32_t *ask = gcut_alloc(arena, g->values.n * sizeof *ask);
     for (gcut_ref v = 0; v < g->values.n; v++)
-        ask[v] = v && p->facts->where[v] == GCUT_SIDE_FORWARD ? gcut_block_of(p, &c->b, v) : GCUT_NONE;
+        ask[v] = v && p->facts->side[v] == GCUT_SIDE_FORWARD ? gcut_block_of(p, &c->b, v) : GCUT_NONE;
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        if (!n->nres || p->facts->where[n->res0] != GCUT_SIDE_EITHER) continue;
+        if (!n->nres || p->facts->side[n->res0] != GCUT_SIDE_EITHER) continue;
         for (uint32_t k = 0; k < n->nargs; k++) {
             uint32_t a = ask[gcut_arg(g, n, k)];
             for (gcut_ref v = n->res0; a != GCUT_NONE && v < n->res0 + n->nres; v++)
@@ -90,7 +90,7 @@ static void find_owners(gcut_chain *c, gcut_arena *arena, gcut_arena *scratch)
     c->owner = gcut_alloc(arena, p->g->values.n * sizeof *c->owner);
     for (gcut_ref v = 0; v < p->g->values.n; v++) {
         uint32_t def = v ? p->g->values.at[v].def : GCUT_NONE;
-        bool forward = v && p->facts->where[v] == GCUT_SIDE_FORWARD;
+        bool forward = v && p->facts->side[v] == GCUT_SIDE_FORWARD;
         c->owner[v] = def == GCUT_NONE || c->b.through[v] ? GCUT_NONE : forward ? c->b.of[def] : ask[v];
     }
 }
@@ -178,7 +178,7 @@ static void measure(gcut_chain *c, gcut_arena *arena, const bool *saved, uint32_
             continue;
         }
         if (own[t] > o[of[t]].work) o[of[t]].work = own[t];
-        if (p->facts->where[v] == GCUT_SIDE_FORWARD) o[of[t]].rec_ns += p->price[v].recompute_ns;
+        if (p->facts->side[v] == GCUT_SIDE_FORWARD) o[of[t]].rec_ns += p->price[v].recompute_ns;
     }
     for (uint32_t k = 0; k < nb; k++) {
         if (saved) measure_block(c, plan, k, &o[k]);

@@ -24,7 +24,7 @@ typedef struct finder {
 static bool is_forward(const gcut_problem *p, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(p->g, i);
-    return n->nres && p->facts->live[i] && p->facts->where[n->res0] == GCUT_SIDE_FORWARD;
+    return n->nres && p->facts->live[i] && p->facts->side[n->res0] == GCUT_SIDE_FORWARD;
 }
 
 /* span[v]: from v's node to the last forward reader of its storage. */

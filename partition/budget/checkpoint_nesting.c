@@ -83,11 +83,11 @@ static void copy_operands(epoch_copies *w, const gcut_node *n, uint32_t pos, uin
         uint32_t def = p->g->values.at[v].def;
         if (def == GCUT_NONE || w->saved[v] || p->facts->kept[v]) continue;
         const gcut_node *d = gcut_node_at(p->g, def);
-        if (p->facts->where[v] == GCUT_SIDE_EITHER && !w->either[def]) {
+        if (p->facts->side[v] == GCUT_SIDE_EITHER && !w->either[def]) {
             w->either[def] = true;
             ask(w, d);
         }
-        if (p->facts->where[v] != GCUT_SIDE_FORWARD || w->c->b.of[def] != epoch) continue;
+        if (p->facts->side[v] != GCUT_SIDE_FORWARD || w->c->b.of[def] != epoch) continue;
         if (w->kept[def] || w->made[def] == epoch || gcut_node_class(d) == GCUT_CLASS_CONSTANT) continue;
         if (w->c->b.enter[v] != GCUT_NONE && w->made[def] != GCUT_NONE) continue;
         copy(w, pos, epoch, def);

@@ -60,7 +60,7 @@ static uint32_t find_candidates(const improving *m, const gcut_choice *c, const 
         const gcut_live_range *s = &l->ranges.at[k];
         if (c->decision[s->value] != GCUT_PLAN_RECOMPUTED || s->from < l->nforward) continue;
         if (s->from >= l->peak_event || s->to <= l->peak_event) continue;
-        if (m->p->facts->where[s->value] != GCUT_SIDE_FORWARD) continue;
+        if (m->p->facts->side[s->value] != GCUT_SIDE_FORWARD) continue;
         uint32_t t = next_reader(m, l, s->value, l->peak_event - 1);
         if (t == l->peak_event || t == GCUT_NONE || t > s->to) continue;
         out[n++] = (candidate){s, t};

@@ -156,7 +156,7 @@ static void make_result(sim *s, const gcut_node *n, uint32_t i, gcut_ref v, uint
         s->current[v] = s->current[gcut_arg(s->g, n, 0)];
         return;
     }
-    bool own = s->p->facts->where[v] == GCUT_SIDE_BACKWARD || !backward;
+    bool own = s->p->facts->side[v] == GCUT_SIDE_BACKWARD || !backward;
     uint32_t it = new_item(s, v, event, s->p->price[v].bytes);
     s->items.at[it].resident = own && s->in_result[v];
     s->items.at[it].stored = s->items.at[it].resident;
@@ -218,7 +218,7 @@ static void run_both(sim *s)
     for (uint32_t k = 0, pos = 0; k < s->c->backward.n; k++) {
         uint32_t i = s->c->backward.node[k];
         if (s->apart) s->group[s->node.n] = s->apart[pos];
-        pos += s->p->facts->where[gcut_node_at(g, i)->res0] == GCUT_SIDE_BACKWARD;
+        pos += s->p->facts->side[gcut_node_at(g, i)->res0] == GCUT_SIDE_BACKWARD;
         take_step(s, i, true);
     }
 }

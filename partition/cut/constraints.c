@@ -51,7 +51,7 @@ static void constrain(constraints *w, gcut_ref asked, gcut_constraint f, bool ma
                       ? "it is #transient, so it is saved where the backward graph reads it"
                       : "it is alive in the forward and the backward graph and takes no saved bytes",
                   "%%%s is a parameter: there is nothing to recompute it from", name);
-    if (facts->where[asked] == GCUT_SIDE_BACKWARD) {
+    if (facts->side[asked] == GCUT_SIDE_BACKWARD) {
         if (f == GCUT_CONSTRAINT_RECOMPUTE) return;
         gcut_fail(m->env, GCUT_EPLAN, gcut_where_of(g, asked),
                   "only what the forward graph can compute can be saved",

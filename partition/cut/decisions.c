@@ -15,7 +15,7 @@ gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_
     gcut_problem *p = gcut_calloc(arena, 1, sizeof *p);
     p->g = joint;
     p->opt = opt;
-    gcut_facts *facts = gcut_classify(arena, joint);
+    gcut_facts *facts = gcut_sides_of(arena, joint);
     if (opt->apart) memset(facts->grad, 0, joint->values.n * sizeof *facts->grad);
     p->facts = facts;
     p->price = gcut_prices(arena, p->facts, opt);
@@ -67,7 +67,7 @@ double gcut_save_price(const gcut_problem *p, gcut_ref v, double lambda, const c
 
 static bool in_domain(const gcut_problem *p, gcut_ref v)
 {
-    return p->facts->where[v] != GCUT_SIDE_BACKWARD;
+    return p->facts->side[v] != GCUT_SIDE_BACKWARD;
 }
 
 /* ---- the network ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * gcut_problem: a joint graph with its classes, prices and constraints, for any lambda and policy.
+ * gcut_problem: a joint graph with its sides, prices and constraints, for any lambda and policy.
  * gcut_choice: one decision per value on such a problem.  Plans, flip prices and frontiers share both.
  */
 #ifndef GCUT_PARTITION_CUT_DECISIONS_H
@@ -41,7 +41,7 @@ typedef struct gcut_choice {
     int64_t saved_bytes;
 } gcut_choice;
 
-/* Classifies, prices, resolves forced values.  Throws as gcut_plan_make says. */
+/* Finds sides and prices, resolves forced values.  Throws as gcut_plan_make says. */
 gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_plan_options *opt);
 /* The problem that a plan solves, with its constraints and storage formats. */
 gcut_problem *gcut_problem_of(gcut_arena *arena, const gcut_plan *plan);

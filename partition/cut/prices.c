@@ -189,7 +189,7 @@ static void mark_stored(pricing *p)
             look_through(p, n, &back);
             look_through(p, n, &fore);
         } else {
-            bool forward = !p->facts || p->facts->where[n->res0] == GCUT_SIDE_FORWARD;
+            bool forward = !p->facts || p->facts->side[n->res0] == GCUT_SIDE_FORWARD;
             add_reader(p, n, forward ? &fore : &back);
         }
     }
@@ -352,7 +352,7 @@ static const char *zero_reason(const pricing *p, const gcut_node *n)
     if (c == GCUT_CLASS_VIEW) return "a view: its base stands for it";
     if (c == GCUT_CLASS_CONSTANT) return "a constant: made where it is needed";
     if (gcut_node_has_effects(p->g, n)) return NULL;
-    if (p->facts->where[n->res0] == GCUT_SIDE_EITHER)
+    if (p->facts->side[n->res0] == GCUT_SIDE_EITHER)
         return "the forward graph does not need it: computed once in any case";
     return NULL;
 }

@@ -5,7 +5,7 @@
 #ifndef GCUT_PARTITION_CUT_PRICES_H
 #define GCUT_PARTITION_CUT_PRICES_H
 
-#include "partition/cut/classes.h"
+#include "partition/cut/sides.h"
 
 typedef struct gcut_price {
     int64_t bytes;       /* elements times element size, of a view too */

@@ -57,7 +57,7 @@ typedef struct ordering {
 static bool is_backward(const ordering *o, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(o->g, i);
-    return o->f->live[i] && n->nres && o->f->where[n->res0] == GCUT_SIDE_BACKWARD;
+    return o->f->live[i] && n->nres && o->f->side[n->res0] == GCUT_SIDE_BACKWARD;
 }
 
 /* Elementwise nodes that lead to `next` results and nowhere else. */

@@ -15,7 +15,7 @@
 #ifndef GCUT_PARTITION_CUT_SCHEDULE_H
 #define GCUT_PARTITION_CUT_SCHEDULE_H
 
-#include "partition/cut/classes.h"
+#include "partition/cut/sides.h"
 
 /* The order of the BACKWARD nodes under any plan: the joint graph's, except that nodes which serve `next`
  * results alone (the optimizer, running statistics) run as soon as their operands are computed, so that a

@@ -44,7 +44,7 @@ bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f)
         const gcut_node *n = gcut_node_at(g, i);
         bool through = false; /* it is recomputed from its operands when one of these jumps too */
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
-            through |= exact[v] && f->where[v] != GCUT_SIDE_BACKWARD;
+            through |= exact[v] && f->side[v] != GCUT_SIDE_BACKWARD;
         through &= gcut_node_class(n) != GCUT_CLASS_CONTRACTION;
         for (uint32_t k = 0; f->live[i] && k < n->nargs; k++)
             if (through || steps_on(g, n, k)) exact[gcut_arg(g, n, k)] = true;

@@ -170,7 +170,7 @@ static void check_line(const replay *f, uint32_t i)
     gcut_format format;
     bool save = l->decision == GCUT_PLAN_SAVED;
     gcut_constraint mine = save ? GCUT_CONSTRAINT_SAVE : GCUT_CONSTRAINT_RECOMPUTE;
-    if (p->facts->where[v] == GCUT_SIDE_BACKWARD) impossible(f, i, "it belongs to the backward graph alone");
+    if (p->facts->side[v] == GCUT_SIDE_BACKWARD) impossible(f, i, "it belongs to the backward graph alone");
     if (!gcut_def(p->g, v) && !gcut_value_is_lost(p->g, v))
         impossible(f, i, "it is a parameter, alive anyway");
     if (!save && !gcut_def(p->g, v)) impossible(f, i, "it is carried by the forward loop, which is over");

@@ -12,7 +12,7 @@
 
 static bool is_forward(const gcut_problem *p, gcut_ref v)
 {
-    return p->facts->where[v] == GCUT_SIDE_FORWARD;
+    return p->facts->side[v] == GCUT_SIDE_FORWARD;
 }
 
 /* Saves every forward value that the backward graph reads, as eager frameworks do.  The backward graph
@@ -21,7 +21,7 @@ static bool *save_all(const gcut_problem *p, gcut_arena *arena)
 {
     bool *saved = gcut_calloc(arena, p->g->values.n, 1);
     for (gcut_ref v = 1; v < p->g->values.n; v++)
-        saved[v] = p->facts->where[v] != GCUT_SIDE_EITHER && !gcut_value_is(p->g, v, GCUT_CLASS_VIEW);
+        saved[v] = p->facts->side[v] != GCUT_SIDE_EITHER && !gcut_value_is(p->g, v, GCUT_CLASS_VIEW);
     return saved;
 }
 

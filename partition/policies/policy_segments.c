@@ -23,7 +23,7 @@ typedef struct path {
 
 static bool takes_part(const path *c, gcut_ref v)
 {
-    return c->p->facts->where[v] == GCUT_SIDE_FORWARD && c->data[v];
+    return c->p->facts->side[v] == GCUT_SIDE_FORWARD && c->data[v];
 }
 
 static void find_data(path *c)

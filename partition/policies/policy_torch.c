@@ -48,7 +48,7 @@ static bool is_fusible(const gcut_node *a, const gcut_node *b)
 static bool in_forward(const gcut_torch_rules *t, uint32_t node)
 {
     const gcut_node *n = gcut_node_at(t->g, node);
-    return n->nres && t->p->facts->where[n->res0] == GCUT_SIDE_FORWARD;
+    return n->nres && t->p->facts->side[n->res0] == GCUT_SIDE_FORWARD;
 }
 
 /* ---- readers and distances ---- */
@@ -301,9 +301,9 @@ static bool *find_banned(const gcut_torch_rules *t, gcut_torch_level level, cons
 static bool in_backward(const gcut_torch_rules *t, gcut_ref v)
 {
     const gcut_node *n = gcut_def(t->g, v);
-    gcut_side where = t->p->facts->where[v];
-    return where == GCUT_SIDE_BACKWARD ||
-           (where == GCUT_SIDE_EITHER && n && gcut_mark_find(&n->marks, GCUT_MARK_head));
+    gcut_value_side side = t->p->facts->side[v];
+    return side == GCUT_SIDE_BACKWARD ||
+           (side == GCUT_SIDE_EITHER && n && gcut_mark_find(&n->marks, GCUT_MARK_head));
 }
 
 static bool is_read(const gcut_torch_rules *t, gcut_ref v)

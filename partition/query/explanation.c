@@ -53,7 +53,7 @@ static gcut_ref rule_of(const gcut_why *w, gcut_ref reader, gcut_arena *a)
     bool located = l->call && l->nargs == 1 && !strcmp(l->name, "grad");
     for (uint32_t i = 0; located && i < g->nodes.n; i++) {
         const gcut_node *f = gcut_node_at(g, i);
-        if (f->nres == 0 || f->loc != l->args[0] || w->r.p->facts->where[f->res0] == GCUT_SIDE_BACKWARD)
+        if (f->nres == 0 || f->loc != l->args[0] || w->r.p->facts->side[f->res0] == GCUT_SIDE_BACKWARD)
             continue;
         bool fits = named && (step ? gcut_def(g, named) == f : reads(g, f, named));
         if (!line) line = f->res0;
@@ -69,7 +69,7 @@ static void find_readers(gcut_why *w, gcut_arena *a)
     for (uint32_t i = 0; i < who.n; i++) {
         gcut_why_reader one = {.value = who.at[i]};
         one.recomputed = w->r.plan->value[who.at[i]].decision == GCUT_PLAN_RECOMPUTED;
-        bool derived = w->r.plan->value[who.at[i]].where != GCUT_SIDE_FORWARD;
+        bool derived = w->r.plan->value[who.at[i]].side != GCUT_SIDE_FORWARD;
         one.rule_of = derived ? rule_of(w, who.at[i], a) : 0;
         *GCUT_PUSH(a, &w->readers) = one;
     }
@@ -211,7 +211,7 @@ gcut_why *gcut_why_of(const gcut_plan *whole, const char *name, gcut_arena *aren
         gcut_fail(g->module->env, GCUT_EPLAN, (gcut_place){.file = g->module->file}, NULL,
                   "%%%s is inside a loop or branch that is planned as a whole", bare);
     w->r = gcut_query_from(plan, arena, 0);
-    w->v = w->r.p->facts->where[w->asked] == GCUT_SIDE_BACKWARD ? w->asked : w->r.p->facts->base[w->asked];
+    w->v = w->r.p->facts->side[w->asked] == GCUT_SIDE_BACKWARD ? w->asked : w->r.p->facts->base[w->asked];
     find_readers(w, arena);
     find_other(w, arena);
     find_chain(w, arena);

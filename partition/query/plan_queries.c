@@ -142,7 +142,7 @@ gcut_refs gcut_query_saved(const gcut_query *r)
 bool gcut_query_recomputed(const gcut_query *r, gcut_ref v)
 {
     return r->plan->value[v].decision == GCUT_PLAN_RECOMPUTED &&
-           r->plan->value[v].where == GCUT_SIDE_FORWARD && !is_view(r, v);
+           r->plan->value[v].side == GCUT_SIDE_FORWARD && !is_view(r, v);
 }
 
 static int later_first(const void *a, const void *b)
@@ -232,7 +232,7 @@ gcut_query_loops gcut_query_loops_of(const gcut_query *r)
         const gcut_mark *mark = gcut_mark_find(&n->marks, GCUT_MARK_adjoint);
         gcut_ref v = mark ? (gcut_ref)mark->arg[0].i : 0;
         /* A gradient that is part of the function is no backward loop. */
-        if (v && r->plan->value[n->res0].where != GCUT_SIDE_BACKWARD) continue;
+        if (v && r->plan->value[n->res0].side != GCUT_SIDE_BACKWARD) continue;
         if (v && gcut_def(r->g, v)) *GCUT_PUSH(r->arena, &out) = loop_of(r, v, n);
     }
     return out;

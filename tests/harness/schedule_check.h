@@ -18,7 +18,7 @@ static void schedule_check(gcut_arena *arena, const gcut_facts *f, const gcut_pl
     for (uint32_t k = 0; k < s->n; k++) {
         uint32_t i = s->node[k];
         const gcut_node *x = gcut_node_at(g, i);
-        bool own = f->where[x->res0] == GCUT_SIDE_BACKWARD;
+        bool own = f->side[x->res0] == GCUT_SIDE_BACKWARD;
         assert_true(!own || (at < n && order[at] == i));       /* S1 */
         assert_true(own || before == GCUT_NONE || before < i); /* S2 */
         for (uint32_t j = 0; j < x->nargs; j++) {              /* S3 */

@@ -109,15 +109,15 @@ static const char *price(gcut_arena *a, double ns)
 /* One line per value that the forward graph could make. */
 static void must_say_prices(world *w, const gcut_plan *plan)
 {
-    static const char *const where[] = {"forward", "either", "backward"};
+    static const char *const side[] = {"forward", "either", "backward"};
     static const char *const decision[] = {"saved", "recomputed", "free", "unused", "backward"};
     gcut_arena *a = w->env->arena;
     gcut_text t = {.arena = a};
     for (gcut_ref v = 1; v < plan->joint->values.n; v++) {
         const gcut_decision *d = &plan->value[v];
-        if (d->where == GCUT_SIDE_BACKWARD) continue;
+        if (d->side == GCUT_SIDE_BACKWARD) continue;
         gcut_text_add(&t, "| `%%%s` | %s | %lld | %s | %s | %s |\n", plan->joint->values.at[v].name,
-                      where[d->where], (long long)d->bytes, price(a, d->save_ns), price(a, d->recompute_ns),
+                      side[d->side], (long long)d->bytes, price(a, d->save_ns), price(a, d->recompute_ns),
                       decision[d->decision]);
     }
     assert_non_null(t.at);

@@ -105,7 +105,7 @@ static void check_random(bounded *b, uint32_t plans)
             uint32_t node = below(b, p->g->nodes.n);
             uint32_t before = below(b, n + 1);
             const gcut_node *x = gcut_node_at(p->g, node);
-            if (x->nres && p->facts->where[x->res0] != GCUT_SIDE_BACKWARD)
+            if (x->nres && p->facts->side[x->res0] != GCUT_SIDE_BACKWARD)
                 *GCUT_PUSH(b->arena, &again[before]) = node;
         }
         gcut_candidate of = plan_saving(b, saved, again);
@@ -227,7 +227,7 @@ static void check_every_set(bounded *b)
     uint32_t n = 0;
     const char *why;
     for (gcut_ref v = 1; v < p->g->values.n; v++) {
-        double price = p->facts->where[v] == GCUT_SIDE_BACKWARD ? 0 : gcut_save_price(p, v, 0, &why);
+        double price = p->facts->side[v] == GCUT_SIDE_BACKWARD ? 0 : gcut_save_price(p, v, 0, &why);
         if (price == 0 || isinf(price)) continue;
         if (n == MOST_SAVEABLE) return;
         value[n++] = v;

@@ -55,7 +55,7 @@ static uint64_t revolve(uint64_t l, uint64_t c)
 static bool is_state(const gcut_problem *p, gcut_ref v)
 {
     const gcut_node *n = gcut_def(p->g, v);
-    return n && n->op == GCUT_OP_cos && p->facts->where[v] == GCUT_SIDE_FORWARD;
+    return n && n->op == GCUT_OP_cos && p->facts->side[v] == GCUT_SIDE_FORWARD;
 }
 
 /* How often the backward graph computes states again, and how many of them are there at most at the end of a
@@ -522,7 +522,7 @@ static void body_random(void *arg)
             .lambda = 0.05, .at = &at, .nat = 1, .machine = gcut_machine_at(gcut_machine_model_shipped(), 0)};
         gcut_problem *p = gcut_problem_new(a, g, &opt);
         for (gcut_ref v = 1; v < g->values.n; v++)
-            if (seed % 3 == 0 && v % 7 == 0 && gcut_def(g, v) && p->facts->where[v] == GCUT_SIDE_FORWARD &&
+            if (seed % 3 == 0 && v % 7 == 0 && gcut_def(g, v) && p->facts->side[v] == GCUT_SIDE_FORWARD &&
                 p->facts->base[v] == v && !p->facts->out[v] && !gcut_value_is(g, v, GCUT_CLASS_CONSTANT))
                 p->force[v] = v % 2 ? GCUT_CONSTRAINT_SAVE : GCUT_CONSTRAINT_RECOMPUTE;
         gcut_family *f = gcut_family_of(p, a);

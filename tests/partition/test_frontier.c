@@ -50,7 +50,7 @@ static uint32_t saveable(const gcut_problem *p, gcut_ref *out)
     const gcut_graph *g = p->g;
     uint32_t n = 0;
     for (gcut_ref v = 1; v < g->values.n; v++) {
-        if (!gcut_def(g, v) || is_out(g, v) || p->facts->where[v] == GCUT_SIDE_BACKWARD) continue;
+        if (!gcut_def(g, v) || is_out(g, v) || p->facts->side[v] == GCUT_SIDE_BACKWARD) continue;
         if (gcut_value_is(g, v, GCUT_CLASS_VIEW) || gcut_value_is(g, v, GCUT_CLASS_CONSTANT)) continue;
         if (n < MOST) out[n] = v;
         n++;
@@ -79,7 +79,7 @@ static pair price_of(const gcut_problem *p, const gcut_ref *who, uint32_t n, uin
         const gcut_node *d = gcut_def(g, v);
         if (!need[v] || given[v] || !d || is_out(g, v)) continue;
         for (uint32_t k = 0; k < d->nargs; k++) need[gcut_arg(g, d, k)] = true;
-        if (p->facts->where[v] != GCUT_SIDE_BACKWARD) s.ns += p->price[v].recompute_ns;
+        if (p->facts->side[v] != GCUT_SIDE_BACKWARD) s.ns += p->price[v].recompute_ns;
     }
     return s;
 }
@@ -557,7 +557,7 @@ static void bounds_body(void *state)
         if (seed % 2) opt.save_dtype = GCUT_BF16;
         gcut_problem *p = gcut_problem_new(a, g, &opt);
         for (gcut_ref v = 1; v < g->values.n; v++)
-            if (seed % 4 == 0 && gcut_def(g, v) && p->facts->where[v] == GCUT_SIDE_FORWARD &&
+            if (seed % 4 == 0 && gcut_def(g, v) && p->facts->side[v] == GCUT_SIDE_FORWARD &&
                 !p->facts->out[v] && p->facts->base[v] == v && draw(&r, 5) == 0)
                 p->force[v] = draw(&r, 2) ? GCUT_CONSTRAINT_SAVE : GCUT_CONSTRAINT_RECOMPUTE;
         gcut_cut_frontier *f = gcut_frontier_of(p, a);

@@ -84,7 +84,7 @@ static oracle oracle_new(const gcut_plan *plan)
         if (o.tainted[v] || !gcut_def(g, v) || is_out(g, v)) continue;
         gcut_class c = class_of(g, v);
         if (c == GCUT_CLASS_VIEW || c == GCUT_CLASS_CONSTANT) continue;
-        if (!o.forward[v] && plan->value[v].where == GCUT_SIDE_BACKWARD) continue;
+        if (!o.forward[v] && plan->value[v].side == GCUT_SIDE_BACKWARD) continue;
         if (o.n < 20) o.saveable[o.n] = v;
         o.n++;
     }
@@ -289,8 +289,8 @@ static void cos_of_cos(void **state)
         assert_int_equal(decision_of(p, "y"), GCUT_PLAN_RECOMPUTED);
         gcut_ref y = gcut_graph_find(p->joint, "y");
         assert_that(p->recompute_ns, ==, p->value[y].recompute_ns);
-        assert_int_equal(p->value[gcut_graph_find(p->joint, "sx")].where, GCUT_SIDE_EITHER);
-        assert_int_equal(p->value[gcut_graph_find(p->joint, "dy")].where, GCUT_SIDE_BACKWARD);
+        assert_int_equal(p->value[gcut_graph_find(p->joint, "sx")].side, GCUT_SIDE_EITHER);
+        assert_int_equal(p->value[gcut_graph_find(p->joint, "dy")].side, GCUT_SIDE_BACKWARD);
     }
 }
 

@@ -44,7 +44,7 @@ static gcut_plan *random_plan(world *w, const gcut_problem *p)
     for (uint32_t i = 0; i <= n; i++)
         for (uint32_t k = below(w, 4) < often ? below(w, 4) : 0; k-- > 0;) {
             uint32_t node = below(w, g->nodes.n);
-            if (p->facts->where[gcut_node_at(g, node)->res0] != GCUT_SIDE_BACKWARD)
+            if (p->facts->side[gcut_node_at(g, node)->res0] != GCUT_SIDE_BACKWARD)
                 *GCUT_PUSH(w->arena, &again[i]) = node;
         }
     gcut_choice *c = gcut_choice_saving(p, w->arena, saved, often ? again : NULL, 0.05);

@@ -124,12 +124,12 @@ static void check_decisions(const gcut_plan *p)
         }
         if (d->decision == GCUT_PLAN_RECOMPUTED) {
             assert_true(computes(p->bwd, name));
-            assert_int_equal(computes(p->fwd, name), d->where == GCUT_SIDE_FORWARD || computes(p->fwd, name));
+            assert_int_equal(computes(p->fwd, name), d->side == GCUT_SIDE_FORWARD || computes(p->fwd, name));
         }
         if (d->decision == GCUT_PLAN_UNUSED) assert_int_equal(b, 0);
         if (d->decision == GCUT_PLAN_BACKWARD) assert_false(computes(p->fwd, name));
         if (b && gcut_def(p->bwd, b) && gcut_mark_find(&gcut_def(p->bwd, b)->marks, GCUT_MARK_recomputed))
-            assert_true(d->decision == GCUT_PLAN_RECOMPUTED && d->where == GCUT_SIDE_FORWARD);
+            assert_true(d->decision == GCUT_PLAN_RECOMPUTED && d->side == GCUT_SIDE_FORWARD);
     }
     assert_int_equal(bytes, p->saved_bytes);
 }
@@ -141,14 +141,14 @@ static void check_lazy(const gcut_plan *p)
     for (uint32_t i = 0; i < b->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(b, i);
         gcut_ref v = gcut_graph_find(p->joint, b->values.at[n->res0].name);
-        if (p->value[v].where == GCUT_SIDE_BACKWARD) continue;
+        if (p->value[v].side == GCUT_SIDE_BACKWARD) continue;
         uint32_t first = UINT32_MAX, next = i + 1;
         for (uint32_t k = i + 1; k < b->nodes.n && first == UINT32_MAX; k++)
             for (uint32_t a = 0; a < b->nodes.at[k].nargs; a++)
                 if (gcut_arg(b, &b->nodes.at[k], a) == n->res0) first = k;
         while (next < b->nodes.n && next < first) {
             gcut_ref u = gcut_graph_find(p->joint, b->values.at[b->nodes.at[next].res0].name);
-            if (p->value[u].where == GCUT_SIDE_BACKWARD) break;
+            if (p->value[u].side == GCUT_SIDE_BACKWARD) break;
             next++;
         }
         assert_true(first == UINT32_MAX || next == first); /* no reader: it is a result itself */
@@ -323,7 +323,7 @@ static void several_body(void *arg)
             again |= p->bwd->nodes.at[n].op == GCUT_OP_attention_grad;
         assert_int_equal(again, ways[i].again);
         for (const char *v = "abc"; *v; v++)
-            assert_int_equal(p->value[gcut_graph_find(p->joint, (char[]){*v, 0})].where, GCUT_SIDE_FORWARD);
+            assert_int_equal(p->value[gcut_graph_find(p->joint, (char[]){*v, 0})].side, GCUT_SIDE_FORWARD);
         gcut_arena_free(w->arena);
     }
 }

@@ -18,7 +18,7 @@ static gcut_plan_options options(double lambda)
 
 static bool saveable(const gcut_problem *p, gcut_ref v)
 {
-    return gcut_def(p->g, v) && p->facts->where[v] != GCUT_SIDE_BACKWARD && !p->facts->out[v] &&
+    return gcut_def(p->g, v) && p->facts->side[v] != GCUT_SIDE_BACKWARD && !p->facts->out[v] &&
            !gcut_value_is(p->g, v, GCUT_CLASS_VIEW) && !gcut_value_is(p->g, v, GCUT_CLASS_CONSTANT);
 }
 
@@ -193,7 +193,7 @@ static void feasible_body(void *arg)
         gcut_plan_options o = options(0.05);
         gcut_plan *plan = gcut_plan_make(g, &o);
         for (gcut_ref v = 1; v < g->values.n; v++) {
-            if (plan->value[v].where == GCUT_SIDE_BACKWARD || !gcut_def(g, v)) continue;
+            if (plan->value[v].side == GCUT_SIDE_BACKWARD || !gcut_def(g, v)) continue;
             if (gcut_value_is(g, v, GCUT_CLASS_VIEW)) continue;
             if ((seed * 31 + v * 7) % 3 == 0) save[o.nsave++] = g->values.at[v].name;
             if ((seed * 31 + v * 7) % 3 == 1) recompute[o.nrecompute++] = g->values.at[v].name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Classification by four passes over the topological order:
+ * Sides by four passes over the topological order:
  *
  *   adjoint   depends on a cotangent or a #late input             (forwards)
  *   primal    some `out` result depends on it                     (backwards)
@@ -17,7 +17,7 @@
  * Operands of a FORWARD value are FORWARD, and operands of an EITHER value are FORWARD or EITHER: the
  * network of partition/cut/network.c relies on both.
  */
-#include "partition/cut/classes.h"
+#include "partition/cut/sides.h"
 
 #include "graph/external.h"
 #include "graph/ops/node_facts.h"
@@ -91,7 +91,7 @@ static void check_results(const dependence *s)
     }
 }
 
-static gcut_side where_of(const dependence *s, gcut_ref v)
+static gcut_value_side side_of(const dependence *s, gcut_ref v)
 {
     if (s->adjoint[v]) return GCUT_SIDE_BACKWARD;
     if (s->primal[v] || !gcut_def(s->g, v)) return GCUT_SIDE_FORWARD;
@@ -105,8 +105,8 @@ static void settle_dead(gcut_facts *f)
     for (uint32_t i = 0; i < f->g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(f->g, i);
         for (uint32_t k = 0; k < n->nargs && !f->live[i]; k++)
-            if (f->where[gcut_arg(f->g, n, k)] == GCUT_SIDE_BACKWARD)
-                for (uint32_t r = 0; r < n->nres; r++) f->where[n->res0 + r] = GCUT_SIDE_BACKWARD;
+            if (f->side[gcut_arg(f->g, n, k)] == GCUT_SIDE_BACKWARD)
+                for (uint32_t r = 0; r < n->nres; r++) f->side[n->res0 + r] = GCUT_SIDE_BACKWARD;
     }
 }
 
@@ -116,7 +116,7 @@ static void mark_reads(gcut_facts *f)
     gcut_graph *g = f->g;
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        if (!f->live[i] || f->where[n->res0] != GCUT_SIDE_BACKWARD) continue;
+        if (!f->live[i] || f->side[n->res0] != GCUT_SIDE_BACKWARD) continue;
         for (uint32_t k = 0; k < n->nargs; k++) f->read[gcut_arg(g, n, k)] = true;
     }
     for (uint32_t i = 0; i < g->results.n; i++) {
@@ -128,7 +128,7 @@ static void mark_reads(gcut_facts *f)
     for (uint32_t i = 0; i < g->results.n; i++) /* one #transient name of several is enough */
         if (gcut_is_transient(&g->results.at[i].marks)) f->kept[g->results.at[i].value] = false;
     for (gcut_ref v = 1; v < g->values.n; v++)
-        if (f->where[v] == GCUT_SIDE_BACKWARD) f->read[v] = false;
+        if (f->side[v] == GCUT_SIDE_BACKWARD) f->read[v] = false;
 }
 
 /* ---- gradients begun in the forward graph ---- */
@@ -163,7 +163,7 @@ static void find_grads(gcut_facts *f, gcut_arena *arena)
         const gcut_node *n = gcut_node_at(g, i);
         gcut_ref v = n->res0;
         bool head =
-            n->nres == 1 && gcut_mark_find(&n->marks, GCUT_MARK_head) && f->where[v] == GCUT_SIDE_EITHER;
+            n->nres == 1 && gcut_mark_find(&n->marks, GCUT_MARK_head) && f->side[v] == GCUT_SIDE_EITHER;
         if (head && gcut_node_class(n) != GCUT_CLASS_VIEW) begun[v] = v;
         for (uint32_t k = 0; n->nres == 1 && k < n->nargs && !begun[v]; k++)
             if (uses[gcut_arg(g, n, k)] == 1 && writes_over(g, n, k)) begun[v] = begun[gcut_arg(g, n, k)];
@@ -174,7 +174,7 @@ static void find_grads(gcut_facts *f, gcut_arena *arena)
     }
 }
 
-gcut_facts *gcut_classify(gcut_arena *arena, gcut_graph *g)
+gcut_facts *gcut_sides_of(gcut_arena *arena, gcut_graph *g)
 {
     uint32_t nv = g->values.n;
     dependence s = {g, gcut_calloc(arena, nv, 1), gcut_calloc(arena, nv, 1), gcut_calloc(arena, nv, 1),
@@ -185,7 +185,7 @@ gcut_facts *gcut_classify(gcut_arena *arena, gcut_graph *g)
 
     gcut_facts *f = gcut_calloc(arena, 1, sizeof *f);
     f->g = g;
-    f->where = gcut_calloc(arena, nv, sizeof *f->where);
+    f->side = gcut_calloc(arena, nv, sizeof *f->side);
     f->base = gcut_calloc(arena, nv, sizeof *f->base);
     f->out = gcut_calloc(arena, nv, sizeof *f->out);
     f->kept = gcut_calloc(arena, nv, sizeof *f->kept);
@@ -193,7 +193,7 @@ gcut_facts *gcut_classify(gcut_arena *arena, gcut_graph *g)
     f->live = gcut_calloc(arena, (size_t)g->nodes.n + 1, sizeof *f->live);
     f->grad = gcut_calloc(arena, nv, sizeof *f->grad);
     for (gcut_ref v = 1; v < nv; v++) {
-        f->where[v] = where_of(&s, v);
+        f->side[v] = side_of(&s, v);
         f->base[v] = v;
     }
     for (uint32_t i = 0; i < g->nodes.n; i++) {
