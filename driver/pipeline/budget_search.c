@@ -23,8 +23,9 @@
 static double cost_bound(const gcut_candidates *o, const gcut_candidate *of, int64_t budget)
 {
     if (o->bases.n > 1 || of->base->planned != o->p->joint || !of->base->apart) return NAN;
-    return gcut_bound_below(gcut_bound_at(gcut_corners_of(of->base->problem, o->arena), budget - o->resident),
-                            of->cost_ns);
+    return gcut_bound_printed(
+        gcut_bound_for_bytes(gcut_corners_of(of->base->problem, o->arena), budget - o->resident),
+        of->cost_ns);
 }
 
 /* Nodes that can be lowered in a few seconds.  With more, candidates are lowered in the order of the

@@ -231,7 +231,7 @@ double gcut_bound_of_cut(const gcut_problem *p, const gcut_cut *cut, double lamb
     return (cut->lower_bound * (1 - 0x1p-52) + forced) * (1 - 0x1p-53);
 }
 
-double gcut_bound_below(double bound_ns, double cost_ns)
+double gcut_bound_printed(double bound_ns, double cost_ns)
 {
     GCUT_ASSERT(bound_ns <= cost_ns * (1 + 1e-9) + 1e-9); /* false for NaN too */
     return fmin(bound_ns, cost_ns);
@@ -254,7 +254,7 @@ gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy_f
     gcut_cut cut = gcut_solve(net, scratch);
     bool *saved = rule ? rule(p, scratch) : gcut_saved_by(p, scratch, net, cut.source_side);
     gcut_choice *c = gcut_choice_saving(&at, arena, saved, NULL, lambda);
-    c->lower_bound_ns = gcut_bound_below(gcut_bound_of_cut(p, &cut, lambda), c->cost_ns);
+    c->lower_bound_ns = gcut_bound_printed(gcut_bound_of_cut(p, &cut, lambda), c->cost_ns);
     c->quantum_ns = cut.quantum;
     /* The decisions are those of the cut, less arcs that quantisation cut without need; no plan costs less
      * than the bound. */

@@ -55,7 +55,7 @@ gcut_ref gcut_named(const gcut_graph *g, const char *name);
 
 /* min(bound_ns, cost_ns): the lower bound as it is printed.  Asserts bound_ns <= cost_ns up to rounding of
  * sums. */
-double gcut_bound_below(double bound_ns, double cost_ns);
+double gcut_bound_printed(double bound_ns, double cost_ns);
 
 /* The choice that saves the values of `saved` (by value) that the backward graph then needs, recomputes the
  * rest, and copies it as gcut_schedule_with does.  The user's constraints overrule `saved`; views are never

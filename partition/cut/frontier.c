@@ -177,11 +177,11 @@ gcut_choice *gcut_supported_choice(const gcut_cut_frontier *f, gcut_arena *arena
     gcut_problem at = *f->p;
     at.format = point->format;
     gcut_choice *c = gcut_choice_saving(&at, arena, point->saved, NULL, point->from);
-    c->lower_bound_ns = gcut_bound_below(gcut_cost_bound(f, point->from), c->cost_ns);
+    c->lower_bound_ns = gcut_bound_printed(gcut_bound_for_lambda(f, point->from), c->cost_ns);
     return c;
 }
 
-const gcut_bound *gcut_bound_of(const gcut_cut_frontier *f, int64_t bytes_across)
+const gcut_bound *gcut_bound_proving_bytes(const gcut_cut_frontier *f, int64_t bytes_across)
 {
     const gcut_bound *best = &f->bounds.at[0];
     for (uint32_t i = 1; i < f->bounds.n; i++) {
@@ -192,17 +192,17 @@ const gcut_bound *gcut_bound_of(const gcut_cut_frontier *f, int64_t bytes_across
     return best;
 }
 
-double gcut_bound_at(const gcut_cut_frontier *f, int64_t bytes_across)
+double gcut_bound_for_bytes(const gcut_cut_frontier *f, int64_t bytes_across)
 {
     if (bytes_across < f->points.at[f->points.n - 1].saved_bytes) return INFINITY;
-    const gcut_bound *b = gcut_bound_of(f, bytes_across);
+    const gcut_bound *b = gcut_bound_proving_bytes(f, bytes_across);
     return fmax(0, fma(-b->lambda, (double)bytes_across,
                        b->cost_ns)); /* one rounding: both terms may be much larger than the difference */
 }
 
 /* The cheapest cost is concave in lambda, so between two bounds it lies above the line through them; past the
  * last breakpoint its slope is the fewest bytes possible. */
-double gcut_cost_bound(const gcut_cut_frontier *f, double lambda)
+double gcut_bound_for_lambda(const gcut_cut_frontier *f, double lambda)
 {
     const gcut_bound *b = f->bounds.at;
     uint32_t n = f->bounds.n;

@@ -60,12 +60,12 @@ gcut_choice *gcut_supported_choice(const gcut_cut_frontier *f, gcut_arena *arena
 /* A lower bound on the cost at lambda 0 of any plan that saves at most bytes_across bytes, whatever its
  * schedule: the maximum over lambda of (cheapest cost - lambda * bytes).  INFINITY when no plan saves so few.
  */
-double gcut_bound_at(const gcut_cut_frontier *f, int64_t bytes_across);
+double gcut_bound_for_bytes(const gcut_cut_frontier *f, int64_t bytes_across);
 /* The bound at which that maximum is attained; any one when it is INFINITY. */
-const gcut_bound *gcut_bound_of(const gcut_cut_frontier *f, int64_t bytes_across);
+const gcut_bound *gcut_bound_proving_bytes(const gcut_cut_frontier *f, int64_t bytes_across);
 
 /* A lower bound on the cost of any plan at lambda. */
-double gcut_cost_bound(const gcut_cut_frontier *f, double lambda);
+double gcut_bound_for_lambda(const gcut_cut_frontier *f, double lambda);
 
 /* By value: its flips in the cheapest plans for lambda >= from. */
 gcut_flips *gcut_flip_prices(const gcut_cut_frontier *f, gcut_arena *arena, double from);

@@ -339,10 +339,10 @@ static gcut_choice *search_below(const gcut_cut_frontier *f, gcut_arena *arena, 
                                  int64_t bytes)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
-    search h = {.arena = arena, .bytes = bytes, .bound = gcut_bound_at(f, bytes)};
+    search h = {.arena = arena, .bytes = bytes, .bound = gcut_bound_for_bytes(f, bytes)};
     h.best = (incumbent){gcut_supported_choice(f, arena, point), point->side, point->format};
     if (is_open(&h)) {
-        h.lambda = gcut_bound_of(f, bytes)->lambda;
+        h.lambda = gcut_bound_proving_bytes(f, bytes)->lambda;
         h.at = gcut_problem_at(f->p, scratch, h.lambda);
         h.net = gcut_problem_network(&h.at, scratch);
         gcut_network_at(h.net, h.lambda);
@@ -384,7 +384,7 @@ gcut_choice *gcut_frontier_at_most(const gcut_cut_frontier *f, gcut_arena *arena
     gcut_choice *c = search_below(f, arena, &f->points.at[i], saved_bytes);
     c->lambda = 0;
     c->cost_ns = c->fixed_ns;
-    c->lower_bound_ns = gcut_bound_below(c->lower_bound_ns, c->cost_ns);
+    c->lower_bound_ns = gcut_bound_printed(c->lower_bound_ns, c->cost_ns);
     return c;
 }
 

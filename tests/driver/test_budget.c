@@ -270,9 +270,10 @@ static void check_candidates(void *arg)
     for (uint32_t i = 0; i < o->by_time.n; i++) {
         gcut_candidate *of = &o->by_time.at[i];
         /* The frontier is that of the only base. */
-        bool ok = bound <= of->peak_bytes && gcut_candidate_least(o, of) <= of->peak_bytes &&
-                  (!f || gcut_bound_at(f, of->peak_bytes - o->resident) <= of->cost_ns * (1 + 1e-12)) &&
-                  (i == 0 || of[-1].step_ns <= of->step_ns);
+        bool ok =
+            bound <= of->peak_bytes && gcut_candidate_least(o, of) <= of->peak_bytes &&
+            (!f || gcut_bound_for_bytes(f, of->peak_bytes - o->resident) <= of->cost_ns * (1 + 1e-12)) &&
+            (i == 0 || of[-1].step_ns <= of->step_ns);
         if (ok) continue;
         gcut_text t = {.arena = j->arena};
         gcut_print_graph(g, &(gcut_print_options){.no_loc = true}, &t);

@@ -5,7 +5,7 @@
  *
  *   peak of the plan  >=  gcut_peak_bound of the graph
  *   peak of the plan  >=  resident bytes + bytes that the plan saves
- *   cost of the plan  >=  gcut_bound_at of its peak less the resident bytes
+ *   cost of the plan  >=  gcut_bound_for_bytes of its peak less the resident bytes
  *
  * The models are those of examples/models at their tiny sizes, and at published ones those of which a bound
  * was once above the smallest peak.
@@ -51,7 +51,7 @@ static bounded bounded_of(const char *name, gcut_graph *g, const gcut_settings *
 static void check_plan(bounded *b, gcut_candidate *of)
 {
     int64_t peak = gcut_candidate_peak(b->o, of);
-    double cost = b->f ? gcut_bound_at(b->f, peak - b->o->resident) : 0;
+    double cost = b->f ? gcut_bound_for_bytes(b->f, peak - b->o->resident) : 0;
     if (peak < b->bound)
         fail_msg("%s, seed %llu, %s: peak %lld, bound %lld", b->name, (unsigned long long)b->seed, of->label,
                  (long long)peak, (long long)b->bound);

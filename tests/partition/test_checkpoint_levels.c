@@ -118,7 +118,7 @@ static void check_bound(const gcut_problem *p, gcut_arena *a, uint32_t l)
         if (is_state(p, v)) unit = fmax(unit, p->price[v].recompute_ns);
     for (uint32_t j = 1; j <= 8 && j < l; j++) {
         double least = (double)(revolve(l, j) - (l - 1)) * unit;
-        double bound = gcut_bound_at(f, j * INT64_C(4096));
+        double bound = gcut_bound_for_bytes(f, j * INT64_C(4096));
         assert_that(bound, <=, least * (1 + 1e-12));
         assert_true(bound > 0 || j + 1 >= l);
     }

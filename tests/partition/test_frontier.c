@@ -213,8 +213,8 @@ static void check_prices(const gcut_cut_frontier *f, const truth *t)
         for (int k = 0; k <= 4; k++) {
             double lambda = x->from + (hi - x->from) * k / 4, cost = cheapest_at(t, lambda);
             assert_near(cost, x->fixed_ns + lambda * (double)x->saved_bytes);
-            assert_that(gcut_cost_bound(f, lambda), <=, cost * (1 + 1e-12));
-            assert_near(gcut_cost_bound(f, lambda), cost);
+            assert_that(gcut_bound_for_lambda(f, lambda), <=, cost * (1 + 1e-12));
+            assert_near(gcut_bound_for_lambda(f, lambda), cost);
         }
     }
 }
@@ -225,7 +225,7 @@ static void check_bounds(const gcut_cut_frontier *f, const truth *t)
     const gcut_supported *last = &f->points.at[f->points.n - 1];
     for (uint32_t i = 0; i < t->n; i++)
         for (int64_t b = t->all[i].bytes - 1; b <= t->all[i].bytes + 1; b++) {
-            double bound = gcut_bound_at(f, b), best = best_within(t, b);
+            double bound = gcut_bound_for_bytes(f, b), best = best_within(t, b);
             if (b < last->saved_bytes) {
                 assert_true(isinf(bound));
                 assert_true(isinf(best));
@@ -252,7 +252,7 @@ static uint32_t check_within(const gcut_cut_frontier *f, const truth *t, gcut_ar
         for (int64_t b = t->all[i].bytes; b <= t->all[i].bytes + 1; b++) {
             if (b < least) continue;
             gcut_choice *c = gcut_frontier_at_most(f, a, b);
-            double best = best_within(t, b), bound = gcut_bound_at(f, b);
+            double best = best_within(t, b), bound = gcut_bound_for_bytes(f, b);
             assert_that(c->saved_bytes, <=, b);
             assert_near(c->fixed_ns, best);
             assert_that(c->cost_ns, ==, c->fixed_ns);
@@ -522,9 +522,9 @@ static void forced_values_are_named(void **state)
 static void check_plan(const gcut_cut_frontier *f, const gcut_choice *c)
 {
     static const double lambda[] = {0, 1e-3, 0.05, 3, 1e6, 1e12};
-    assert_that(gcut_bound_at(f, c->saved_bytes), <=, c->fixed_ns * (1 + 1e-12));
+    assert_that(gcut_bound_for_bytes(f, c->saved_bytes), <=, c->fixed_ns * (1 + 1e-12));
     for (size_t k = 0; k < sizeof lambda / sizeof *lambda; k++)
-        assert_that(gcut_cost_bound(f, lambda[k]), <=,
+        assert_that(gcut_bound_for_lambda(f, lambda[k]), <=,
                     (c->fixed_ns + lambda[k] * (double)c->saved_bytes) * (1 + 1e-12));
 }
 
@@ -644,7 +644,7 @@ static void layers_body(void *state)
         assert_int_equal(x->between, i > 0 && i < 12);
         assert_near(x->fixed_ns - f->points.at[0].fixed_ns,
                     i * (f->points.at[12].fixed_ns - f->points.at[0].fixed_ns) / 12);
-        assert_near(gcut_bound_at(f, x->saved_bytes), x->fixed_ns);
+        assert_near(gcut_bound_for_bytes(f, x->saved_bytes), x->fixed_ns);
     }
 }
 
