@@ -49,12 +49,12 @@ static void add_frontier(gcut_family *f, gcut_arena *arena, const gcut_problem *
     uint32_t n = h->points.n, corners = 0;
     for (uint32_t i = 0; i < n; i++) corners += !h->points.at[i].between;
     for (uint32_t i = 0, k = 0; i < n; i++) {
-        const gcut_supported *x = &h->points.at[i];
+        const gcut_cut_point *x = &h->points.at[i];
         bool take = n <= FROM_FRONTIER || i == n - 1 || (uint64_t)i * FROM_FRONTIER / n != k;
         if (corners <= FROM_FRONTIER / 2) take |= !x->between;
         k = (uint32_t)((uint64_t)i * FROM_FRONTIER / n);
         if (!take && i) continue;
-        add(f, arena, p, gcut_supported_choice(h, arena, x),
+        add(f, arena, p, gcut_cut_point_choice(h, arena, x),
             x->between ? gcut_printf(arena, "between lambda %.4g, %u", x->from, i)
                        : gcut_printf(arena, "lambda %.4g", x->from));
     }

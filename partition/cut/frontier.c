@@ -36,19 +36,19 @@ static void move_to(search *s, double lambda)
     gcut_network_at(s->net, isinf(lambda) ? 0 : lambda);
 }
 
-static double cost_at(const gcut_supported *x, double lambda)
+static double cost_at(const gcut_cut_point *x, double lambda)
 {
     return x->fixed_ns + lambda * (double)x->saved_bytes;
 }
 
 /* The point of a cut, with the cost and bytes of its plan, which leaves out what the backward graph does not
  * need. */
-static gcut_supported point_of(const search *s, const bool *side)
+static gcut_cut_point point_of(const search *s, const bool *side)
 {
     gcut_arena *a = gcut_arena_new(gcut_arena_env(s->scratch), s->scratch);
     bool *saved = gcut_saved_by(s->f->p, s->arena, s->net, side);
     gcut_choice *c = gcut_choice_saving(&s->at, a, saved, NULL, 0);
-    gcut_supported x = {
+    gcut_cut_point x = {
         .saved_bytes = c->saved_bytes, .fixed_ns = c->fixed_ns, .saved = saved, .format = s->at.format};
     x.side = gcut_memdup(s->arena, side, s->net->nvertices);
     gcut_arena_free(a);
@@ -64,26 +64,26 @@ static gcut_cut cut_at(search *s, double lambda)
     return cut;
 }
 
-static void emit(const search *s, gcut_supported x)
+static void emit(const search *s, gcut_cut_point x)
 {
     *GCUT_PUSH(s->arena, &s->f->points) = x;
 }
 
 static int more_bytes(const void *a, const void *b)
 {
-    const gcut_supported *x = a, *y = b;
+    const gcut_cut_point *x = a, *y = b;
     return (x->saved_bytes < y->saved_bytes) - (x->saved_bytes > y->saved_bytes);
 }
 
 /* The points on the edge from a to b, whose costs meet at lambda, by falling bytes. */
-static void fill_edge(const search *s, const gcut_supported *a, const gcut_supported *b, double lambda,
+static void fill_edge(const search *s, const gcut_cut_point *a, const gcut_cut_point *b, double lambda,
                       const gcut_cut *cut)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(s->scratch), s->scratch);
     gcut_sides sides = gcut_ties_between(scratch, s->net, cut, b->side, a->side);
-    GCUT_VEC(gcut_supported) found = {0};
+    GCUT_VEC(gcut_cut_point) found = {0};
     for (uint32_t i = 0; i < sides.n; i++) {
-        gcut_supported x = point_of(s, sides.at[i]);
+        gcut_cut_point x = point_of(s, sides.at[i]);
         x.from = x.to = lambda;
         x.between = true;
         *GCUT_PUSH(scratch, &found) = x;
@@ -92,7 +92,7 @@ static void fill_edge(const search *s, const gcut_supported *a, const gcut_suppo
     double last_ns = a->fixed_ns;
     int64_t last_bytes = a->saved_bytes;
     for (uint32_t i = 0; i < found.n; i++) {
-        gcut_supported *x = &found.at[i];
+        gcut_cut_point *x = &found.at[i];
         bool falls = x->saved_bytes < last_bytes && x->saved_bytes > b->saved_bytes;
         if (!falls || !(x->fixed_ns > last_ns) || !(x->fixed_ns < b->fixed_ns)) continue;
         emit(s, *x);
@@ -104,12 +104,12 @@ static void fill_edge(const search *s, const gcut_supported *a, const gcut_suppo
 
 /* Adds all points from corner a up to `last`.  The recursion may be as deep as there are corners, so the
  * pending ones are on an explicit stack. */
-static void walk(search *s, gcut_supported a, gcut_supported last)
+static void walk(search *s, gcut_cut_point a, gcut_cut_point last)
 {
-    GCUT_VEC(gcut_supported) right = {0};
+    GCUT_VEC(gcut_cut_point) right = {0};
     *GCUT_PUSH(s->scratch, &right) = last;
     while (right.n) {
-        gcut_supported b = right.at[right.n - 1];
+        gcut_cut_point b = right.at[right.n - 1];
         if (b.saved_bytes >= a.saved_bytes) { /* the same plan, or one that ties */
             right.n--;
             continue;
@@ -122,7 +122,7 @@ static void walk(search *s, gcut_supported a, gcut_supported last)
             continue;
         }
         gcut_cut cut = cut_at(s, meet);
-        gcut_supported mid = point_of(s, cut.source_side);
+        gcut_cut_point mid = point_of(s, cut.source_side);
         bool inside = mid.saved_bytes < a.saved_bytes && mid.saved_bytes > b.saved_bytes;
         double blur = cut.error + 1e-12 * cut.cost;
         if (inside && cost_at(&mid, meet) < cost_at(&a, meet) - blur) {
@@ -152,7 +152,7 @@ static gcut_cut_frontier *find(const gcut_problem *p, gcut_arena *arena, bool co
         .f = f, .arena = arena, .scratch = gcut_arena_new(gcut_arena_env(arena), arena), .corners = corners};
     f->p = p;
     move_to(&s, INFINITY);
-    gcut_supported last = point_of(&s, gcut_solve_smallest(s.net, s.now).source_side);
+    gcut_cut_point last = point_of(&s, gcut_solve_smallest(s.net, s.now).source_side);
     gcut_cut cut = cut_at(&s, 0);
     walk(&s, point_of(&s, cut.source_side), last);
     qsort(f->bounds.at, f->bounds.n, sizeof *f->bounds.at, by_lambda);
@@ -172,7 +172,7 @@ gcut_cut_frontier *gcut_corners_of(const gcut_problem *p, gcut_arena *arena)
 
 /* ---- bounds and flips ---- */
 
-gcut_choice *gcut_supported_choice(const gcut_cut_frontier *f, gcut_arena *arena, const gcut_supported *point)
+gcut_choice *gcut_cut_point_choice(const gcut_cut_frontier *f, gcut_arena *arena, const gcut_cut_point *point)
 {
     gcut_problem at = *f->p;
     at.format = point->format;
@@ -225,7 +225,7 @@ gcut_flips *gcut_flip_prices(const gcut_cut_frontier *f, gcut_arena *arena, doub
     gcut_plan_decision *before = NULL;
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
     for (uint32_t i = 0; i < f->points.n; i++) {
-        const gcut_supported *x = &f->points.at[i];
+        const gcut_cut_point *x = &f->points.at[i];
         if (x->between || !(x->to > from)) continue;
         gcut_plan_decision *decision = gcut_choice_saving(p, scratch, x->saved, NULL, 0)->decision;
         for (gcut_ref v = 1; v < nvalues; v++) {

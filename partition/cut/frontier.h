@@ -15,7 +15,8 @@
 
 #include "partition/cut/decisions.h"
 
-typedef struct gcut_supported {
+/* A plan that is cheapest at some lambda. */
+typedef struct gcut_cut_point {
     int64_t saved_bytes;
     double fixed_ns;     /* cost at lambda 0 */
     double from, to;     /* no plan is cheaper for lambda in [from, to]; from == to on an edge */
@@ -23,7 +24,7 @@ typedef struct gcut_supported {
     const bool *saved;   /* by value, for gcut_choice_saving */
     gcut_format *format; /* by value, of its lambda */
     const bool *side;    /* by vertex of gcut_problem_network: the source's side of the cut */
-} gcut_supported;
+} gcut_cut_point;
 
 /* A lower bound: no plan costs less than cost_ns at lambda (the value of a maximum flow). */
 typedef struct gcut_bound {
@@ -40,7 +41,7 @@ typedef struct gcut_flips {
 
 typedef struct gcut_cut_frontier {
     const gcut_problem *p;
-    GCUT_VEC(gcut_supported)
+    GCUT_VEC(gcut_cut_point)
     points;                      /* bytes fall and fixed_ns rises from one to the next; the first is the
                                     cheapest at lambda 0, the last saves the fewest bytes possible */
     GCUT_VEC(gcut_bound) bounds; /* rising lambda, from 0 on: at least the breakpoints */
@@ -54,8 +55,8 @@ gcut_cut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena);
 gcut_cut_frontier *gcut_corners_of(const gcut_problem *p, gcut_arena *arena);
 
 /* The plan of a point, at lambda `from`, with its lower bound there. */
-gcut_choice *gcut_supported_choice(const gcut_cut_frontier *f, gcut_arena *arena,
-                                   const gcut_supported *point);
+gcut_choice *gcut_cut_point_choice(const gcut_cut_frontier *f, gcut_arena *arena,
+                                   const gcut_cut_point *point);
 
 /* A lower bound on the cost at lambda 0 of any plan that saves at most bytes_across bytes, whatever its
  * schedule: the maximum over lambda of (cheapest cost - lambda * bytes).  INFINITY when no plan saves so few.

@@ -335,12 +335,12 @@ static void improve(search *h)
     gcut_arena_free(scratch);
 }
 
-static gcut_choice *search_below(const gcut_cut_frontier *f, gcut_arena *arena, const gcut_supported *point,
+static gcut_choice *search_below(const gcut_cut_frontier *f, gcut_arena *arena, const gcut_cut_point *point,
                                  int64_t bytes)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
     search h = {.arena = arena, .bytes = bytes, .bound = gcut_bound_for_bytes(f, bytes)};
-    h.best = (incumbent){gcut_supported_choice(f, arena, point), point->side, point->format};
+    h.best = (incumbent){gcut_cut_point_choice(f, arena, point), point->side, point->format};
     if (is_open(&h)) {
         h.lambda = gcut_bound_proving_bytes(f, bytes)->lambda;
         h.at = gcut_problem_at(f->p, scratch, h.lambda);
@@ -359,9 +359,9 @@ static _Noreturn void refuse(const gcut_cut_frontier *f, int64_t bytes)
 {
     const gcut_problem *p = f->p;
     const gcut_graph *g = p->g;
-    const gcut_supported *least = &f->points.at[f->points.n - 1];
+    const gcut_cut_point *least = &f->points.at[f->points.n - 1];
     gcut_text who = {.arena = g->module->arena};
-    gcut_choice *c = gcut_supported_choice(f, g->module->arena, least);
+    gcut_choice *c = gcut_cut_point_choice(f, g->module->arena, least);
     gcut_place place = {.file = g->module->file};
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (c->decision[v] != GCUT_PLAN_SAVED) continue;

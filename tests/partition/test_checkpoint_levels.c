@@ -335,7 +335,7 @@ static void body_transformer(void *arg)
     const gcut_choice *flat = NULL;
     int64_t one = INT64_MAX;
     for (uint32_t i = 0; i < h->points.n; i++) {
-        gcut_choice *c = gcut_supported_choice(h, a, &h->points.at[i]);
+        gcut_choice *c = gcut_cut_point_choice(h, a, &h->points.at[i]);
         int64_t peak = gcut_live_peak(p, c);
         if (peak < one) one = peak, flat = c;
     }

@@ -171,7 +171,7 @@ static uint32_t hull_of(const truth *t, pair *out)
 static void check_points(const gcut_cut_frontier *f, const truth *t)
 {
     for (uint32_t i = 0; i < f->points.n; i++) {
-        const gcut_supported *x = &f->points.at[i];
+        const gcut_cut_point *x = &f->points.at[i];
         assert_near(x->fixed_ns, best_within(t, x->saved_bytes));
         assert_true(x->saved_bytes == 0 || x->fixed_ns < best_within(t, x->saved_bytes - 1));
         assert_true(x->between ? x->from == x->to : x->from < x->to);
@@ -180,7 +180,7 @@ static void check_points(const gcut_cut_frontier *f, const truth *t)
             assert_that(x->fixed_ns, >, x[-1].fixed_ns);
             assert_that(x->from, ==, x[-1].to);
         }
-        gcut_choice *c = gcut_supported_choice(f, f->p->g->module->arena, x);
+        gcut_choice *c = gcut_cut_point_choice(f, f->p->g->module->arena, x);
         assert_int_equal(c->saved_bytes, x->saved_bytes);
         assert_near(c->fixed_ns, x->fixed_ns);
         assert_that(c->lower_bound_ns, <=, c->cost_ns);
@@ -208,7 +208,7 @@ static uint32_t check_hull(const gcut_cut_frontier *f, const truth *t)
 static void check_prices(const gcut_cut_frontier *f, const truth *t)
 {
     for (uint32_t i = 0; i < f->points.n; i++) {
-        const gcut_supported *x = &f->points.at[i];
+        const gcut_cut_point *x = &f->points.at[i];
         double hi = isinf(x->to) ? 2 * x->from + 1 : x->to;
         for (int k = 0; k <= 4; k++) {
             double lambda = x->from + (hi - x->from) * k / 4, cost = cheapest_at(t, lambda);
@@ -222,7 +222,7 @@ static void check_prices(const gcut_cut_frontier *f, const truth *t)
 /* Never above the truth, and as high as the hull lets it be. */
 static void check_bounds(const gcut_cut_frontier *f, const truth *t)
 {
-    const gcut_supported *last = &f->points.at[f->points.n - 1];
+    const gcut_cut_point *last = &f->points.at[f->points.n - 1];
     for (uint32_t i = 0; i < t->n; i++)
         for (int64_t b = t->all[i].bytes - 1; b <= t->all[i].bytes + 1; b++) {
             double bound = gcut_bound_for_bytes(f, b), best = best_within(t, b);
@@ -234,7 +234,7 @@ static void check_bounds(const gcut_cut_frontier *f, const truth *t)
             assert_that(bound, <=, best * (1 + 1e-12));
             double line = f->points.at[0].fixed_ns;
             for (uint32_t k = 1; k < f->points.n; k++) {
-                const gcut_supported *x = &f->points.at[k];
+                const gcut_cut_point *x = &f->points.at[k];
                 if (b < x[-1].saved_bytes && b >= x->saved_bytes)
                     line = x->fixed_ns - (x->fixed_ns - x[-1].fixed_ns) * (double)(b - x->saved_bytes) /
                                              (double)(x[-1].saved_bytes - x->saved_bytes);
@@ -273,9 +273,9 @@ static uint32_t check_flips(const gcut_cut_frontier *f, gcut_arena *a, double fr
     gcut_flips *flips = gcut_flip_prices(f, a, from);
     uint32_t again = 0;
     for (uint32_t i = 0; i < f->points.n; i++) {
-        const gcut_supported *x = &f->points.at[i];
+        const gcut_cut_point *x = &f->points.at[i];
         if (x->between || x->to <= from) continue;
-        gcut_choice *c = gcut_supported_choice(f, a, x);
+        gcut_choice *c = gcut_cut_point_choice(f, a, x);
         for (gcut_ref v = 1; v < f->p->g->values.n; v++) {
             bool saved = flips[v].saved;
             for (uint32_t k = 0; k < flips[v].n && flips[v].at[k] <= fmax(x->from, from); k++) saved = !saved;
@@ -397,7 +397,7 @@ static void head_body(void *state)
         truth t = truth_of(p);
         assert_that(t.n, >, 1);
         gcut_cut_frontier *f = check_frontier(p, &t, a, &sum);
-        gcut_choice *c = gcut_supported_choice(f, a, &f->points.at[0]);
+        gcut_choice *c = gcut_cut_point_choice(f, a, &f->points.at[0]);
         for (gcut_ref v = 1; v < g->values.n; v++) begun += c->format[v] == GCUT_FORMAT_GRAD;
         free(t.all);
         gcut_arena_free(a);
@@ -601,7 +601,7 @@ static void digits_body(void *state)
     gcut_cut_frontier *f = gcut_frontier_of(p, w->env->arena);
     assert_int_equal(f->points.n, 2); /* with the sum and without */
     assert_int_equal(f->points.at[0].saved_bytes - f->points.at[1].saved_bytes, 4);
-    for (uint32_t i = 0; i < 2; i++) check_plan(f, gcut_supported_choice(f, w->env->arena, &f->points.at[i]));
+    for (uint32_t i = 0; i < 2; i++) check_plan(f, gcut_cut_point_choice(f, w->env->arena, &f->points.at[i]));
 }
 
 static void bounds_survive_cancellation(void **state)
@@ -639,7 +639,7 @@ static void layers_body(void *state)
     gcut_cut_frontier *f = gcut_frontier_of(p, a);
     assert_int_equal(f->points.n, 13);
     for (uint32_t i = 0; i < 13; i++) {
-        const gcut_supported *x = &f->points.at[i];
+        const gcut_cut_point *x = &f->points.at[i];
         assert_int_equal(x->saved_bytes, (12 - i) * 64 * 256 * 4);
         assert_int_equal(x->between, i > 0 && i < 12);
         assert_near(x->fixed_ns - f->points.at[0].fixed_ns,
