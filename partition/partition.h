@@ -10,7 +10,7 @@
  *   sides ─▶ prices ─▶ network ─▶ solve (GLPK) ─▶ plan ─▶ split
  *
  *   cut/       prices, flow network, minimum cut, frontier of all minimum cuts, limit on saved bytes
- *   budget/    candidate plans under a limit on the peak: nested checkpoints, second copies, simulated memory
+ *   budget/    simulated plans for a limit on the peak: nested checkpoints, second copies, simulated memory
  *   policies/  the baselines that --policy names: PyTorch's rules, sqrt(n) segments, and others
  *   plan_file/ plan files: written, read, replayed, compared
  *   query/     what is asked of a plan: readers, chains, explanations, the sizes for which it stays the best

@@ -2,7 +2,7 @@
  *
  * The plans that budgets and frontiers choose from, each lowered to know its exact peak.
  *
- *   joint ─loops, for a few prices─▶ bases ─family of each─▶ candidates ─lower, sort by time─▶ by_time
+ *   joint ─loops, for a few prices─▶ bases ─simulated plans─▶ candidates ─lower, sort by time─▶ by_time
  *
  * A candidate is lowered in a scratch module, a clone of that of its base.
  */
@@ -15,7 +15,7 @@
 
 #include "driver/pipeline/saved_storage.h"
 #include "passes/passes.h"
-#include "partition/budget/candidate_plans.h"
+#include "partition/budget/simulated_plans.h"
 #include "partition/budget/simulator.h"
 #include "partition/plan.h"
 #include "partition/policies/policy.h"
@@ -106,11 +106,11 @@ static void add(gcut_candidates *o, const gcut_candidate_base *b, const gcut_cho
     *GCUT_PUSH(o->arena, &o->by_time) = candidate_of(b, c, label);
 }
 
-static void add_family(gcut_candidates *o, const gcut_candidate_base *b)
+static void add_simulated(gcut_candidates *o, const gcut_candidate_base *b)
 {
     bool loops = b->planned != o->p->joint;
     const char *suffix = loops ? gcut_printf(o->arena, ", loops at lambda %g", b->options.lambda) : "";
-    const gcut_family *f = gcut_family_of(b->problem, o->arena);
+    const gcut_simulated_plans *f = gcut_simulated_plans_of(b->problem, o->arena);
     for (uint32_t k = 0; k < f->by_cost.n; k++)
         add(o, b, f->by_cost.at[k].choice, gcut_printf(o->arena, "%s%s", f->by_cost.at[k].label, suffix));
 }
@@ -175,7 +175,7 @@ gcut_candidates *gcut_candidates_of(gcut_pipeline *p, gcut_arena *arena)
     for (size_t i = 0; i < sizeof loop_lambda / sizeof *loop_lambda; i++) {
         uint32_t before = o->bases.n;
         const gcut_candidate_base *b = base_of(o, options_of(o, GCUT_POLICY_MINCUT, 0, loop_lambda[i]));
-        if (o->bases.n > before) add_family(o, b);
+        if (o->bases.n > before) add_simulated(o, b);
         if (b->planned == p->joint) break; /* it has no loops */
     }
     add_policies(o);

@@ -19,7 +19,7 @@
 #include "driver/load/step.h"
 #include "joint_gen.h"
 #include "nightly.h"
-#include "partition/budget/candidate_plans.h"
+#include "partition/budget/simulated_plans.h"
 #include "partition/cut/frontier.h"
 #include "partition/budget/checkpoint_levels.h"
 #include "partition/budget/simulator.h"
@@ -329,9 +329,9 @@ static void body_transformer(void *arg)
     gcut_settings o = gcut_settings_of(NULL, NULL, 0);
     gcut_pipeline *pl = gcut_pipeline_new(j->user, &o, GCUT_STAGE_SPLIT, a);
     gcut_problem *p = gcut_problem_new(a, pl->planned, &pl->plan->options);
-    gcut_family *f = gcut_family_of(p, a);
+    gcut_simulated_plans *f = gcut_simulated_plans_of(p, a);
     const gcut_cut_frontier *h = gcut_frontier_of(p, a);
-    const gcut_family_plan *best = NULL;
+    const gcut_simulated_plan *best = NULL;
     const gcut_choice *flat = NULL;
     int64_t one = INT64_MAX;
     for (uint32_t i = 0; i < h->points.n; i++) {
@@ -340,14 +340,15 @@ static void body_transformer(void *arg)
         if (peak < one) one = peak, flat = c;
     }
     for (uint32_t i = 0; i < f->by_cost.n; i++) {
-        const gcut_family_plan *m = &f->by_cost.at[i];
-        if (!best || m->model_peak < best->model_peak) best = m;
-        assert_int_equal(m->model_peak, gcut_live_peak(p, m->choice));
+        const gcut_simulated_plan *m = &f->by_cost.at[i];
+        if (!best || m->simulated_peak < best->simulated_peak) best = m;
+        assert_int_equal(m->simulated_peak, gcut_live_peak(p, m->choice));
         assert_true(i == 0 || m[-1].choice->fixed_ns <= m->choice->fixed_ns);
         if (getenv("GCUT_VERBOSE"))
-            printf("%-40s cost %.0f peak %lld\n", m->label, m->choice->fixed_ns, (long long)m->model_peak);
+            printf("%-40s cost %.0f peak %lld\n", m->label, m->choice->fixed_ns,
+                   (long long)m->simulated_peak);
     }
-    assert_that(f->by_cost.n, <=, GCUT_MAX_MEMBERS);
+    assert_that(f->by_cost.n, <=, GCUT_MAX_SIMULATED);
     int64_t deep = placed(pl, j->user, best->choice, a), shallow = placed(pl, j->user, flat, a);
     if (getenv("GCUT_VERBOSE"))
         printf("placed: %lld, with one copy %lld\n", (long long)deep, (long long)shallow);
@@ -422,7 +423,7 @@ static void same_bits(const bits_job *j, const char *label, gcut_step *want, gcu
     }
 }
 
-/* Every member interpreted, the last one compiled. */
+/* Every plan interpreted, the last one compiled. */
 static void body_bits(void *arg)
 {
     const bits_job *j = arg;
@@ -441,15 +442,15 @@ static void body_bits(void *arg)
     }
     o.backend = GCUT_BACKEND_PLANNED;
     gcut_pipeline *p = gcut_pipeline_new(j->user, &o, GCUT_STAGE_SPLIT, a);
-    gcut_family *f = gcut_family_of(gcut_problem_new(a, p->planned, &p->plan->options), a);
+    gcut_simulated_plans *f = gcut_simulated_plans_of(gcut_problem_new(a, p->planned, &p->plan->options), a);
     uint32_t n = f->by_cost.n;
     for (uint32_t i = 0; i < n; i++)
         for (int backend = 0; backend < (i == n - 1 ? 2 : 1); backend++) {
             if (i != n - 1 && !in_turn(i, 4)) continue;
-            const gcut_family_plan *m = &f->by_cost.at[i];
+            const gcut_simulated_plan *m = &f->by_cost.at[i];
             if (getenv("GCUT_VERBOSE") && !backend)
                 printf("%-40s cost %.0f peak %lld\n", m->label, m->choice->fixed_ns,
-                       (long long)m->model_peak);
+                       (long long)m->simulated_peak);
             gcut_arena *b = gcut_arena_new(j->env, a);
             o.backend = backend ? GCUT_BACKEND_COMPILED : GCUT_BACKEND_PLANNED;
             gcut_pipeline *q = gcut_pipeline_new(j->user, &o, GCUT_STAGE_SPLIT, b);
@@ -463,7 +464,7 @@ static void body_bits(void *arg)
             gcut_arena_free(b);
         }
     if (getenv("GCUT_VERBOSE"))
-        printf("%s: %u members, %u values copied more than once\n", j->name, n, several);
+        printf("%s: %u plans, %u values copied more than once\n", j->name, n, several);
     assert_true(several > 0 || !j->deep);
     gcut_arena_free(a);
 }
@@ -490,7 +491,7 @@ static void layers_in_a_row(gcut_text *t, int n)
     gcut_text_add(t, " %%loss = sum(%%h%d)\n return %%loss\n}\n", n);
 }
 
-static void members_compute_what_save_all_computes(void **state)
+static void simulated_plans_compute_what_save_all_computes(void **state)
 {
     (void)state;
     for (int k = 0; k < 3; k++) {
@@ -508,7 +509,7 @@ static void members_compute_what_save_all_computes(void **state)
 
 /* ---- random graphs ---- */
 
-/* No chains, forced values here and there: every member is a schedule, in the order of costs. */
+/* No chains, forced values here and there: every plan is a schedule, in the order of costs. */
 static void body_random(void *arg)
 {
     gcut_env *env = arg;
@@ -525,15 +526,15 @@ static void body_random(void *arg)
             if (seed % 3 == 0 && v % 7 == 0 && gcut_def(g, v) && p->facts->side[v] == GCUT_SIDE_FORWARD &&
                 p->facts->base[v] == v && !p->facts->out[v] && !gcut_value_is(g, v, GCUT_CLASS_CONSTANT))
                 p->force[v] = v % 2 ? GCUT_CONSTRAINT_SAVE : GCUT_CONSTRAINT_RECOMPUTE;
-        gcut_family *f = gcut_family_of(p, a);
+        gcut_simulated_plans *f = gcut_simulated_plans_of(p, a);
         assert_that(f->by_cost.n, >=, 1);
-        assert_that(f->by_cost.n, <=, GCUT_MAX_MEMBERS);
+        assert_that(f->by_cost.n, <=, GCUT_MAX_SIMULATED);
         for (uint32_t i = 0; i < f->by_cost.n; i++) {
-            const gcut_family_plan *x = &f->by_cost.at[i];
+            const gcut_simulated_plan *x = &f->by_cost.at[i];
             schedule_check(a, p->facts, x->choice->decision, &x->choice->backward);
             assert_true(i == 0 || x[-1].choice->fixed_ns <= x->choice->fixed_ns);
             gcut_live l = gcut_live_of(p, x->choice, a);
-            assert_that(l.peak_bytes, ==, x->model_peak);
+            assert_that(l.peak_bytes, ==, x->simulated_peak);
             assert_that(l.resident_bytes, <=, l.peak_bytes);
         }
         gcut_arena_free(a);
@@ -553,7 +554,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(uniform_chains_reach_revolve),
                                        cmocka_unit_test(linear_graphs_reach_the_stage_program),
                                        cmocka_unit_test(a_deep_transformer),
-                                       cmocka_unit_test(members_compute_what_save_all_computes),
+                                       cmocka_unit_test(simulated_plans_compute_what_save_all_computes),
                                        cmocka_unit_test(families_of_random_graphs_are_sound)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #include "driver/options/options.h"
 #include "driver/pipeline/compile.h"
 #include "passes/passes.h"
-#include "partition/budget/candidate_plans.h"
+#include "partition/budget/simulated_plans.h"
 #include "partition/budget/simulator.h"
 #include "partition/plan.h"
 #include "public.h"
@@ -63,10 +63,10 @@ static void compare(void *arg)
     opt.at = at;
     gcut_pipeline *pl = gcut_pipeline_new(j->user, &opt, GCUT_STAGE_SPLIT, j->env->arena);
     gcut_problem *p = gcut_problem_new(pl->arena, pl->planned, &pl->plan->options);
-    gcut_family *f = gcut_family_of(p, pl->arena);
+    gcut_simulated_plans *f = gcut_simulated_plans_of(p, pl->arena);
     double worst = 0;
     for (uint32_t i = 0; i < f->by_cost.n; i++) {
-        const gcut_family_plan *m = &f->by_cost.at[i];
+        const gcut_simulated_plan *m = &f->by_cost.at[i];
         gcut_memory truth = exact(p, m->choice, gcut_printf(pl->arena, "try%u", i));
         gcut_live l = gcut_live_of(p, m->choice, pl->arena);
         int64_t model = l.peak_bytes - l.resident_bytes;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Collects candidate plans, simulates their peaks, and drops the dominated ones.
+ * Collects plans, simulates their peaks, and drops the dominated ones.
  */
-#include "partition/budget/candidate_plans.h"
+#include "partition/budget/simulated_plans.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,34 +16,35 @@
 #define FROM_FRONTIER 64
 #define FROM_LEVELS 120
 #define OPTIONS 6  /* plans of the frontier whose savings are considered for each block; > 2 */
-#define IMPROVED 8 /* candidates that get second copies */
+#define IMPROVED 8 /* plans that get second copies */
 #define CLEARLY                                                                                              \
     0.995          /* a costlier plan gets second copies only below this share of the smallest peak so far */
 #define MARGIN 1.3 /* a larger peak than this is dropped; the simulator omits workspace and gaps */
 
 static int cheaper(const void *a, const void *b)
 {
-    const gcut_family_plan *m = a, *n = b;
+    const gcut_simulated_plan *m = a, *n = b;
     const gcut_choice *x = m->choice, *y = n->choice;
     if (x->fixed_ns != y->fixed_ns) return x->fixed_ns < y->fixed_ns ? -1 : 1;
     if (x->saved_bytes != y->saved_bytes) return x->saved_bytes < y->saved_bytes ? 1 : -1;
-    return (m->model_peak < n->model_peak) - (m->model_peak > n->model_peak);
+    return (m->simulated_peak < n->simulated_peak) - (m->simulated_peak > n->simulated_peak);
 }
 
-static void add(gcut_family *f, gcut_arena *arena, const gcut_problem *p, gcut_choice *c, const char *label)
+static void add(gcut_simulated_plans *f, gcut_arena *arena, const gcut_problem *p, gcut_choice *c,
+                const char *label)
 {
     int64_t peak = gcut_live_peak(p, c);
     for (uint32_t i = 0; i < f->by_cost.n; i++) {
-        const gcut_family_plan *o = &f->by_cost.at[i];
+        const gcut_simulated_plan *o = &f->by_cost.at[i];
         if (o->choice->fixed_ns == c->fixed_ns && o->choice->saved_bytes == c->saved_bytes &&
-            o->model_peak == peak)
+            o->simulated_peak == peak)
             return;
     }
-    *GCUT_PUSH(arena, &f->by_cost) = (gcut_family_plan){c, label, peak};
+    *GCUT_PUSH(arena, &f->by_cost) = (gcut_simulated_plan){c, label, peak};
 }
 
 /* Adds every corner if there are few, and otherwise points at equal intervals of the index. */
-static void add_frontier(gcut_family *f, gcut_arena *arena, const gcut_problem *p)
+static void add_frontier(gcut_simulated_plans *f, gcut_arena *arena, const gcut_problem *p)
 {
     const gcut_cut_frontier *h = gcut_frontier_of(p, arena);
     uint32_t n = h->points.n, corners = 0;
@@ -61,7 +62,7 @@ static void add_frontier(gcut_family *f, gcut_arena *arena, const gcut_problem *
 }
 
 /* Plans of the frontier at equal intervals of the index, save-all first. */
-static uint32_t options_of(const gcut_family *f, const gcut_choice **out)
+static uint32_t options_of(const gcut_simulated_plans *f, const gcut_choice **out)
 {
     uint32_t n = f->by_cost.n, k = 0;
     out[k++] = f->by_cost.at[0].choice;
@@ -72,7 +73,7 @@ static uint32_t options_of(const gcut_family *f, const gcut_choice **out)
     return k;
 }
 
-static void add_levels(gcut_family *f, gcut_arena *arena, const gcut_problem *p)
+static void add_levels(gcut_simulated_plans *f, gcut_arena *arena, const gcut_problem *p)
 {
     const gcut_choice *options[OPTIONS];
     const gcut_chain *c = gcut_chain_of(p, arena, options, options_of(f, options));
@@ -87,14 +88,14 @@ static void add_levels(gcut_family *f, gcut_arena *arena, const gcut_problem *p)
 /* ---- the choice among them ---- */
 
 /* Sorts by cost, and drops plans with a peak above `margin` times that of a cheaper one. */
-static void drop_dominated(gcut_family *f, double margin)
+static void drop_dominated(gcut_simulated_plans *f, double margin)
 {
     uint32_t n = 0;
     double least = 0;
     qsort(f->by_cost.at, f->by_cost.n, sizeof *f->by_cost.at, cheaper);
     for (uint32_t i = 0; i < f->by_cost.n; i++) {
-        gcut_family_plan m = f->by_cost.at[i];
-        double peak = (double)m.model_peak;
+        gcut_simulated_plan m = f->by_cost.at[i];
+        double peak = (double)m.simulated_peak;
         if (n && peak > least * margin) continue;
         if (!n || peak < least) least = peak;
         f->by_cost.at[n++] = m;
@@ -103,24 +104,25 @@ static void drop_dominated(gcut_family *f, double margin)
 }
 
 /* Drops, of the two neighbours with the closest costs, the one with the higher peak; keeps both ends. */
-static void limit(gcut_family *f)
+static void limit(gcut_simulated_plans *f)
 {
-    while (f->by_cost.n > GCUT_MAX_MEMBERS) {
+    while (f->by_cost.n > GCUT_MAX_SIMULATED) {
         uint32_t best = 1;
         double least = -1;
         for (uint32_t i = 1; i + 2 < f->by_cost.n; i++) {
-            const gcut_family_plan *a = &f->by_cost.at[i], *b = a + 1;
+            const gcut_simulated_plan *a = &f->by_cost.at[i], *b = a + 1;
             double gap = (b->choice->fixed_ns - a->choice->fixed_ns) / (a->choice->fixed_ns + 1);
             if (least >= 0 && gap >= least) continue;
             least = gap;
-            best = a->model_peak < b->model_peak ? i + 1 : i;
+            best = a->simulated_peak < b->simulated_peak ? i + 1 : i;
         }
         for (uint32_t i = best; i + 1 < f->by_cost.n; i++) f->by_cost.at[i] = f->by_cost.at[i + 1];
         f->by_cost.n--;
     }
 }
 
-static void add_later(gcut_family *f, gcut_arena *arena, const gcut_problem *p, const gcut_family_plan *m)
+static void add_later(gcut_simulated_plans *f, gcut_arena *arena, const gcut_problem *p,
+                      const gcut_simulated_plan *m)
 {
     gcut_choices more = {0};
     gcut_second_copies(p, arena, m->choice, &more);
@@ -130,9 +132,9 @@ static void add_later(gcut_family *f, gcut_arena *arena, const gcut_problem *p, 
 
 /* Adds plans with second copies, made from plans over the whole range of costs and from those with the lowest
  * peaks. */
-static void improve(gcut_family *f, gcut_arena *arena, const gcut_problem *p)
+static void improve(gcut_simulated_plans *f, gcut_arena *arena, const gcut_problem *p)
 {
-    gcut_family all = {0}, best = {0};
+    gcut_simulated_plans all = {0}, best = {0};
     for (uint32_t i = 0; i < f->by_cost.n; i++) {
         *GCUT_PUSH(arena, &all.by_cost) = f->by_cost.at[i];
         *GCUT_PUSH(arena, &best.by_cost) = f->by_cost.at[i];
@@ -146,9 +148,9 @@ static void improve(gcut_family *f, gcut_arena *arena, const gcut_problem *p)
     }
 }
 
-gcut_family *gcut_family_of(const gcut_problem *p, gcut_arena *arena)
+gcut_simulated_plans *gcut_simulated_plans_of(const gcut_problem *p, gcut_arena *arena)
 {
-    gcut_family *f = gcut_calloc(arena, 1, sizeof *f);
+    gcut_simulated_plans *f = gcut_calloc(arena, 1, sizeof *f);
     add(f, arena, p, gcut_choose(p, arena, gcut_policy_get(GCUT_POLICY_SAVE_ALL)->saved, 0), "save-all");
     add_frontier(f, arena, p);
     add_levels(f, arena, p);
