@@ -22,7 +22,7 @@
  * are planned, since other plans of their bodies are other graphs. */
 static double cost_bound(const gcut_candidates *o, const gcut_candidate *of, int64_t budget)
 {
-    if (o->bases.n > 1 || of->base->planned != o->p->joint || !of->base->apart) return NAN;
+    if (o->bases.n > 1 || of->base->planned != o->p->joint || !of->base->own_buffers) return NAN;
     return gcut_bound_printed(
         gcut_bound_for_bytes(gcut_corners_of(of->base->problem, o->arena), budget - o->resident),
         of->cost_ns);

@@ -59,7 +59,7 @@ static const gcut_candidate_base *base_of(gcut_candidates *o, const gcut_plan_op
     b->options.policy = GCUT_POLICY_MINCUT;
     b->problem = gcut_problem_new(o->arena, b->planned, &b->options);
     b->work_ns = work_of(b->problem);
-    b->apart = gcut_saved_storage_is_apart(o->p, b->problem);
+    b->own_buffers = gcut_saved_have_own_buffers(o->p, b->problem);
     *GCUT_PUSH(o->arena, &o->bases) = b;
     return b;
 }
@@ -231,7 +231,7 @@ void gcut_candidates_lower(gcut_candidates *o, void (*tell)(void *user, size_t d
 
 int64_t gcut_candidate_least(const gcut_candidates *o, const gcut_candidate *of)
 {
-    return o->resident + (of->base->apart ? of->choice->saved_bytes : 0);
+    return o->resident + (of->base->own_buffers ? of->choice->saved_bytes : 0);
 }
 
 uint32_t gcut_candidates_fit(gcut_candidates *o, int64_t budget)

@@ -16,8 +16,8 @@ typedef struct gcut_candidate_base {
     gcut_plan_options options; /* of MINCUT, at the price of the loops' plans */
     gcut_graph *planned;
     gcut_problem *problem;
-    double work_ns; /* of all its nodes once; bases differ in it by their loop bodies */
-    bool apart;     /* each saved value has a buffer of its own (driver/pipeline/saved_storage.h) */
+    double work_ns;   /* of all its nodes once; bases differ in it by their loop bodies */
+    bool own_buffers; /* each saved value has a buffer of its own (driver/pipeline/saved_storage.h) */
 } gcut_candidate_base;
 
 typedef struct gcut_candidate {

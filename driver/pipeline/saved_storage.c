@@ -57,19 +57,19 @@ static gcut_ref storage_of(const gcut_graph *g, gcut_ref v)
     return gcut_type_numel(m, gcut_type_of(g, v)) == gcut_type_numel(m, gcut_type_of(g, root)) ? root : v;
 }
 
-bool gcut_saved_storage_is_apart(gcut_pipeline *p, const gcut_problem *problem)
+bool gcut_saved_have_own_buffers(gcut_pipeline *p, const gcut_problem *problem)
 {
     gcut_arena *a = gcut_arena_new(p->env, p->arena);
     uint32_t nout, id = p->module->graphs.n;
     gcut_graph *all = all_saved(problem, a, gcut_printf(a, "%s.saved.%u", problem->g->name, id), &nout);
     const gcut_graph *g = gcut_pipeline_kernel_graph(p, all);
-    bool *taken = gcut_calloc(a, g->values.n, sizeof *taken), apart = true;
+    bool *taken = gcut_calloc(a, g->values.n, sizeof *taken), own = true;
     for (uint32_t i = 0; i < g->params.n; i++) taken[g->params.at[i].value] = true;
     for (uint32_t i = 0; i < g->results.n; i++) {
         gcut_ref v = storage_of(g, g->results.at[i].value);
-        apart = apart && (!taken[v] || i < nout);
+        own = own && (!taken[v] || i < nout);
         taken[v] = true;
     }
     gcut_arena_free(a);
-    return apart;
+    return own;
 }

@@ -12,6 +12,6 @@
  * in the arena from the forward to the backward graph; its peak is then at least the resident bytes plus the
  * saved bytes.  False where kernels might store two saved values, or one and a result, in one buffer.  Adds
  * graphs to the module. */
-bool gcut_saved_storage_is_apart(gcut_pipeline *p, const gcut_problem *problem);
+bool gcut_saved_have_own_buffers(gcut_pipeline *p, const gcut_problem *problem);
 
 #endif

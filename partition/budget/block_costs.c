@@ -166,7 +166,7 @@ static void measure(gcut_chain *c, gcut_arena *arena, const bool *saved, uint32_
     uint32_t nb = c->b.n;
     gcut_arena *scratch = gcut_arena_new(p->g->module->env, arena);
     const gcut_choice *plan = gcut_choice_saving(p, scratch, cuts_and(c, scratch, saved), NULL, 0);
-    gcut_live l = gcut_live_apart(p, plan, scratch, c->epoch);
+    gcut_live l = gcut_live_grouped(p, plan, scratch, c->epoch);
     uint32_t *of = blocks_of_steps(c, &l, scratch);
     int64_t *own = own_bytes(c, &l, of, scratch);
     gcut_option *o = gcut_calloc(scratch, nb, sizeof *o);

@@ -51,7 +51,7 @@ typedef struct sim {
     uint32_t *made;          /* by event: the first item that it made, 0 = none */
     uint32_t *stage;         /* by event */
     uint32_t *group;         /* by event: no kernel spans two groups */
-    const uint32_t *apart;
+    const uint32_t *groups;  /* of gcut_live_grouped */
     uint32_t nforward;
 } sim;
 
@@ -217,7 +217,7 @@ static void run_both(sim *s)
     cross(s);
     for (uint32_t k = 0, pos = 0; k < s->c->backward.n; k++) {
         uint32_t i = s->c->backward.node[k];
-        if (s->apart) s->group[s->node.n] = s->apart[pos];
+        if (s->groups) s->group[s->node.n] = s->groups[pos];
         pos += s->p->facts->side[gcut_node_at(g, i)->res0] == GCUT_SIDE_BACKWARD;
         take_step(s, i, true);
     }
@@ -339,15 +339,15 @@ static void add_up(const sim *s, gcut_live *l, gcut_arena *arena)
 
 gcut_live gcut_live_of(const gcut_problem *p, const gcut_choice *c, gcut_arena *arena)
 {
-    return gcut_live_apart(p, c, arena, NULL);
+    return gcut_live_grouped(p, c, arena, NULL);
 }
 
-gcut_live gcut_live_apart(const gcut_problem *p, const gcut_choice *c, gcut_arena *arena,
-                          const uint32_t *apart)
+gcut_live gcut_live_grouped(const gcut_problem *p, const gcut_choice *c, gcut_arena *arena,
+                            const uint32_t *groups)
 {
     const gcut_graph *g = p->g;
     gcut_live l = {0};
-    sim s = {.arena = gcut_arena_new(g->module->env, arena), .p = p, .c = c, .g = g, .apart = apart};
+    sim s = {.arena = gcut_arena_new(g->module->env, arena), .p = p, .c = c, .g = g, .groups = groups};
     s.pure = gcut_rewrite_pure(g, s.arena);
     s.current = gcut_calloc(s.arena, g->values.n, sizeof *s.current);
     s.transposed = gcut_calloc(s.arena, g->values.n, 1);

@@ -19,18 +19,19 @@
 typedef struct gcut_live_range {
     gcut_ref value;
     int64_t bytes;
-    uint32_t from, to; /* steps, both included */
+    uint32_t from, to; /* events, both included */
     bool saved;        /* crosses between forward and backward graph */
 } gcut_live_range;
 
+/* An event is one node that runs. */
 typedef struct gcut_live {
-    uint32_t nforward, nevents; /* steps 0..nforward-1 are the forward graph */
-    const uint32_t *node;       /* by step */
-    const int64_t *bytes;       /* by step, without what is resident */
+    uint32_t nforward, nevents; /* events 0..nforward-1 are the forward graph */
+    const uint32_t *node;       /* by event */
+    const int64_t *bytes;       /* by event, without what is resident */
     GCUT_VEC(gcut_live_range) ranges;
     int64_t resident_bytes; /* gcut_resident_bytes */
     int64_t peak_bytes;     /* resident bytes and the most of bytes[] */
-    uint32_t peak_event;    /* the first such step */
+    uint32_t peak_event;    /* the first such event */
 } gcut_live;
 
 /* Bytes that live through the whole step under any plan of the joint graph g, used or not: parameters,
@@ -40,10 +41,9 @@ int64_t gcut_resident_bytes(const gcut_graph *g, const gcut_dim_binding *at, uin
 /* Memory from `arena`; linear in the length of the schedule. */
 gcut_live gcut_live_of(const gcut_problem *p, const gcut_choice *c, gcut_arena *arena);
 
-/* The same if kernels did not reach across positions of gcut_backward_order with different numbers in
- * `apart`. */
-gcut_live gcut_live_apart(const gcut_problem *p, const gcut_choice *c, gcut_arena *arena,
-                          const uint32_t *apart);
+/* The same if no kernel had nodes of two groups; groups: by position of gcut_backward_order, its group. */
+gcut_live gcut_live_grouped(const gcut_problem *p, const gcut_choice *c, gcut_arena *arena,
+                            const uint32_t *groups);
 
 /* The peak alone. */
 int64_t gcut_live_peak(const gcut_problem *p, const gcut_choice *c);

@@ -43,7 +43,7 @@ static bounded bounded_of(const char *name, gcut_graph *g, const gcut_settings *
     b.o = gcut_candidates_of(b.p, b.arena);
     b.bound = gcut_peak_bound(b.p);
     const gcut_candidate_base *base = b.o->bases.at[0];
-    if (b.o->bases.n == 1 && base->planned == b.p->joint && base->apart)
+    if (b.o->bases.n == 1 && base->planned == b.p->joint && base->own_buffers)
         b.f = gcut_frontier_of(base->problem, b.arena);
     return b;
 }
@@ -133,7 +133,7 @@ static void model_body(void *arg)
     check_candidates(&b);
     check_random(&b, c->random);
     assert_that(b.bound, >=, b.o->resident);
-    assert_true(b.o->bases.at[0]->apart);
+    assert_true(b.o->bases.at[0]->own_buffers);
     if (c->tightness > 0 && (double)b.least > c->tightness * (double)b.bound)
         fail_msg("%s: bound %lld, smallest peak %lld", c->name, (long long)b.bound, (long long)b.least);
     gcut_arena_free(b.arena);
@@ -340,7 +340,7 @@ static void equal_values_body(void *arg)
     opt.nsave = 4;
     bounded b = bounded_of("equal values", g, &opt, a);
     check_candidates(&b);
-    assert_false(b.o->bases.at[0]->apart);
+    assert_false(b.o->bases.at[0]->own_buffers);
     assert_null(b.f);
     bool *saved = gcut_calloc(a, b.o->bases.at[0]->problem->g->values.n, 1);
     gcut_candidate of = plan_saving(&b, saved, NULL);
