@@ -13,7 +13,7 @@ static void head(const gcut_explanation *e, gcut_text *out)
     gcut_arena *a = out->arena;
     if (strcmp(e->asked, e->name) != 0)
         gcut_text_add(out, "%%%s is a view: its storage is that of %%%s\n", e->asked, e->name);
-    if (e->loop) gcut_text_add(out, "in each step of %%%s:\n", e->loop);
+    if (e->loop) gcut_text_add(out, "in each iteration of %%%s:\n", e->loop);
     gcut_text_add(out, "%%%s: %s", e->name, gcut_decision_word(e->decision));
     if (e->storage && strcmp(e->storage, "plain") != 0) gcut_text_add(out, " as %s", e->storage);
     if (e->copies > 1) gcut_text_add(out, ", %d times", e->copies);

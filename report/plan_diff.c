@@ -30,7 +30,7 @@ static const char *decision_text(gcut_arena *a, const gcut_replay_line *l)
 static void fill_row(gcut_arena *a, const gcut_plan_difference *d, const char **cell)
 {
     const gcut_replay_line *any = d->a ? d->a : d->b;
-    cell[COL_VALUE] = d->loop ? gcut_printf(a, "%%%s in a step of %%%s", any->name, d->loop)
+    cell[COL_VALUE] = d->loop ? gcut_printf(a, "%%%s in an iteration of %%%s", any->name, d->loop)
                               : gcut_printf(a, "%%%s", any->name);
     cell[COL_OP] = d->a && d->b && strcmp(d->a->op, d->b->op) != 0
                        ? gcut_printf(a, "%s against %s", d->a->op, d->b->op)

@@ -53,7 +53,7 @@ static void print_loop(const gcut_plan_loop *l, gcut_text *out)
 {
     gcut_arena *a = out->arena;
     size_t before = out->n;
-    gcut_text_add(out, "each step of %%%s (%s) saves %s:", l->name, gcut_place_text(a, l->where),
+    gcut_text_add(out, "each iteration of %%%s (%s) saves %s:", l->name, gcut_place_text(a, l->where),
                   gcut_bytes_text(a, l->step_bytes));
     size_t column = out->n - before;
     for (size_t k = 0; k < l->nsaved; k++) add_item(out, &column, k, gcut_printf(a, "%%%s", l->saved[k]));

@@ -104,7 +104,7 @@ static bool *cuts_and(const gcut_chain *c, gcut_arena *arena, const bool *also)
 }
 
 /* By event: its block in the forward graph, its epoch in the backward graph. */
-static uint32_t *blocks_of_steps(const gcut_chain *c, const gcut_live *l, gcut_arena *arena)
+static uint32_t *blocks_of_events(const gcut_chain *c, const gcut_live *l, gcut_arena *arena)
 {
     uint32_t *of = gcut_calloc(arena, (size_t)l->nevents + 1, sizeof *of), now = 0, pos = 0;
     for (uint32_t t = 0; t < l->nevents; t++) {
@@ -167,7 +167,7 @@ static void measure(gcut_chain *c, gcut_arena *arena, const bool *saved, uint32_
     gcut_arena *scratch = gcut_arena_new(p->g->module->env, arena);
     const gcut_choice *plan = gcut_choice_saving(p, scratch, cuts_and(c, scratch, saved), NULL, 0);
     gcut_live l = gcut_live_grouped(p, plan, scratch, c->epoch);
-    uint32_t *of = blocks_of_steps(c, &l, scratch);
+    uint32_t *of = blocks_of_events(c, &l, scratch);
     int64_t *own = own_bytes(c, &l, of, scratch);
     gcut_option *o = gcut_calloc(scratch, nb, sizeof *o);
     for (uint32_t t = 0; t < l.nevents; t++) {

@@ -9,9 +9,9 @@
 #include "graph/ops/node_facts.h"
 #include "partition/budget/simulator.h"
 
-#define CANDIDATES 6   /* per step, the largest */
-#define MOST_STEPS 3e6 /* events of simulated schedules */
-#define WORTH 0.96     /* of the temporaries' peak so far: a smaller gain is not worth a plan of its own */
+#define CANDIDATES 6    /* per copy, the largest */
+#define MOST_EVENTS 3e6 /* events of simulated schedules */
+#define WORTH 0.96      /* of the temporaries' peak so far: a smaller gain is not worth a plan of its own */
 
 typedef struct improving {
     const gcut_problem *p;
@@ -122,7 +122,7 @@ void gcut_second_copies(const gcut_problem *p, gcut_arena *arena, const gcut_cho
     gcut_arena *scratch = gcut_arena_new(env, arena);
     improving m = {.p = p, .saved = gcut_saved_of(p, scratch, c->decision)};
     m.order = gcut_backward_order(scratch, p->facts, &m.npos);
-    double left = MOST_STEPS, given = 0;
+    double left = MOST_EVENTS, given = 0;
     while (left > 0) {
         m.arena = gcut_arena_new(env, scratch);
         gcut_live l = gcut_live_of(p, c, m.arena);

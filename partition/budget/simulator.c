@@ -165,7 +165,7 @@ static void make_result(sim *s, const gcut_node *n, uint32_t i, gcut_ref v, uint
     s->current[v] = it;
 }
 
-static void take_step(sim *s, uint32_t i, bool backward)
+static void run_node(sim *s, uint32_t i, bool backward)
 {
     const gcut_node *n = gcut_node_at(s->g, i);
     uint32_t event = s->node.n;
@@ -212,14 +212,14 @@ static void run_both(sim *s)
     s->group = gcut_calloc(s->arena, max, sizeof *s->group);
     new_item(s, 0, 0, 0); /* item 0 is none */
     for (uint32_t i = 0; i < g->nodes.n; i++)
-        if (run[i]) take_step(s, i, false);
+        if (run[i]) run_node(s, i, false);
     s->nforward = s->node.n;
     cross(s);
     for (uint32_t k = 0, pos = 0; k < s->c->backward.n; k++) {
         uint32_t i = s->c->backward.node[k];
         if (s->groups) s->group[s->node.n] = s->groups[pos];
         pos += s->p->facts->side[gcut_node_at(g, i)->res0] == GCUT_SIDE_BACKWARD;
-        take_step(s, i, true);
+        run_node(s, i, true);
     }
 }
 

@@ -129,8 +129,8 @@ static bool packs_once(const pricing *p, const gcut_node *n, uint32_t k)
     bool turned = gcut_attr_flag(g, n, GCUT_KEY_ta);
     int64_t rows = dim_at(g, c->dim[0], p->opt->at, p->opt->nat, place),
             cols = dim_at(g, c->dim[1], p->opt->at, p->opt->nat, place),
-            steps = dim_at(g, a->dim[turned ? 0 : 1], p->opt->at, p->opt->nat, place);
-    return p->opt->packings(rows, cols, steps, turned ? rows : 1, gcut_dtype_bytes(c->dtype),
+            depth = dim_at(g, a->dim[turned ? 0 : 1], p->opt->at, p->opt->nat, place);
+    return p->opt->packings(rows, cols, depth, turned ? rows : 1, gcut_dtype_bytes(c->dtype),
                             (int)p->m->threads, 0, k == 1) == 1;
 }
 

@@ -10,22 +10,22 @@
 
 /* ---- what may be rounded ---- */
 
-static bool steps_on(const gcut_graph *g, const gcut_node *n, uint32_t k);
+static bool jumps_on(const gcut_graph *g, const gcut_node *n, uint32_t k);
 
-static bool body_steps(const gcut_graph *body)
+static bool body_jumps(const gcut_graph *body)
 {
     for (uint32_t i = 0; i < body->nodes.n; i++)
         for (uint32_t k = 0; k < gcut_node_at(body, i)->nargs; k++)
-            if (steps_on(body, gcut_node_at(body, i), k)) return true;
+            if (jumps_on(body, gcut_node_at(body, i), k)) return true;
     return false;
 }
 
 /* The result of n jumps with operand k.  Any operand of a region may be one. */
-static bool steps_on(const gcut_graph *g, const gcut_node *n, uint32_t k)
+static bool jumps_on(const gcut_graph *g, const gcut_node *n, uint32_t k)
 {
     const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
     bool found = false;
-    for (uint32_t r = 0; r < n->nregs; r++) found |= body_steps(gcut_region_at(g, n, r)->body);
+    for (uint32_t r = 0; r < n->nregs; r++) found |= body_jumps(gcut_region_at(g, n, r)->body);
     if (!gcut_dtype_is_float(gcut_type_of(g, gcut_arg(g, n, k))->dtype)) return false;
     if (n->nregs || info->class == GCUT_CLASS_VIEW) return found;
     if (info->emit == GCUT_EMIT_POOL) return k == 0 && n->nargs == 2; /* the position of the maximum */
@@ -47,7 +47,7 @@ bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f)
             through |= exact[v] && f->side[v] != GCUT_SIDE_BACKWARD;
         through &= gcut_node_class(n) != GCUT_CLASS_CONTRACTION;
         for (uint32_t k = 0; f->live[i] && k < n->nargs; k++)
-            if (through || steps_on(g, n, k)) exact[gcut_arg(g, n, k)] = true;
+            if (through || jumps_on(g, n, k)) exact[gcut_arg(g, n, k)] = true;
     }
     for (gcut_ref v = g->values.n; v-- > 1;) exact[f->base[v]] |= exact[v];
     bool *roundable = gcut_calloc(arena, g->values.n, 1);

@@ -261,9 +261,9 @@ static gcut_plan_file *plan_of(gcut_arena *arena, const char *path, const gcut_j
     f->save_dtype = text_or(gcut_jget(v, "save_dtype"), NULL);
     f->whole = read_part(arena, v, f->head.file);
     gcut_plan_lists_check(v, &f->whole, arena);
-    const gcut_jnode *steps = gcut_jget(v, "steps");
-    for (uint32_t i = 0, n = steps ? gcut_jcount(steps) : 0; i < n; i++) {
-        const gcut_jnode *one = gcut_jat(steps, i);
+    const gcut_jnode *iterations = gcut_jget(v, "steps");
+    for (uint32_t i = 0, n = iterations ? gcut_jcount(iterations) : 0; i < n; i++) {
+        const gcut_jnode *one = gcut_jat(iterations, i);
         gcut_plan_part part = read_part(arena, one, f->head.file);
         part.loop = bare(gcut_jstr(gcut_jneed(one, "loop")));
         *GCUT_PUSH(arena, &f->iterations) = part;

@@ -64,7 +64,7 @@ static bool types_agree(const char *a, const char *b)
 
 static const char *graph_name(const replay *f)
 {
-    return f->part->loop ? gcut_printf(f->arena, "a step of %%%s", f->part->loop)
+    return f->part->loop ? gcut_printf(f->arena, "an iteration of %%%s", f->part->loop)
                          : gcut_printf(f->arena, "@%s", f->p->g->name);
 }
 

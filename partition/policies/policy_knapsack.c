@@ -8,22 +8,22 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define STEPS 10000 /* of the dynamic program */
+#define UNITS 10000 /* the budget is counted in these by the dynamic program */
 
-/* best[j]: the greatest value of items up to i with sizes of at most j/STEPS in all; took[i][j]: item i is
+/* best[j]: the greatest value of items up to i with sizes of at most j/UNITS in all; took[i][j]: item i is
  * one of them.  Values are summed in f32, as in PyTorch: beside products of 1e8 flops an item of value 1 adds
  * nothing and is not kept. */
 bool *gcut_torch_knapsack(gcut_arena *arena, const double *size, const double *value, uint32_t n, double room)
 {
     bool *kept = gcut_calloc(arena, (size_t)n + 1, 1);
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
-    int64_t steps = (int64_t)nearbyint(room * STEPS);
-    size_t width = (size_t)steps + 1;
+    int64_t units = (int64_t)nearbyint(room * UNITS);
+    size_t width = (size_t)units + 1;
     float *best = gcut_calloc(scratch, width, sizeof *best);
     bool *took = gcut_calloc(scratch, (n + (size_t)1) * width, 1);
     for (uint32_t i = 0; i < n; i++) {
-        double s = nearbyint(size[i] * STEPS);
-        for (int64_t j = steps; s <= (double)j; j--) {
+        double s = nearbyint(size[i] * UNITS);
+        for (int64_t j = units; s <= (double)j; j--) {
             float with = best[j - (int64_t)s] + (float)value[i];
             if (with <= best[j]) continue;
             best[j] = with;
@@ -31,8 +31,8 @@ bool *gcut_torch_knapsack(gcut_arena *arena, const double *size, const double *v
         }
     }
     for (uint32_t i = n; i-- > 0;) {
-        kept[i] = took[i * width + (size_t)steps];
-        if (kept[i]) steps -= (int64_t)nearbyint(size[i] * STEPS);
+        kept[i] = took[i * width + (size_t)units];
+        if (kept[i]) units -= (int64_t)nearbyint(size[i] * UNITS);
     }
     gcut_arena_free(scratch);
     return kept;

@@ -16,18 +16,18 @@
 
 /* ---- the node whose derivative rule made a node ---- */
 
-/* For d<name> or d<name>.<k>: the forward value after which reverse mode named it; *step: it is an
+/* For d<name> or d<name>.<k>: the forward value after which reverse mode named it; *inner: it is an
  * intermediate value (.<k>) of a rule. */
-static gcut_ref named_after(const gcut_graph *g, const char *name, bool *step, gcut_arena *a)
+static gcut_ref named_after(const gcut_graph *g, const char *name, bool *inner, gcut_arena *a)
 {
     if (name[0] != 'd') return 0;
-    *step = false;
+    *inner = false;
     gcut_ref v = gcut_graph_find(g, name + 1);
     if (v) return v;
     size_t n = strlen(name);
     while (n > 1 && isdigit((unsigned char)name[n - 1])) n--;
     if (n < 3 || name[n - 1] != '.') return 0;
-    *step = true;
+    *inner = true;
     return gcut_graph_find(g, gcut_strndup(a, name + 1, n - 2));
 }
 
@@ -47,20 +47,20 @@ static gcut_ref rule_of(const gcut_why *w, gcut_ref reader, gcut_arena *a)
     const gcut_module *m = g->module;
     const gcut_node *n = gcut_def(g, reader);
     const gcut_loc *l = &m->locs.at[n->loc];
-    bool step = false;
-    gcut_ref named = named_after(g, g->values.at[reader].name, &step, a), line = 0, both = 0;
-    if (named && !gcut_def(g, named)) named = step ? 0 : named;
+    bool inner = false;
+    gcut_ref named = named_after(g, g->values.at[reader].name, &inner, a), line = 0, both = 0;
+    if (named && !gcut_def(g, named)) named = inner ? 0 : named;
     bool located = l->call && l->nargs == 1 && !strcmp(l->name, "grad");
     for (uint32_t i = 0; located && i < g->nodes.n; i++) {
         const gcut_node *f = gcut_node_at(g, i);
         if (f->nres == 0 || f->loc != l->args[0] || w->r.p->facts->side[f->res0] == GCUT_SIDE_BACKWARD)
             continue;
-        bool fits = named && (step ? gcut_def(g, named) == f : reads(g, f, named));
+        bool fits = named && (inner ? gcut_def(g, named) == f : reads(g, f, named));
         if (!line) line = f->res0;
         if (fits && !both) both = f->res0;
     }
     if (both || line) return both ? both : line;
-    return named && step ? named : 0;
+    return named && inner ? named : 0;
 }
 
 static void find_readers(gcut_why *w, gcut_arena *a)

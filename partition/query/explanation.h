@@ -17,7 +17,7 @@ typedef struct gcut_why_reader {
 typedef struct gcut_why {
     gcut_query r;      /* flips from 0 on */
     gcut_ref asked, v; /* v: the value whose storage `asked` is */
-    const char *loop;  /* the loop whose step the plan is for; NULL = the whole graph's plan */
+    const char *loop;  /* the loop whose iteration the plan is for; NULL = the whole graph's plan */
     GCUT_VEC(gcut_why_reader) readers;
     const char *forced_by;       /* the mark or option that forced it, with its line; NULL = nobody */
     gcut_plan_decision unforced; /* forced: what the cheapest plan would do */
@@ -29,7 +29,7 @@ typedef struct gcut_why {
     double chain_ns;
 } gcut_why;
 
-/* `name` in the graph of plan, or in a step of one of its loops.  Throws GCUT_EPLAN when there is no such
+/* `name` in the graph of plan, or in an iteration of one of its loops.  Throws GCUT_EPLAN when there is no such
  * value. Memory from `arena`. */
 gcut_why *gcut_why_of(const gcut_plan *plan, const char *name, gcut_arena *arena);
 

@@ -140,7 +140,7 @@ static const note derivatives[] = {
     {"logsumexp", "dy * e^(x - y)"},
     {"attention", "`attention_grad`"},
     {"if", "an `if` over the branches' derivatives"},
-    {"scan", "a scan in the other direction over the step's derivative"},
+    {"scan", "a scan in the other direction over the derivative of an iteration"},
     {"unfold", "of what it unfolds to: a bounded loop as a scan"},
     {"external", "none: it stands in a function whose call states one ([custom.md](custom.md))"},
     {"call", "of the ops of the function called, or a call of the derivative that it states"},

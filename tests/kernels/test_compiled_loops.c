@@ -292,7 +292,7 @@ static void iterations_have_plans(void **state)
     gcut_graph *g = load(ctx, GCUT_SOURCE_DIR "/tests/loops/lstm.gcut");
     static char text[8192];
     int64_t all = saved_bytes(ctx, g, "save-all", 0.05, text, sizeof text);
-    assert_non_null(strstr(text, "each step of %h (lstm.gcut:5) saves 12,288 bytes"));
+    assert_non_null(strstr(text, "each iteration of %h (lstm.gcut:5) saves 12,288 bytes"));
     assert_non_null(strstr(text, "%h.tc"));
     int64_t some = saved_bytes(ctx, g, "mincut", 0.05, text, sizeof text);
     assert_non_null(strstr(text, "saves 10,240 bytes (10.0 KiB): %c.before; %h.i; %h.f; %h.g; %h.o\n"));

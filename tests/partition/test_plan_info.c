@@ -170,7 +170,7 @@ static void check_table(const gcut_plan *plan, const gcut_plan_info *p)
     assert_int_equal(list_length(text, "alive anyway:"), count(p, GCUT_PLAN_ALIVE));
     assert_int_equal(list_length(text, "\nrecomputed:"), count(p, GCUT_PLAN_RECOMPUTED));
     size_t loops = 0;
-    for (const char *s = text; (s = strstr(s, "\neach step of %")); s++) loops++;
+    for (const char *s = text; (s = strstr(s, "\neach iteration of %")); s++) loops++;
     assert_int_equal(loops, p->nloops);
     gcut_free(text);
 }

@@ -330,7 +330,7 @@ static void it_names_readers_and_their_rules(void **state)
            SAYS("%b: saved", "forced by --save %b", "without that constraint it would be recomputed"));
     gcut_graph *lstm = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/loops/lstm.gcut", NULL);
     o = TEST_OPTIONS;
-    expect(lstm, &o, "gi", SAYS("in each step of %h:\n%gi: recomputed", "if saved: peak "));
+    expect(lstm, &o, "gi", SAYS("in each iteration of %h:\n%gi: recomputed", "if saved: peak "));
     assert_null(gcut_explain(six, &o, "aa"));
     assert_non_null(strstr(gcut_last_error(ctx), "there is no value %aa"));
     gcut_ctx_free(ctx);
