@@ -12,16 +12,16 @@
 #include "partition/scan_plans.h"
 
 typedef struct builder {
-    const gcut_loop_pair *p;
+    const gcut_scan_pair *p;
     gcut_arena *arena;
     gcut_graph *j;
-    gcut_loop_origin *origin; /* by value of j; grows by node as j does */
+    gcut_scan_origin *origin; /* by value of j; grows by node as j does */
     uint32_t room;
     gcut_ref *fmap, *bmap; /* by value of the forward and the backward body: the value of j */
     bool *bwd_adjoint;
 } builder;
 
-bool *gcut_loop_adjoint(const gcut_graph *g, const bool *from, gcut_arena *arena)
+bool *gcut_scan_adjoint(const gcut_graph *g, const bool *from, gcut_arena *arena)
 {
     bool *t = gcut_calloc(arena, g->values.n, sizeof *t);
     for (uint32_t i = 0; i < g->params.n; i++) t[g->params.at[i].value] = from[i];
@@ -29,7 +29,7 @@ bool *gcut_loop_adjoint(const gcut_graph *g, const bool *from, gcut_arena *arena
     return t;
 }
 
-static gcut_ref param(builder *b, gcut_role role, const gcut_graph *body, gcut_ref v, gcut_loop_origin o)
+static gcut_ref param(builder *b, gcut_role role, const gcut_graph *body, gcut_ref v, gcut_scan_origin o)
 {
     gcut_ref r =
         gcut_param_new(b->j, role, gcut_name_fresh(b->j, body->values.at[v].name), gcut_type_of(body, v));
@@ -40,13 +40,13 @@ static gcut_ref param(builder *b, gcut_role role, const gcut_graph *body, gcut_r
 static void forward_params(builder *b)
 {
     const gcut_graph *body = b->p->fbody, *g = b->p->g;
-    const gcut_node *n = gcut_loop_fwd(b->p);
+    const gcut_node *n = gcut_scan_fwd(b->p);
     uint32_t carries = gcut_node_carries(g, n), own = n->nargs - n->ncaptured;
     for (uint32_t i = 0; i < body->params.n; i++) {
         gcut_ref v = body->params.at[i].value, outer = gcut_arg(g, n, i);
-        gcut_loop_origin o = {i < carries ? GCUT_LOOP_INNER
-                              : i < own   ? GCUT_LOOP_X
-                                          : GCUT_LOOP_CAPTURED,
+        gcut_scan_origin o = {i < carries ? GCUT_SCAN_INNER
+                              : i < own   ? GCUT_SCAN_X
+                                          : GCUT_SCAN_CAPTURED,
                               i < carries ? 0 : outer, v};
         b->fmap[v] = param(b, i < carries ? GCUT_ROLE_saved : GCUT_ROLE_input, body, v, o);
     }
@@ -56,7 +56,7 @@ static void forward_params(builder *b)
 static gcut_ref same_operand(const builder *b, gcut_ref outer, uint32_t from, uint32_t to)
 {
     for (uint32_t i = from; i < to; i++)
-        if (gcut_arg(b->p->g, gcut_loop_fwd(b->p), i) == outer)
+        if (gcut_arg(b->p->g, gcut_scan_fwd(b->p), i) == outer)
             return b->fmap[b->p->fbody->params.at[i].value];
     return 0;
 }
@@ -65,7 +65,7 @@ static gcut_ref same_operand(const builder *b, gcut_ref outer, uint32_t from, ui
 static void backward_params(builder *b)
 {
     const gcut_graph *body = b->p->bbody, *g = b->p->g;
-    const gcut_node *n = gcut_loop_bwd(b->p), *f = gcut_loop_fwd(b->p);
+    const gcut_node *n = gcut_scan_bwd(b->p), *f = gcut_scan_fwd(b->p);
     uint32_t carries = gcut_node_carries(g, n), own = n->nargs - n->ncaptured;
     uint32_t fcarries = gcut_node_carries(g, f), fown = f->nargs - f->ncaptured;
     for (uint32_t i = 0; i < body->params.n; i++) {
@@ -74,16 +74,16 @@ static void backward_params(builder *b)
         if (x && outer >= f->res0 + fcarries && outer < f->res0 + f->nres) continue;
         if (!cotan) b->bmap[v] = same_operand(b, outer, x ? fcarries : fown, x ? fown : f->nargs);
         if (b->bmap[v]) continue;
-        gcut_loop_kind kind = i < carries ? GCUT_LOOP_CARRY : x ? GCUT_LOOP_X : GCUT_LOOP_CAPTURED;
+        gcut_scan_kind kind = i < carries ? GCUT_SCAN_CARRY : x ? GCUT_SCAN_X : GCUT_SCAN_CAPTURED;
         b->bmap[v] = param(b, cotan ? GCUT_ROLE_cotan : GCUT_ROLE_input, body, v,
-                           (gcut_loop_origin){kind, i < carries ? 0 : outer, 0});
+                           (gcut_scan_origin){kind, i < carries ? 0 : outer, 0});
     }
 }
 
 static void stacked_params(builder *b)
 {
     const gcut_graph *body = b->p->bbody;
-    const gcut_node *n = gcut_loop_bwd(b->p), *f = gcut_loop_fwd(b->p);
+    const gcut_node *n = gcut_scan_bwd(b->p), *f = gcut_scan_fwd(b->p);
     for (uint32_t i = 0; i < body->params.n; i++) {
         gcut_ref v = body->params.at[i].value;
         if (!b->bmap[v])
@@ -153,7 +153,7 @@ static bool is_out(const gcut_graph *g, gcut_ref v)
 }
 
 /* True when some node other than the backward scan reads v. */
-static bool read_elsewhere(const gcut_loop_pair *p, gcut_ref v)
+static bool read_elsewhere(const gcut_scan_pair *p, gcut_ref v)
 {
     for (uint32_t i = 0; i < p->g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(p->g, i);
@@ -166,7 +166,7 @@ static bool read_elsewhere(const gcut_loop_pair *p, gcut_ref v)
 /* Result i of the forward body becomes an `out`; a stack that the enclosing graph returns is alive anyway. */
 static void forward_result(builder *b, uint32_t i)
 {
-    const gcut_node *f = gcut_loop_fwd(b->p);
+    const gcut_node *f = gcut_scan_fwd(b->p);
     gcut_ref v = b->fmap[b->p->fbody->results.at[i].value], stack = f->res0 + i;
     bool carry = i < gcut_node_carries(b->p->g, f), kept = !carry && is_out(b->p->g, stack);
     if (!carry && !kept && !read_elsewhere(b->p, stack)) return;
@@ -176,26 +176,26 @@ static void forward_result(builder *b, uint32_t i)
 
 static void results(builder *b)
 {
-    uint32_t n = gcut_loop_fwd(b->p)->nres;
+    uint32_t n = gcut_scan_fwd(b->p)->nres;
     for (uint32_t i = 0; i < n; i++) forward_result(b, i);
     for (uint32_t i = 0; i < b->p->bbody->results.n; i++)
         gcut_result_new(b->j, GCUT_ROLE_grad, gcut_printf(b->j->module->arena, "grad%u", i),
                         b->bmap[b->p->bbody->results.at[i].value]);
 }
 
-static bool *backward_taint(const gcut_loop_pair *p, gcut_arena *arena)
+static bool *backward_taint(const gcut_scan_pair *p, gcut_arena *arena)
 {
-    const gcut_node *n = gcut_loop_bwd(p);
+    const gcut_node *n = gcut_scan_bwd(p);
     uint32_t carries = gcut_node_carries(p->g, n);
     bool *from = gcut_calloc(arena, n->nargs + 1u, sizeof *from);
     for (uint32_t i = 0; i < n->nargs; i++) from[i] = i < carries || p->adjoint[gcut_arg(p->g, n, i)];
-    return gcut_loop_adjoint(p->bbody, from, arena);
+    return gcut_scan_adjoint(p->bbody, from, arena);
 }
 
-gcut_loop_joint gcut_loop_joint_new(const gcut_loop_pair *p, gcut_arena *arena)
+gcut_scan_joint gcut_scan_joint_new(const gcut_scan_pair *p, gcut_arena *arena)
 {
     builder b = {.p = p, .arena = arena, .j = gcut_graph_like(p->fbody, p->fbody->name)};
-    b.room = p->fbody->values.n + p->bbody->values.n + gcut_loop_fwd(p)->nres + 1;
+    b.room = p->fbody->values.n + p->bbody->values.n + gcut_scan_fwd(p)->nres + 1;
     b.origin = gcut_calloc(arena, b.room, sizeof *b.origin);
     b.fmap = gcut_calloc(arena, p->fbody->values.n, sizeof *b.fmap);
     b.bmap = gcut_calloc(arena, p->bbody->values.n, sizeof *b.bmap);
@@ -210,5 +210,5 @@ gcut_loop_joint gcut_loop_joint_new(const gcut_loop_pair *p, gcut_arena *arena)
     backward_nodes(&b);
     results(&b);
     GCUT_ASSERT(b.j->values.n <= b.room);
-    return (gcut_loop_joint){b.j, b.origin};
+    return (gcut_scan_joint){b.j, b.origin};
 }

@@ -39,14 +39,14 @@ const char *gcut_policy_name(gcut_policy p);
 struct gcut_plan;
 struct gcut_plan_file; /* partition/plan_file/plan_file.h */
 
-/* The plans of loop iterations, in the order in which gcut_plan_loops made them. */
-typedef struct gcut_loop_plan {
-    const char *loop; /* the first result of the forward scan */
+/* The plans of iterations of scans, in the order in which gcut_plan_scans made them. */
+typedef struct gcut_scan_plan {
+    const char *scan; /* the first result of the forward scan */
     struct gcut_plan *iteration;
-} gcut_loop_plan;
-typedef struct gcut_loop_plans {
-    GCUT_VEC(gcut_loop_plan) all;
-} gcut_loop_plans;
+} gcut_scan_plan;
+typedef struct gcut_scan_plans {
+    GCUT_VEC(gcut_scan_plan) all;
+} gcut_scan_plans;
 
 #define GCUT_LAMBDA_DEFAULT 0.05 /* ns per saved byte; include/gradcut/options.def prints it in help texts */
 #define GCUT_LAMBDA_MOST 1e100   /* keeps lambda * bytes finite for the most bytes that a graph may have */
@@ -74,7 +74,7 @@ typedef struct gcut_plan_options {
     bool apart; /* forward and backward graph are called apart: saved values are in a separate block during
                    both calls, and the forward graph begins no gradient */
     gcut_dtype save_dtype;  /* GCUT_BF16: f32 values may be saved rounded to it; 0 = every value as it is */
-    gcut_loop_plans *loops; /* gcut_plan_loops appends to it for reports; NULL = not collected */
+    gcut_scan_plans *scans; /* gcut_plan_scans appends to it for reports; NULL = not collected */
     struct gcut_plan_file *file; /* the plan file to replay instead of deciding; NULL = none */
 } gcut_plan_options;
 
@@ -147,7 +147,7 @@ gcut_plan *gcut_plan_make(gcut_graph *joint, const gcut_plan_options *opt);
 
 /* Rewrites each scan and its #adjoint scan so that every iteration saves and recomputes what the plan of one
  * iteration says (partition/scan_plans.c).  Returns `joint` itself when it has no such scans. */
-gcut_graph *gcut_plan_loops(gcut_graph *joint, const gcut_plan_options *opt, const char *name);
+gcut_graph *gcut_plan_scans(gcut_graph *joint, const gcut_plan_options *opt, const char *name);
 
 /* in: JOINT and its plan.  out: SPLIT: graphs <base>.fwd and <base>.bwd and `pair @<base>.step`.
  *   fwd: every parameter the forward graph reads, in the joint's order -> primal results, then `saved`.

@@ -21,12 +21,12 @@
 
 /* A pair of scans and the split of its iteration. */
 typedef struct decided {
-    gcut_loop_pair pair;
-    gcut_loop_joint joint;
+    gcut_scan_pair pair;
+    gcut_scan_joint joint;
     gcut_graph *bwd; /* the backward graph of an iteration */
 } decided;
 
-typedef struct loop_planner {
+typedef struct scan_planner {
     const gcut_plan_options *opt;
     gcut_graph *g;
     gcut_arena *arena;
@@ -34,7 +34,7 @@ typedef struct loop_planner {
     gcut_graph **body;    /* by region of g: its body with inner loops planned */
     GCUT_VEC(decided) of; /* in the order of their backward scans */
     gcut_stacks *stacks;  /* by node of g: what it is to stack, if it is a forward scan */
-} loop_planner;
+} scan_planner;
 
 static bool has_pairs(const gcut_graph *g)
 {
@@ -55,7 +55,7 @@ static gcut_graph *plan_graph(const gcut_plan_options *opt, gcut_graph *g, const
 
 /* By parameter of region k's body: it depends on a cotangent, through its operand or the previous iteration.
  */
-static bool *body_from(const loop_planner *l, const gcut_node *n, uint32_t k)
+static bool *body_from(const scan_planner *l, const gcut_node *n, uint32_t k)
 {
     const gcut_graph *body = gcut_region_at(l->g, n, k)->body;
     uint32_t carries = n->op == GCUT_OP_if ? 0 : gcut_node_carries(l->g, n);
@@ -63,7 +63,7 @@ static bool *body_from(const loop_planner *l, const gcut_node *n, uint32_t k)
     for (uint32_t i = 0; i < body->params.n; i++)
         from[i] = l->adjoint[gcut_arg(l->g, n, gcut_region_operand(n, body, i))];
     for (bool more = body->results.n >= carries; more;) {
-        const bool *t = gcut_loop_adjoint(body, from, l->arena);
+        const bool *t = gcut_scan_adjoint(body, from, l->arena);
         more = false;
         for (uint32_t i = 0; i < carries; i++)
             if (!from[i] && t[body->results.at[i].value]) from[i] = more = true;
@@ -71,7 +71,7 @@ static bool *body_from(const loop_planner *l, const gcut_node *n, uint32_t k)
     return from;
 }
 
-static void plan_bodies(loop_planner *l)
+static void plan_bodies(scan_planner *l)
 {
     for (uint32_t i = 0; i < l->g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(l->g, i);
@@ -113,9 +113,9 @@ static gcut_ref forward_value(const decided *d, gcut_ref param)
 }
 
 /* True when every value that the backward graph takes as `saved` can be stacked. */
-static bool can_stack(const loop_planner *l, const decided *d)
+static bool can_stack(const scan_planner *l, const decided *d)
 {
-    const gcut_node *f = gcut_loop_fwd(&d->pair);
+    const gcut_node *f = gcut_scan_fwd(&d->pair);
     uint32_t more = 0;
     for (uint32_t i = 0; i < d->bwd->params.n; i++) {
         const gcut_param *p = &d->bwd->params.at[i];
@@ -128,7 +128,7 @@ static bool can_stack(const loop_planner *l, const decided *d)
     return f->nres + l->stacks[d->pair.fwd].more.n + more <= GCUT_MAX_RESULTS;
 }
 
-static void request_stacks(loop_planner *l, const decided *d)
+static void request_stacks(scan_planner *l, const decided *d)
 {
     for (uint32_t i = 0; i < d->bwd->params.n; i++) {
         const gcut_param *p = &d->bwd->params.at[i];
@@ -138,7 +138,7 @@ static void request_stacks(loop_planner *l, const decided *d)
 }
 
 /* Of the forced names, those that the iteration computes and the enclosing graph does not have. */
-static const char *const *own_names(const loop_planner *l, const gcut_graph *joint, const char *const *all,
+static const char *const *own_names(const scan_planner *l, const gcut_graph *joint, const char *const *all,
                                     uint32_t n, uint32_t *nown)
 {
     const char **own = gcut_calloc(joint->module->arena, n + 1u, sizeof *own);
@@ -152,19 +152,19 @@ static const char *const *own_names(const loop_planner *l, const gcut_graph *joi
 }
 
 /* The name by which plan files and reports know a loop. */
-static const char *loop_name(const loop_planner *l, const decided *d)
+static const char *loop_name(const scan_planner *l, const decided *d)
 {
-    return l->g->values.at[gcut_loop_fwd(&d->pair)->res0].name;
+    return l->g->values.at[gcut_scan_fwd(&d->pair)->res0].name;
 }
 
 /* An iteration's plan, split: by the options' policy, or by the plan file; NULL when the file has none. */
-static gcut_plan *plan_iteration(const loop_planner *l, const decided *d)
+static gcut_plan *plan_iteration(const scan_planner *l, const decided *d)
 {
     gcut_graph *joint = d->joint.g;
     gcut_plan_options o = *l->opt;
     o.save = own_names(l, joint, l->opt->save, l->opt->nsave, &o.nsave);
     o.recompute = own_names(l, joint, l->opt->recompute, l->opt->nrecompute, &o.nrecompute);
-    o.loops = NULL;
+    o.scans = NULL;
     o.saved_limited = false; /* a budget limits the whole graph's bytes, not an iteration's */
     const gcut_plan_part *part = o.file ? gcut_plan_file_iteration(o.file, loop_name(l, d)) : NULL;
     if (o.file && !part) return NULL;
@@ -174,13 +174,13 @@ static gcut_plan *plan_iteration(const loop_planner *l, const decided *d)
 }
 
 /* Keeps the plan for reports and plan files. */
-static void add_record(const loop_planner *l, const decided *d, gcut_plan *plan)
+static void add_record(const scan_planner *l, const decided *d, gcut_plan *plan)
 {
-    gcut_loop_plan one = {loop_name(l, d), plan};
-    if (l->opt->loops) *GCUT_PUSH(l->g->module->arena, &l->opt->loops->all) = one;
+    gcut_scan_plan one = {loop_name(l, d), plan};
+    if (l->opt->scans) *GCUT_PUSH(l->g->module->arena, &l->opt->scans->all) = one;
 }
 
-static void decide_pairs(loop_planner *l)
+static void decide_pairs(scan_planner *l)
 {
     for (uint32_t i = 0; i < l->g->nodes.n; i++) {
         uint32_t f = forward_of(l->g, i);
@@ -188,7 +188,7 @@ static void decide_pairs(loop_planner *l)
         if (!l->adjoint[gcut_node_at(l->g, i)->res0]) continue; /* a gradient that is part of the function */
         decided d = {.pair = {l->g, f, i, l->body[gcut_node_at(l->g, f)->reg0],
                               l->body[gcut_node_at(l->g, i)->reg0], l->adjoint}};
-        d.joint = gcut_loop_joint_new(&d.pair, l->arena);
+        d.joint = gcut_scan_joint_new(&d.pair, l->arena);
         gcut_plan *plan = plan_iteration(l, &d);
         if (!plan) continue;
         d.bwd = plan->bwd;
@@ -202,7 +202,7 @@ static void decide_pairs(loop_planner *l)
 /* ---- the new scans ---- */
 
 /* Makes the draft of node i of l->g, a scan, and maps its results. */
-static void make_scan(const loop_planner *l, gcut_rewrite *rw, uint32_t i, gcut_draft *d)
+static void make_scan(const scan_planner *l, gcut_rewrite *rw, uint32_t i, gcut_draft *d)
 {
     const gcut_node *n = gcut_node_at(l->g, i);
     gcut_draft_set(d, gcut_attr_dim(GCUT_KEY_length, gcut_scan_length(l->g, n)));
@@ -211,7 +211,7 @@ static void make_scan(const loop_planner *l, gcut_rewrite *rw, uint32_t i, gcut_
 }
 
 /* The forward scan stacks what the plan saves under names "<first result>.<value>". */
-static void make_forward(const loop_planner *l, gcut_rewrite *rw, uint32_t i)
+static void make_forward(const scan_planner *l, gcut_rewrite *rw, uint32_t i)
 {
     const gcut_stacks *s = &l->stacks[i];
     const gcut_node *n = gcut_node_at(l->g, i);
@@ -227,10 +227,10 @@ static void make_forward(const loop_planner *l, gcut_rewrite *rw, uint32_t i)
 }
 
 /* The stacked value of the new forward scan that parameter v of the backward graph stands for. */
-static gcut_ref stack_of(const loop_planner *l, const gcut_rewrite *rw, const decided *d, gcut_ref v)
+static gcut_ref stack_of(const scan_planner *l, const gcut_rewrite *rw, const decided *d, gcut_ref v)
 {
     uint32_t k = gcut_stack_find(&l->stacks[d->pair.fwd], forward_value(d, v));
-    return rw->map[gcut_loop_fwd(&d->pair)->res0] + k;
+    return rw->map[gcut_scan_fwd(&d->pair)->res0] + k;
 }
 
 /* The backward body and the operands of its node. */
@@ -248,7 +248,7 @@ static void take(new_body *b, const decided *d, uint32_t i, gcut_ref operand)
     b->args[b->nargs++] = operand;
 }
 
-static const gcut_loop_origin *origin_of(const decided *d, uint32_t i)
+static const gcut_scan_origin *origin_of(const decided *d, uint32_t i)
 {
     const char *name = d->bwd->values.at[d->bwd->params.at[i].value].name;
     return &d->joint.origin[gcut_graph_find(d->joint.g, name)];
@@ -256,30 +256,30 @@ static const gcut_loop_origin *origin_of(const decided *d, uint32_t i)
 
 /* Takes carries in their order (the split keeps the order of parameters), slices and stacks, captured values.
  */
-static uint32_t take_params(const loop_planner *l, const gcut_rewrite *rw, const decided *d, new_body *b)
+static uint32_t take_params(const scan_planner *l, const gcut_rewrite *rw, const decided *d, new_body *b)
 {
-    const gcut_node *n = gcut_loop_bwd(&d->pair);
+    const gcut_node *n = gcut_scan_bwd(&d->pair);
     uint32_t captured = 0, carries = 0;
     for (uint32_t i = 0; i < d->bwd->params.n; i++)
-        if (origin_of(d, i)->kind == GCUT_LOOP_CARRY) take(b, d, i, rw->map[gcut_arg(l->g, n, carries++)]);
+        if (origin_of(d, i)->kind == GCUT_SCAN_CARRY) take(b, d, i, rw->map[gcut_arg(l->g, n, carries++)]);
     GCUT_ASSERT(carries == gcut_node_carries(l->g, n));
     for (uint32_t i = 0; i < d->bwd->params.n; i++) {
-        const gcut_loop_origin *o = origin_of(d, i);
+        const gcut_scan_origin *o = origin_of(d, i);
         if (d->bwd->params.at[i].role == GCUT_ROLE_saved)
             take(b, d, i, stack_of(l, rw, d, d->bwd->params.at[i].value));
-        else if (o->kind == GCUT_LOOP_X)
+        else if (o->kind == GCUT_SCAN_X)
             take(b, d, i, rw->map[o->operand]);
     }
     for (uint32_t i = 0; i < d->bwd->params.n; i++) {
-        const gcut_loop_origin *o = origin_of(d, i);
-        if (d->bwd->params.at[i].role == GCUT_ROLE_saved || o->kind != GCUT_LOOP_CAPTURED) continue;
+        const gcut_scan_origin *o = origin_of(d, i);
+        if (d->bwd->params.at[i].role == GCUT_ROLE_saved || o->kind != GCUT_SCAN_CAPTURED) continue;
         take(b, d, i, rw->map[o->operand]);
         captured++;
     }
     return captured;
 }
 
-static void fill_body(const loop_planner *l, const decided *d, new_body *b)
+static void fill_body(const scan_planner *l, const decided *d, new_body *b)
 {
     gcut_graph *h = d->bwd;
     for (uint32_t i = 0; i < h->nodes.n; i++) {
@@ -294,7 +294,7 @@ static void fill_body(const loop_planner *l, const decided *d, new_body *b)
                         b->map[h->results.at[i].value]);
 }
 
-static void make_backward(const loop_planner *l, gcut_rewrite *rw, const decided *d)
+static void make_backward(const scan_planner *l, gcut_rewrite *rw, const decided *d)
 {
     gcut_graph *old = d->pair.bbody;
     new_body b = {.g = gcut_graph_like(old, old->name)};
@@ -313,7 +313,7 @@ static void make_backward(const loop_planner *l, gcut_rewrite *rw, const decided
     make_scan(l, rw, d->pair.bwd, &scan);
 }
 
-static void make_other(const loop_planner *l, gcut_rewrite *rw, uint32_t i)
+static void make_other(const scan_planner *l, gcut_rewrite *rw, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(l->g, i);
     if (!n->nregs) {
@@ -329,7 +329,7 @@ static void make_other(const loop_planner *l, gcut_rewrite *rw, uint32_t i)
     for (uint32_t k = 0; k < n->nres; k++) rw->map[n->res0 + k] = r + k;
 }
 
-static const decided *decided_for(const loop_planner *l, uint32_t bwd)
+static const decided *decided_for(const scan_planner *l, uint32_t bwd)
 {
     for (uint32_t i = 0; i < l->of.n; i++)
         if (l->of.at[i].pair.bwd == bwd) return &l->of.at[i];
@@ -338,8 +338,8 @@ static const decided *decided_for(const loop_planner *l, uint32_t bwd)
 
 static gcut_graph *plan_graph(const gcut_plan_options *opt, gcut_graph *g, const char *name, const bool *from)
 {
-    loop_planner l = {.opt = opt, .g = g, .arena = gcut_arena_new(g->module->env, g->module->arena)};
-    l.adjoint = gcut_loop_adjoint(g, from, l.arena);
+    scan_planner l = {.opt = opt, .g = g, .arena = gcut_arena_new(g->module->env, g->module->arena)};
+    l.adjoint = gcut_scan_adjoint(g, from, l.arena);
     l.body = gcut_calloc(l.arena, g->regions.n + 1u, sizeof(gcut_graph *));
     l.stacks = gcut_calloc(l.arena, g->nodes.n + 1u, sizeof *l.stacks);
     plan_bodies(&l);
@@ -359,7 +359,7 @@ static gcut_graph *plan_graph(const gcut_plan_options *opt, gcut_graph *g, const
     return out;
 }
 
-gcut_graph *gcut_plan_loops(gcut_graph *joint, const gcut_plan_options *opt, const char *name)
+gcut_graph *gcut_plan_scans(gcut_graph *joint, const gcut_plan_options *opt, const char *name)
 {
     gcut_arena *a = gcut_arena_new(joint->module->env, joint->module->arena);
     bool *from = gcut_calloc(a, joint->params.n + 1u, sizeof *from);

@@ -41,7 +41,7 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
                                .recompute = p->opt.recompute,
                                .nsave = (uint32_t)p->opt.nsave,
                                .nrecompute = (uint32_t)p->opt.nrecompute,
-                               .loops = gcut_calloc(p->module->arena, 1, sizeof(gcut_loop_plans)),
+                               .scans = gcut_calloc(p->module->arena, 1, sizeof(gcut_scan_plans)),
                                .file = p->file,
                                .apart = p->opt.apart,
                                .save_dtype = p->opt.save_dtype ? GCUT_BF16 : 0};

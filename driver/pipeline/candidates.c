@@ -123,7 +123,7 @@ gcut_candidate gcut_candidate_policy(gcut_candidates *o, gcut_policy policy, dou
     p.opt = options;
     gcut_choice *c = gcut_choose(&p, o->arena, gcut_policy_get(policy)->saved, options->lambda);
     gcut_candidate of = candidate_of(b, c, gcut_policy_text(o->arena, options));
-    options->loops = b->options.loops;
+    options->scans = b->options.scans;
     of.options = options;
     of.unasked = true;
     of.cost_ns -= o->least_work;

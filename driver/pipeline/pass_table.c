@@ -160,7 +160,7 @@ static void optimize(gcut_pipeline *p, gcut_graph *g[2])
 
 static void loops(gcut_pipeline *p, gcut_graph *g[2])
 {
-    g[0] = gcut_plan_loops(g[0], p->asked, new_name(p, "loops"));
+    g[0] = gcut_plan_scans(g[0], p->asked, new_name(p, "loops"));
 }
 
 static void plan(gcut_pipeline *p, gcut_graph *g[2])

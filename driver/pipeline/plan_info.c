@@ -120,10 +120,10 @@ static void add_part(looking *j, const char *loop, const gcut_plan *plan, const 
 
 static void add_parts(looking *j)
 {
-    const gcut_loop_plans *of = j->plan->options.loops;
+    const gcut_scan_plans *of = j->plan->options.scans;
     add_part(j, NULL, j->plan, j->r.p);
     for (uint32_t i = 0; of && i < of->all.n; i++)
-        add_part(j, of->all.at[i].loop, of->all.at[i].iteration,
+        add_part(j, of->all.at[i].scan, of->all.at[i].iteration,
                  gcut_problem_of(j->scratch, of->all.at[i].iteration));
 }
 

@@ -189,13 +189,13 @@ static void find_chain(gcut_why *w, gcut_arena *a)
 
 static const gcut_plan *plan_with(const gcut_plan *plan, const char *bare, const char **loop)
 {
-    const gcut_loop_plans *loops = plan->options.loops;
+    const gcut_scan_plans *scans = plan->options.scans;
     *loop = NULL;
     if (gcut_graph_find(plan->joint, bare)) return plan;
-    for (uint32_t i = 0; loops && i < loops->all.n; i++)
-        if (gcut_graph_find(loops->all.at[i].iteration->joint, bare)) {
-            *loop = loops->all.at[i].loop;
-            return loops->all.at[i].iteration;
+    for (uint32_t i = 0; scans && i < scans->all.n; i++)
+        if (gcut_graph_find(scans->all.at[i].iteration->joint, bare)) {
+            *loop = scans->all.at[i].scan;
+            return scans->all.at[i].iteration;
         }
     return plan;
 }

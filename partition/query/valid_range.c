@@ -100,12 +100,12 @@ static bool part_holds(const probing *b, const gcut_plan *part)
 static bool holds_at(probing *b, int64_t n)
 {
     const gcut_plan *plan = b->plan;
-    const gcut_loop_plans *loops = plan->options.loops;
+    const gcut_scan_plans *scans = plan->options.scans;
     b->at[b->sym].value = n;
     b->cuts++;
     bool holds = part_holds(b, plan);
-    for (uint32_t i = 0; loops && holds && i < loops->all.n; i++)
-        holds = part_holds(b, loops->all.at[i].iteration);
+    for (uint32_t i = 0; scans && holds && i < scans->all.n; i++)
+        holds = part_holds(b, scans->all.at[i].iteration);
     b->at[b->sym].value = plan->options.at[b->sym].value;
     return holds;
 }
