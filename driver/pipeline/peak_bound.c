@@ -52,20 +52,20 @@
 #include "partition/budget/simulator.h"
 #include "partition/cut/min_cut.h"
 
-typedef struct bounding {
+typedef struct value_facts {
     const gcut_graph *g; /* the joint graph in the form that kernels are made of */
     gcut_arena *arena;
     bool rounds;    /* f32 values may be saved as bf16 */
     int64_t *bytes; /* by value: size of its type */
-    bool *bound;    /* by value: it may lie in a bound buffer */
+    bool *resident; /* by value: it may lie in a bound buffer */
     bool *read;     /* by value: a node reads it, or it is a result */
     bool *once;     /* by value: it depends on a cotangent, so it runs once */
-} bounding;
+} value_facts;
 
-typedef struct event { /* a contraction, and the most bytes that it may need */
+typedef struct contraction { /* a contraction, and the most bytes that its kernel may need */
     uint32_t node;
     int64_t most;
-} event;
+} contraction;
 
 static bool is_kernel(const gcut_node *n)
 {
@@ -74,90 +74,90 @@ static bool is_kernel(const gcut_node *n)
 }
 
 /* May operand k of n share memory with result r of n? */
-static bool shares_memory(const bounding *b, const gcut_node *n, uint32_t k, gcut_ref r)
+static bool shares_memory(const value_facts *f, const gcut_node *n, uint32_t k, gcut_ref r)
 {
     if (gcut_node_class(n) == GCUT_CLASS_CONTRACTION) return false;
     if (gcut_node_class(n) == GCUT_CLASS_CONTROL || n->op == GCUT_OP_concat) return true;
-    return b->bytes[gcut_arg(b->g, n, k)] == b->bytes[r];
+    return f->bytes[gcut_arg(f->g, n, k)] == f->bytes[r];
 }
 
-static void find_readers(bounding *b)
+static void find_readers(value_facts *f)
 {
-    const gcut_graph *g = b->g;
-    b->read = gcut_calloc(b->arena, g->values.n, sizeof *b->read);
-    b->once = gcut_calloc(b->arena, g->values.n, sizeof *b->once);
+    const gcut_graph *g = f->g;
+    f->read = gcut_calloc(f->arena, g->values.n, sizeof *f->read);
+    f->once = gcut_calloc(f->arena, g->values.n, sizeof *f->once);
     for (uint32_t i = 0; i < g->params.n; i++)
-        b->once[g->params.at[i].value] = gcut_param_is_late(&g->params.at[i]);
-    gcut_add_dependents(g, b->once);
-    for (uint32_t i = 0; i < g->results.n; i++) b->read[g->results.at[i].value] = true;
-    for (uint32_t i = 0; i < g->args.n; i++) b->read[g->args.at[i]] = true;
+        f->once[g->params.at[i].value] = gcut_param_is_late(&g->params.at[i]);
+    gcut_add_dependents(g, f->once);
+    for (uint32_t i = 0; i < g->results.n; i++) f->read[g->results.at[i].value] = true;
+    for (uint32_t i = 0; i < g->args.n; i++) f->read[g->args.at[i]] = true;
 }
 
-static void find_bound(bounding *b)
+static void find_resident(value_facts *f)
 {
-    const gcut_graph *g = b->g;
-    b->bound = gcut_calloc(b->arena, g->values.n, sizeof *b->bound);
-    for (gcut_ref v = 1; v < g->values.n; v++) b->bound[v] = !gcut_def(g, v);
-    for (uint32_t i = 0; i < g->results.n; i++) b->bound[g->results.at[i].value] = true;
+    const gcut_graph *g = f->g;
+    f->resident = gcut_calloc(f->arena, g->values.n, sizeof *f->resident);
+    for (gcut_ref v = 1; v < g->values.n; v++) f->resident[v] = !gcut_def(g, v);
+    for (uint32_t i = 0; i < g->results.n; i++) f->resident[g->results.at[i].value] = true;
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
         for (gcut_ref r = n->res0; r < n->res0 + n->nres; r++)
-            for (uint32_t k = 0; b->bound[r] && k < n->nargs; k++)
-                b->bound[gcut_arg(g, n, k)] |= shares_memory(b, n, k, r);
+            for (uint32_t k = 0; f->resident[r] && k < n->nargs; k++)
+                f->resident[gcut_arg(g, n, k)] |= shares_memory(f, n, k, r);
     }
 }
 
 /* Bytes of the smallest storage of v. */
-static int64_t stored_bytes(const bounding *b, gcut_ref v)
+static int64_t stored_bytes(const value_facts *f, gcut_ref v)
 {
-    gcut_dtype t = gcut_type_of(b->g, v)->dtype;
-    if (b->bound[v]) return 0;
-    if (t == GCUT_BOOL) return (b->bytes[v] + 7) / 8;
-    if (t == GCUT_F32 && b->rounds) return (b->bytes[v] + 1) / 2;
-    return b->bytes[v];
+    gcut_dtype t = gcut_type_of(f->g, v)->dtype;
+    if (f->resident[v]) return 0;
+    if (t == GCUT_BOOL) return (f->bytes[v] + 7) / 8;
+    if (t == GCUT_F32 && f->rounds) return (f->bytes[v] + 1) / 2;
+    return f->bytes[v];
 }
 
 /* A node that depends on a cotangent runs once, in the backward graph, and writes all results that are read.
  * Others may run several times, and each run writes at least one result. */
-static int64_t written_bytes(const bounding *b, const gcut_node *n)
+static int64_t written_bytes(const value_facts *f, const gcut_node *n)
 {
     int64_t sum = 0, least = INT64_MAX;
     for (gcut_ref r = n->res0; r < n->res0 + n->nres; r++) {
-        int64_t bytes = b->bound[r] || !b->read[r] ? 0 : b->bytes[r];
+        int64_t bytes = f->resident[r] || !f->read[r] ? 0 : f->bytes[r];
         sum += bytes;
         if (bytes < least) least = bytes;
     }
-    return b->once[n->res0] ? sum : least;
+    return f->once[n->res0] ? sum : least;
 }
 
 /* ---- the cut ---- */
 
-static void add_value(const bounding *b, gcut_network *net, gcut_ref v)
+static void add_value(const value_facts *f, gcut_network *net, gcut_ref v)
 {
-    int64_t bytes = stored_bytes(b, v);
+    int64_t bytes = stored_bytes(f, v);
     gcut_network_value(net, v, (double)bytes, bytes, 0, NULL);
 }
 
 /* Adds the wanted nodes up to `last`: the part of the graph from which operands can be computed on the fly.
  */
-static void add_cone(const bounding *b, gcut_network *net, const bool *wanted, uint32_t last)
+static void add_cone(const value_facts *f, gcut_network *net, const bool *wanted, uint32_t last)
 {
     for (uint32_t i = 0; i <= last; i++) {
-        const gcut_node *n = gcut_node_at(b->g, i);
+        const gcut_node *n = gcut_node_at(f->g, i);
         gcut_ref res[GCUT_MAX_RESULTS];
         if (!wanted[i]) continue;
-        for (uint32_t k = 0; k < n->nres; k++) add_value(b, net, res[k] = n->res0 + k);
+        for (uint32_t k = 0; k < n->nres; k++) add_value(f, net, res[k] = n->res0 + k);
         for (uint32_t k = 0; !is_kernel(n) && k < n->nargs; k++)
-            if (!net->in[gcut_arg(b->g, n, k)]) add_value(b, net, gcut_arg(b->g, n, k)); /* a parameter */
-        gcut_network_work(net, is_kernel(n) ? INFINITY : 0, NULL, &b->g->args.at[n->arg0],
+            if (!net->in[gcut_arg(f->g, n, k)]) add_value(f, net, gcut_arg(f->g, n, k)); /* a parameter */
+        gcut_network_work(net, is_kernel(n) ? INFINITY : 0, NULL, &f->g->args.at[n->arg0],
                           is_kernel(n) ? 0 : n->nargs, res, n->nres);
     }
 }
 
 /* By node i: can the operands of `node` be computed from node i without a kernel between? */
-static bool *cone_of(const bounding *b, uint32_t node, gcut_arena *scratch)
+static bool *cone_of(const value_facts *f, uint32_t node, gcut_arena *scratch)
 {
-    const gcut_graph *g = b->g;
+    const gcut_graph *g = f->g;
     bool *wanted = gcut_calloc(scratch, (size_t)g->nodes.n + 1, sizeof *wanted);
     for (uint32_t i = node + 1; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
@@ -171,15 +171,15 @@ static bool *cone_of(const bounding *b, uint32_t node, gcut_arena *scratch)
 }
 
 /* The fewest bytes that the kernel of that node must find in memory. */
-static int64_t read_bytes(const bounding *b, uint32_t node)
+static int64_t read_bytes(const value_facts *f, uint32_t node)
 {
-    const gcut_node *n = gcut_node_at(b->g, node);
-    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(b->arena), b->arena);
-    gcut_network *net = gcut_network_new(scratch, b->g->values.n);
-    if (node) add_cone(b, net, cone_of(b, node, scratch), node - 1);
+    const gcut_node *n = gcut_node_at(f->g, node);
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(f->arena), f->arena);
+    gcut_network *net = gcut_network_new(scratch, f->g->values.n);
+    if (node) add_cone(f, net, cone_of(f, node, scratch), node - 1);
     for (uint32_t k = 0; k < n->nargs; k++) {
-        gcut_ref v = gcut_arg(b->g, n, k);
-        if (!net->in[v]) add_value(b, net, v); /* a parameter */
+        gcut_ref v = gcut_arg(f->g, n, k);
+        if (!net->in[v]) add_value(f, net, v); /* a parameter */
         gcut_network_read(net, v, NULL);
     }
     /* Capacities are integers, so the smallest cut is one. */
@@ -192,21 +192,21 @@ static int64_t read_bytes(const bounding *b, uint32_t node)
 
 static int by_most(const void *a, const void *b)
 {
-    const event *x = a, *y = b;
+    const contraction *x = a, *y = b;
     if (x->most != y->most) return x->most > y->most ? -1 : 1;
     return (x->node > y->node) - (x->node < y->node);
 }
 
 /* The contractions, with the bytes of all they read and write: the largest first. */
-static event *find_events(const bounding *b, uint32_t *n)
+static contraction *find_contractions(const value_facts *f, uint32_t *n)
 {
-    event *e = gcut_calloc(b->arena, (size_t)b->g->nodes.n + 1, sizeof *e);
+    contraction *e = gcut_calloc(f->arena, (size_t)f->g->nodes.n + 1, sizeof *e);
     *n = 0;
-    for (uint32_t i = 0; i < b->g->nodes.n; i++) {
-        const gcut_node *c = gcut_node_at(b->g, i);
+    for (uint32_t i = 0; i < f->g->nodes.n; i++) {
+        const gcut_node *c = gcut_node_at(f->g, i);
         if (gcut_node_class(c) != GCUT_CLASS_CONTRACTION) continue;
-        e[*n] = (event){i, written_bytes(b, c)};
-        for (uint32_t k = 0; k < c->nargs; k++) e[*n].most += stored_bytes(b, gcut_arg(b->g, c, k));
+        e[*n] = (contraction){i, written_bytes(f, c)};
+        for (uint32_t k = 0; k < c->nargs; k++) e[*n].most += stored_bytes(f, gcut_arg(f->g, c, k));
         (*n)++;
     }
     qsort(e, *n, sizeof *e, by_most);
@@ -216,17 +216,17 @@ static event *find_events(const bounding *b, uint32_t *n)
 int64_t gcut_peak_bound(gcut_pipeline *p)
 {
     gcut_arena *a = gcut_arena_new(p->env, p->arena);
-    bounding b = {.arena = a, .rounds = gcut_pipeline_plan_options(p).save_dtype == GCUT_BF16};
-    b.g = gcut_pipeline_kernel_graph(p, p->joint);
-    b.bytes = gcut_calloc(a, b.g->values.n, sizeof *b.bytes);
-    for (gcut_ref v = 1; v < b.g->values.n; v++) b.bytes[v] = gcut_value_bytes(b.g, v, p->at, p->nat);
-    find_readers(&b);
-    find_bound(&b);
+    value_facts f = {.arena = a, .rounds = gcut_pipeline_plan_options(p).save_dtype == GCUT_BF16};
+    f.g = gcut_pipeline_kernel_graph(p, p->joint);
+    f.bytes = gcut_calloc(a, f.g->values.n, sizeof *f.bytes);
+    for (gcut_ref v = 1; v < f.g->values.n; v++) f.bytes[v] = gcut_value_bytes(f.g, v, p->at, p->nat);
+    find_readers(&f);
+    find_resident(&f);
     uint32_t n;
-    const event *e = find_events(&b, &n);
+    const contraction *e = find_contractions(&f, &n);
     int64_t most = 0;
     for (uint32_t i = 0; i < n && e[i].most > most; i++) {
-        int64_t bytes = written_bytes(&b, gcut_node_at(b.g, e[i].node)) + read_bytes(&b, e[i].node);
+        int64_t bytes = written_bytes(&f, gcut_node_at(f.g, e[i].node)) + read_bytes(&f, e[i].node);
         if (bytes > most) most = bytes;
     }
     gcut_arena_free(a);
