@@ -230,7 +230,7 @@ static bool touches(const gcut_step *s, const gcut_slot *x, int which)
 static void *saved_block(gcut_step *s);
 
 /* As in compiled steps: memory that a call writes overlaps no other memory of the call. */
-static void check_apart(gcut_step *s, int which)
+static void check_overlap(gcut_step *s, int which)
 {
     gcut_arena *a = gcut_arena_new(s->env, s->memory);
     gcut_rt_span *span = gcut_calloc(a, s->nslots + 2, sizeof *span);
@@ -583,7 +583,7 @@ static void *saved_block(gcut_step *s)
 static void interpret(gcut_step *s, int which)
 {
     gcut_rt_error err = {0};
-    check_apart(s, which);
+    check_overlap(s, which);
     if (!s->p->opt.apart) {
         gcut_step_interpret(s, which, NULL, NULL);
         return;
