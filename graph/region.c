@@ -30,13 +30,10 @@ gcut_dim gcut_scan_length(const gcut_graph *g, const gcut_node *n)
 double gcut_region_runs(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat)
 {
     const gcut_attr *bound = n->op == GCUT_OP_while ? gcut_attr_get(g, n, GCUT_KEY_bound) : NULL;
-    int64_t runs = 0;
     if (n->op == GCUT_OP_if) return 0.5;
     if (n->op != GCUT_OP_scan && !bound) return GCUT_WHILE_RUNS;
-    if (!gcut_dim_eval(g->module->dims, bound ? bound->u.dim : gcut_scan_length(g, n), at, nat, &runs))
-        gcut_fail(g->module->env, GCUT_EDIM, gcut_loc_place(g->module, n->loc), NULL,
-                  "the length of this loop cannot be computed at these dimensions");
-    return (double)runs;
+    return (double)gcut_dim_at(g->module->dims, bound ? bound->u.dim : gcut_scan_length(g, n), at, nat,
+                               gcut_loc_place(g->module, n->loc));
 }
 
 static gcut_graph *unlisted(gcut_module *m, const char *name)

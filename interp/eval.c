@@ -44,17 +44,12 @@ int64_t gcut_eval_size(const gcut_graph *g, gcut_dim d, const gcut_dim_binding *
     int64_t out;
     if (gcut_dim_known(d)) return d;
     if (gcut_dim_eval(m->dims, d, bind, nbind, &out)) return out;
-    const char *text = gcut_dim_text(m->arena, m->dims, d);
-    gcut_dim syms[16], *unbound = NULL;
-    uint32_t n = gcut_dim_symbols(m->dims, d, syms, 16);
-    for (uint32_t i = 0; i < n && i < 16 && !unbound; i++)
-        if (!gcut_dim_eval(m->dims, syms[i], bind, nbind, &out)) unbound = &syms[i];
+    const char *unbound = gcut_dim_unbound(m->dims, d, bind, nbind);
     if (unbound)
         gcut_fail(m->env, GCUT_EDIM, gcut_loc_place(m, loc), NULL,
-                  "the size %s depends on %s, which no parameter's shape determines", text,
-                  gcut_dim_symbol_name(m->dims, *unbound));
-    gcut_fail(m->env, GCUT_EDIM, gcut_loc_place(m, loc), NULL,
-              "the size %s has no value here: it divides by zero, or is below 0 or beyond 2^63", text);
+                  "the size %s depends on %s, which no parameter's shape determines",
+                  gcut_dim_text(m->arena, m->dims, d), unbound);
+    return gcut_dim_at(m->dims, d, bind, nbind, gcut_loc_place(m, loc));
 }
 
 bool gcut_eval_dims(const gcut_eval *e, gcut_attr_key key, int64_t *out)

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "graph/ops/node_facts.h"
 #include "text/text.h"
-#include "partition/cut/prices.h"
 
 static const char *const letters[GCUT_PROBE_SYMBOLS] = {"N", "M", "K", "B"};
 

@@ -8,6 +8,7 @@
 
 #include "graph/ops/node_facts.h"
 #include "driver/options/default_sizes.h"
+#include "graph/ops/node_facts.h"
 #include "partition/query/valid_range.h"
 #include "partition/plan_file/plan_file.h"
 #include "partition/policies/policy.h"

@@ -64,6 +64,11 @@ typedef struct gcut_dim_binding {
 } gcut_dim_binding;
 /* False when a symbol is unbound, on overflow, division by zero or a negative result. */
 bool gcut_dim_eval(const gcut_dims *t, gcut_dim d, const gcut_dim_binding *b, uint32_t nb, int64_t *out);
+/* The name of a symbol of d that is unbound, or bound to a negative number; NULL: there is none. */
+const char *gcut_dim_unbound(const gcut_dims *t, gcut_dim d, const gcut_dim_binding *b, uint32_t nb);
+/* The value of d.  Where gcut_dim_eval is false it throws GCUT_EDIM at `place`: the message names the size and
+ * what has no value in it, the hint says how to give it one. */
+int64_t gcut_dim_at(const gcut_dims *t, gcut_dim d, const gcut_dim_binding *b, uint32_t nb, gcut_place place);
 /* d with s[i].by in place of each symbol s[i].sym, simultaneously.  Throws GCUT_ETYPE when the result is
  * negative or too large.
  */

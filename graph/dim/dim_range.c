@@ -62,6 +62,29 @@ bool gcut_dim_eval(const gcut_dims *t, gcut_dim d, const gcut_dim_binding *b, ui
     return eval(&(bindings){t, b, nb}, d, out) && *out >= 0;
 }
 
+const char *gcut_dim_unbound(const gcut_dims *t, gcut_dim d, const gcut_dim_binding *b, uint32_t nb)
+{
+    int64_t value;
+    for (uint32_t i = 0; i < t->symbols.n; i++)
+        if (gcut_dim_uses(t, d, t->symbols.at[i]) && !gcut_dim_eval(t, t->symbols.at[i], b, nb, &value))
+            return gcut_dim_symbol_name(t, t->symbols.at[i]);
+    return NULL;
+}
+
+int64_t gcut_dim_at(const gcut_dims *t, gcut_dim d, const gcut_dim_binding *b, uint32_t nb, gcut_place place)
+{
+    int64_t value;
+    if (gcut_dim_eval(t, d, b, nb, &value)) return value;
+    gcut_env *env = gcut_arena_env(t->arena);
+    const char *text = gcut_dim_text(t->arena, t, d), *unbound = gcut_dim_unbound(t, d, b, nb);
+    if (!unbound)
+        gcut_fail(env, GCUT_EDIM, place, NULL,
+                  "the size %s has no value here: it divides by zero, or is below 0 or beyond 2^63", text);
+    gcut_fail(env, GCUT_EDIM, place,
+              gcut_printf(t->arena, "give every symbol a value, such as --at %s=32", unbound),
+              "the size %s has no value here, because %s has none", text, unbound);
+}
+
 /* ---- bounds ---- */
 
 /* Interval arithmetic in 128 bits.  An end at -INF or INF is unbounded and stays so in sums and products. */

@@ -2,7 +2,7 @@
  *
  * The number of multiply-adds of a contraction, by the rule in the cost column of ops.def.
  */
-#include "graph/graph.h"
+#include "graph/ops/node_facts.h"
 
 static void times(gcut_madds *m, const gcut_type *t, uint32_t begin, uint32_t end)
 {
@@ -58,4 +58,23 @@ gcut_madds gcut_madds_conv2d_weight(const gcut_graph *g, const gcut_node *n)
     times(&m, operand(g, n, 1), 0, 4);
     times(&m, gcut_type_of(g, n->res0), 1, 4);
     return m;
+}
+
+gcut_dim gcut_node_madds(const gcut_graph *g, const gcut_node *n)
+{
+    gcut_madds m = gcut_op_get((gcut_op)n->op)->madds(g, n);
+    gcut_dim all = 1;
+    for (uint32_t i = 0; i < m.n; i++) all = gcut_dim_make(g->module->dims, GCUT_DIM_MUL, all, m.dim[i]);
+    return all;
+}
+
+double gcut_node_flops(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat)
+{
+    gcut_madds_fn *madds = gcut_op_get((gcut_op)n->op)->madds;
+    if (!madds) return 0;
+    gcut_madds m = madds(g, n);
+    double flops = 2 * m.times;
+    for (uint32_t i = 0; i < m.n; i++)
+        flops *= (double)gcut_dim_at(g->module->dims, m.dim[i], at, nat, gcut_loc_place(g->module, n->loc));
+    return flops;
 }

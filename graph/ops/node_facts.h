@@ -22,6 +22,11 @@ gcut_axes_position gcut_axes_position_of(const gcut_type *t, uint32_t mask);
 bool gcut_node_takes_in(const gcut_graph *g, const gcut_node *n);
 /* For a view: is element k of the result element k of the operand, or a repeated element? */
 bool gcut_view_keeps_order(const gcut_graph *g, const gcut_node *n);
+/* multiply_adds.c: the multiply-adds of a CONTRACTION node, of attention those of masked pairs included. */
+gcut_dim gcut_node_madds(const gcut_graph *g, const gcut_node *n);
+/* Two for each multiply-add at the binding, of causal attention for half of them; 0 for any other class.
+ * Throws GCUT_EDIM where a size cannot be evaluated. */
+double gcut_node_flops(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat);
 /* The widest type among the node's operands and results. */
 gcut_dtype gcut_node_widest(const gcut_graph *g, const gcut_node *n);
 

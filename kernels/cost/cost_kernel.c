@@ -15,11 +15,8 @@
 
 double gcut_cost_size(const gcut_cost_at *c, gcut_dim d)
 {
-    int64_t n = 0;
-    if (!gcut_dim_eval(c->p->module->dims, d, c->at, c->nat, &n))
-        gcut_fail(c->p->module->env, GCUT_EDIM, (gcut_place){.file = c->p->module->file}, NULL,
-                  "a size cannot be computed at these dimensions");
-    return (double)n;
+    const gcut_module *m = c->p->module;
+    return (double)gcut_dim_at(m->dims, d, c->at, c->nat, (gcut_place){.file = m->file});
 }
 
 double gcut_cost_numel(const gcut_cost_at *c, const gcut_type *t)
@@ -96,16 +93,6 @@ static double copy_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_l
     for (uint32_t k = 0; k < n->nargs; k++)
         ns += rows_ns(c, m, gcut_type_of(h->g, gcut_arg(h->g, n, k)), gone);
     return ns;
-}
-
-static double flops_of(const gcut_cost_at *c, const gcut_graph *g, const gcut_node *n)
-{
-    const gcut_op_info *info = gcut_op_of(n);
-    if (!info->madds) return 0;
-    gcut_madds m = info->madds(g, n);
-    double flops = 2 * m.times;
-    for (uint32_t i = 0; i < m.n; i++) flops *= gcut_cost_size(c, m.dim[i]);
-    return flops;
 }
 
 #define VECTOR_BYTES 64 /* of a row of the result are multiplied together */
@@ -209,7 +196,8 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t 
         w.ns = loop_ns(c, w.alone ? &c->alone : &c->m, h, u);
         w.exposed = is_exposed(h, u);
     } else {
-        if (u->kind != GCUT_KERNEL_COPY) w.flops = flops_of(c, h->g, gcut_node_at(h->g, u->nodes.at[0]));
+        if (u->kind != GCUT_KERNEL_COPY)
+            w.flops = gcut_node_flops(h->g, gcut_node_at(h->g, u->nodes.at[0]), c->at, c->nat);
         w.in_cache = w.flops > 0;
         w.exposed = moves_rows(u);
         w.ns = other_ns(c, &c->alone, h, u, w.flops);

@@ -4,6 +4,7 @@
  * kernels all run on one thread has no team, and takes no worker from the pool.
  */
 
+#include "graph/ops/node_facts.h"
 #include "kernels/emit/emit.h"
 #include "kernels/lower/memory/concat.h"
 
@@ -21,14 +22,9 @@ static const char *estimate(gcut_module *m, const gcut_lowered *h, const gcut_ke
         n = gcut_type_numel(m, t);
     } else {
         const gcut_node *node = gcut_node_at(h->g, u->nodes.at[0]);
-        const gcut_op_info *info = gcut_op_of(node);
         t = gcut_type_of(h->g, node->nargs ? gcut_arg(h->g, node, node->nargs - 1) : node->res0);
         n = gcut_type_numel(m, t);
-        if (info->madds) {
-            gcut_madds w = info->madds(h->g, node);
-            n = gcut_dim_product(m, w.dim, w.n);
-            ps = GCUT_MADD_PS;
-        }
+        if (gcut_op_of(node)->madds) n = gcut_node_madds(h->g, node), ps = GCUT_MADD_PS;
     }
     return gcut_printf(m->arena, "gcut_rt_worth(nt, %s, %d)", gcut_c_dim(m, n), ps);
 }

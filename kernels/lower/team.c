@@ -50,13 +50,9 @@ gcut_team gcut_kernel_team(const gcut_lowered *h, uint32_t kernel)
     return h->kernels.at[kernel].kind == GCUT_KERNEL_LOOP ? loop_team(h, kernel) : attention_team(h, kernel);
 }
 
-static int64_t size_at(gcut_module *m, gcut_dim d, const gcut_dim_binding *at, uint32_t nat)
+static int64_t size_at(const gcut_module *m, gcut_dim d, const gcut_dim_binding *at, uint32_t nat)
 {
-    int64_t n = 0;
-    if (!gcut_dim_eval(m->dims, d, at, nat, &n))
-        gcut_fail(m->env, GCUT_EDIM, (gcut_place){.file = m->file}, NULL,
-                  "a size cannot be computed at these dimensions");
-    return n;
+    return gcut_dim_at(m->dims, d, at, nat, (gcut_place){.file = m->file});
 }
 
 int gcut_team_at(gcut_module *m, const gcut_team *c, const gcut_dim_binding *at, uint32_t nat, int threads)

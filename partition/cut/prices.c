@@ -55,24 +55,13 @@ static pricing pricing_new(gcut_arena *arena, const gcut_graph *g, const gcut_fa
                      .packed = gcut_calloc(arena, n, sizeof(double))};
 }
 
-static int64_t dim_at(const gcut_graph *g, gcut_dim d, const gcut_dim_binding *at, uint32_t nat,
-                      gcut_place place)
-{
-    int64_t n;
-    if (gcut_dim_eval(g->module->dims, d, at, nat, &n)) return n;
-    gcut_text t = {.arena = g->module->arena};
-    gcut_dim_print(g->module->dims, d, &t);
-    gcut_fail(g->module->env, GCUT_EDIM, place, "give every symbol a value, such as --at N=32",
-              "the size %s of @%s has no value here", t.at, g->name);
-}
-
 int64_t gcut_value_bytes(const gcut_graph *g, gcut_ref v, const gcut_dim_binding *at, uint32_t nat)
 {
     const gcut_type *t = gcut_type_of(g, v);
     int64_t n = gcut_dtype_bytes(t->dtype);
     bool zero = false, over = false;
     for (uint32_t i = 0; i < t->rank; i++) {
-        int64_t d = dim_at(g, t->dim[i], at, nat, gcut_where_of(g, v));
+        int64_t d = gcut_dim_at(g->module->dims, t->dim[i], at, nat, gcut_where_of(g, v));
         zero |= d == 0;
         over |= __builtin_mul_overflow(n, d ? d : 1, &n);
     }
@@ -93,16 +82,6 @@ static int64_t storage(const pricing *p, gcut_ref v)
 {
     gcut_ref b = p->base[v];
     return p->numel[b] * gcut_dtype_bytes(gcut_type_of(p->g, b)->dtype);
-}
-
-double gcut_node_flops(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat)
-{
-    if (gcut_node_class(n) != GCUT_CLASS_CONTRACTION) return 0;
-    gcut_madds m = gcut_op_get((gcut_op)n->op)->madds(g, n);
-    double flops = 2 * m.times;
-    for (uint32_t i = 0; i < m.n; i++)
-        flops *= (double)dim_at(g, m.dim[i], at, nat, gcut_loc_place(g->module, n->loc));
-    return flops;
 }
 
 /* The readers of a value, in the forward or the backward graph. */
@@ -127,9 +106,9 @@ static bool packs_once(const pricing *p, const gcut_node *n, uint32_t k)
     if (!p->opt->packings || n->op != GCUT_OP_matmul || c->rank != 2) return false;
     gcut_place place = gcut_loc_place(g->module, n->loc);
     bool turned = gcut_attr_flag(g, n, GCUT_KEY_ta);
-    int64_t rows = dim_at(g, c->dim[0], p->opt->at, p->opt->nat, place),
-            cols = dim_at(g, c->dim[1], p->opt->at, p->opt->nat, place),
-            depth = dim_at(g, a->dim[turned ? 0 : 1], p->opt->at, p->opt->nat, place);
+    int64_t rows = gcut_dim_at(g->module->dims, c->dim[0], p->opt->at, p->opt->nat, place),
+            cols = gcut_dim_at(g->module->dims, c->dim[1], p->opt->at, p->opt->nat, place),
+            depth = gcut_dim_at(g->module->dims, a->dim[turned ? 0 : 1], p->opt->at, p->opt->nat, place);
     return p->opt->packings(rows, cols, depth, turned ? rows : 1, gcut_dtype_bytes(c->dtype),
                             (int)p->m->threads, 0, k == 1) == 1;
 }
@@ -250,8 +229,8 @@ static double contraction_price(const pricing *p, const gcut_node *n)
         return gcut_machine_conv_ns(p->m, info->way, gcut_conv_window(g, n), t, flops);
     const gcut_type *y = gcut_type_of(g, n->res0);
     gcut_place place = gcut_loc_place(g->module, n->loc);
-    double rows = (double)dim_at(g, y->dim[y->rank - 2], p->opt->at, p->opt->nat, place);
-    double cols = (double)dim_at(g, y->dim[y->rank - 1], p->opt->at, p->opt->nat, place);
+    double rows = (double)gcut_dim_at(g->module->dims, y->dim[y->rank - 2], p->opt->at, p->opt->nat, place);
+    double cols = (double)gcut_dim_at(g->module->dims, y->dim[y->rank - 1], p->opt->at, p->opt->nat, place);
     double out = (double)p->numel[n->res0];
     return out > 0 ? gcut_machine_gemm_ns(p->m, t, rows, cols, flops / (2 * out), out / (rows * cols)) : 0;
 }

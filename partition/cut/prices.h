@@ -28,7 +28,4 @@ gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_plan_
  * evaluated or there are more than 2^63. */
 int64_t gcut_value_bytes(const gcut_graph *g, gcut_ref v, const gcut_dim_binding *at, uint32_t nat);
 
-/* Multiply-adds times two of a CONTRACTION node at the binding; 0 for any other class. */
-double gcut_node_flops(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat);
-
 #endif

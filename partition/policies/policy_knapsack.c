@@ -3,6 +3,7 @@
  * PyTorch's activation_memory_budget, with its defects: the budget is a share of saved bytes and not of the
  * peak, the knapsack assumes independent items, and the last cut is not checked against the budget.
  */
+#include "graph/ops/node_facts.h"
 #include "partition/policies/policy_torch.h"
 
 #include <math.h>

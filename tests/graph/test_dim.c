@@ -382,6 +382,33 @@ static void refuse(fixture *f, gcut_dim_op op, gcut_dim a, gcut_dim b, const cha
     gcut_diags_clear(f->env);
 }
 
+typedef struct valuing {
+    fixture *f;
+    gcut_dim d;
+    const gcut_dim_binding *b;
+} valuing;
+
+static void value_body(void *arg)
+{
+    const valuing *v = arg;
+    gcut_dim_at(v->f->t, v->d, v->b, 1, (gcut_place){.file = "a.gcut", .line = 3, .col = 5});
+}
+
+/* d has no value where b is bound: the message, and the hint or NULL. */
+static void lacks(fixture *f, gcut_dim d, const gcut_dim_binding *b, const char *message, const char *hint)
+{
+    assert_int_equal(gcut_protect(f->env, value_body, &(valuing){f, d, b}), GCUT_EDIM);
+    assert_int_equal(f->env->ndiags, 1);
+    const gcut_diag *diag = &f->env->diags[0];
+    assert_string_equal(diag->message, message);
+    assert_int_equal(diag->at.line, 3);
+    if (hint)
+        assert_string_equal(diag->hint, hint);
+    else
+        assert_null(diag->hint);
+    gcut_diags_clear(f->env);
+}
+
 static void limits_body(fixture *f)
 {
     gcut_dim n = f->sym[0], big = INT64_MAX, out;
@@ -403,6 +430,13 @@ static void limits_body(fixture *f)
     assert_false(gcut_dim_eval(f->t, gcut_dim_make(f->t, GCUT_DIM_DIV, f->sym[1], n), &b, 1, &value));
     assert_true(gcut_dim_eval(f->t, 9, NULL, 0, &value));
     assert_that(value, ==, 9);
+    assert_that(gcut_dim_at(f->t, n, &(gcut_dim_binding){n, 7}, 1, (gcut_place){0}), ==, 7);
+    b.value = INT64_C(4000000000);
+    lacks(f, square, &b, "the size N*N has no value here: it divides by zero, or is below 0 or beyond 2^63",
+          NULL);
+    lacks(f, gcut_dim_make(f->t, GCUT_DIM_ADD, n, f->sym[1]), &b,
+          "the size B+N has no value here, because B has none",
+          "give every symbol a value, such as --at B=32");
 
     /* An expression that doubles at each step is refused long before it fills memory. */
     tree sum = {.op = -2, .sym = 0}, *at = &sum;

@@ -6,8 +6,7 @@
 #include "harness.h"
 
 #include "gradcut/gradcut.h"
-#include "graph/graph.h"
-#include "partition/cut/prices.h"
+#include "graph/ops/node_facts.h"
 #include "public.h"
 
 /* ---- PyTorch ---- */

@@ -13,12 +13,9 @@
 int64_t gcut_buffer_bytes(const gcut_program *p, const gcut_buffer *b, const gcut_dim_binding *at,
                           uint32_t nat, int threads)
 {
-    int64_t n = 0;
-    if (!gcut_dim_eval(p->module->dims, b->count, at, nat, &n))
-        gcut_fail(p->module->env, GCUT_EDIM, (gcut_place){.file = p->module->file}, NULL,
-                  "the size of %%%s cannot be computed at these dimensions", b->name);
     gcut_env *env = p->module->env;
     const char *file = p->module->file;
+    int64_t n = gcut_dim_at(p->module->dims, b->count, at, nat, (gcut_place){.file = file});
     n = gcut_bytes_mul(env, file, b->name, n, gcut_dtype_bytes(b->dtype));
     if (b->packed_by != GCUT_NONE &&
         gcut_prologue_packings(p->lowered.at[b->graph], b->packed_by, at, nat, threads) > 0)
