@@ -51,7 +51,7 @@ void gcut_hessian(gcut_graph *g, gcut_ref loss, const gcut_ref *x, const gcut_re
 
 /* in: JOINT. out: JOINT, in which the backward part of a loss head is computed for the cotangent 1 and
  * multiplied by the cotangent at its end (autodiff/loss_head.c). g itself when it has no head. */
-gcut_graph *gcut_pass_loss_head(gcut_graph *g, const char *name);
+gcut_graph *gcut_pass_head(gcut_graph *g, const char *name);
 
 typedef enum gcut_opt_kind { GCUT_OPT_NONE, GCUT_OPT_SGD, GCUT_OPT_MOMENTUM, GCUT_OPT_ADAMW } gcut_opt_kind;
 

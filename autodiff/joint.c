@@ -255,9 +255,9 @@ static bool has_regions(const gcut_graph *g)
 static void open_up(differentiation *s)
 {
     if (has_regions(s->primal))
-        advance(s, gcut_pass_inline_derived(s->primal, gcut_module_unused(s->m, s->user->name, "inlined")));
+        advance(s, gcut_inline_underived(s->primal, gcut_module_unused(s->m, s->user->name, "inlined")));
     if (gcut_has_grads(s->primal))
-        advance(s, gcut_pass_joint_as_primal(s->primal, gcut_module_unused(s->m, s->user->name, "again")));
+        advance(s, gcut_joint_as_primal(s->primal, gcut_module_unused(s->m, s->user->name, "again")));
 }
 
 /* By value of the draft or of the primal: non-zero if it depends on the chosen parameters. */
@@ -276,7 +276,7 @@ static void decompose(differentiation *s)
 {
     if (has_regions(s->primal)) {
         const bool *wanted = gcut_wanted(s->primal, s->tmp, chosen_values(s, s->primal), s->primal->params.n);
-        advance(s, gcut_pass_stack(s->primal, gcut_module_unused(s->m, s->user->name, "stacked"), wanted));
+        advance(s, gcut_stacked_scans(s->primal, gcut_module_unused(s->m, s->user->name, "stacked"), wanted));
     }
     while (has_undecomposed(s->primal))
         advance(s, gcut_pass_expand(s->primal, gcut_module_unused(s->m, s->user->name, "expanded"),

@@ -52,7 +52,7 @@ static void copy_params(const gcut_graph *g, gcut_graph *dst, gcut_ref *map)
     }
 }
 
-gcut_graph *gcut_pass_joint_as_primal(gcut_graph *g, const char *name)
+gcut_graph *gcut_joint_as_primal(gcut_graph *g, const char *name)
 {
     gcut_module *m = g->module;
     gcut_graph *dst = gcut_graph_shell(g, name);

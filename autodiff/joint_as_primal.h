@@ -11,6 +11,6 @@ bool gcut_has_grads(const gcut_graph *g);
 
 /* in: JOINT. out: PRIMAL: `grad w` becomes `out dw`, and each cotangent the constant 1, its default value.
  * keeps: names, locations, the order of results. */
-gcut_graph *gcut_pass_joint_as_primal(gcut_graph *g, const char *name);
+gcut_graph *gcut_joint_as_primal(gcut_graph *g, const char *name);
 
 #endif

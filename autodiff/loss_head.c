@@ -265,7 +265,7 @@ static gcut_ref cotangent_of(const gcut_graph *g)
     return found;
 }
 
-gcut_graph *gcut_pass_loss_head(gcut_graph *g, const char *name)
+gcut_graph *gcut_pass_head(gcut_graph *g, const char *name)
 {
     gcut_arena *a = gcut_arena_new(g->module->env, g->module->arena);
     search s = {.g = g,

@@ -183,7 +183,7 @@ void gcut_body_redo(gcut_graph *dst, const gcut_graph *body, gcut_ref *map)
     gcut_checks_copy(dst, body);
 }
 
-gcut_graph *gcut_pass_stack(gcut_graph *g, const char *name, const bool *wanted)
+gcut_graph *gcut_stacked_scans(gcut_graph *g, const char *name, const bool *wanted)
 {
     gcut_rewrite rw = gcut_rewrite_begin(g, name);
     for (uint32_t n = 0; n < g->nodes.n; n++) {

@@ -19,7 +19,7 @@ void gcut_control_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const
 
 /* in: any graph.  out: the same values; scans and bounded `while`s that have wanted results (by value of g)
  * are stacked scans.  keeps: names and locations. */
-gcut_graph *gcut_pass_stack(gcut_graph *g, const char *name, const bool *wanted);
+gcut_graph *gcut_stacked_scans(gcut_graph *g, const char *name, const bool *wanted);
 
 /* The result of scan n of g that is carried value k at the start of each iteration; 0 = none. */
 gcut_ref gcut_scan_stack(const gcut_graph *g, uint32_t n, uint32_t k);

@@ -26,10 +26,10 @@ typedef struct gcut_program gcut_program;
 
 /* Repeats what depends on sizes alone for each of its readers (localizing.c); run on each graph before
  * gcut_lower. */
-gcut_graph *gcut_localize(gcut_graph *g, const char *name);
+gcut_graph *gcut_pass_localize(gcut_graph *g, const char *name);
 
-/* Computes in f32 what is stated in f16 or bf16 (widening.c); before gcut_localize. */
-gcut_graph *gcut_widen(gcut_graph *g, const char *name);
+/* Computes in f32 what is stated in f16 or bf16 (widening.c); before gcut_pass_localize. */
+gcut_graph *gcut_pass_widen(gcut_graph *g, const char *name);
 /* Does it do so for kernels of that kind? */
 bool gcut_widens(gcut_emit e);
 

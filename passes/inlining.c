@@ -3,7 +3,7 @@
  * Calls are replaced by the ops of the functions called.
  *
  *   in:    any graph
- *   out:   the same stage without `call`, also in bodies of regions; gcut_pass_inline_derived leaves calls
+ *   out:   the same stage without `call`, also in bodies of regions; gcut_inline_underived leaves calls
  *          with a custom derivative
  *   keeps: names, types, marks and locations of every value of the input graph
  *
@@ -136,7 +136,7 @@ gcut_graph *gcut_pass_inline(gcut_graph *g, const char *name)
     return inlined(g, name, true);
 }
 
-gcut_graph *gcut_pass_inline_derived(gcut_graph *g, const char *name)
+gcut_graph *gcut_inline_underived(gcut_graph *g, const char *name)
 {
     return inlined(g, name, false);
 }

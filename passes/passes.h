@@ -41,7 +41,7 @@ gcut_graph *gcut_pass_expand(gcut_graph *g, const char *name, bool (*want)(gcut_
 /* Replaces calls by the ops of their functions, in bodies of regions too (passes/inlining.c). */
 gcut_graph *gcut_pass_inline(gcut_graph *g, const char *name);
 /* The same, except for calls with a custom derivative, which stay. */
-gcut_graph *gcut_pass_inline_derived(gcut_graph *g, const char *name);
+gcut_graph *gcut_inline_underived(gcut_graph *g, const char *name);
 /* Inlines one call that is not a node of dst: appends the ops of its function; out[k] is the value of
  * result k. all: inlines calls with a custom derivative too. */
 void gcut_inline_call(gcut_graph *dst, const gcut_node_spec *call, bool all, gcut_ref *out);

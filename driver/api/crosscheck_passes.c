@@ -199,7 +199,7 @@ static const char *check_run(passes_check *c, const gcut_pass_run *run, state *l
 
 static void write_row(passes_check *c, const gcut_pass_row *row, double worst, const char *wrong)
 {
-    const char *stage = gcut_pass_stage(row->makes);
+    const char *stage = gcut_passes_stage(row->makes);
     gcut_text_add(&c->table, "%-6s  %-8s  %.3g%s\n", stage, row->name, worst, wrong ? "  DIFFERS" : "");
     gcut_json_object(&c->json);
     gcut_json_members(&c->json, "stage:s pass:s max_rel_error:r", stage, row->name, worst);
@@ -219,7 +219,7 @@ static void check_all(passes_check *c, const gcut_pass_row **bad)
         if (!wrong) continue;
         *bad = run->row;
         out->culprit = gcut_printf(c->trial->keep, "%s, of the stage %s, changes %s", run->row->name,
-                                   gcut_pass_stage(run->row->makes), wrong);
+                                   gcut_passes_stage(run->row->makes), wrong);
     }
     out->ok = !*bad;
     if (*bad)
@@ -250,7 +250,7 @@ void gcut_crosscheck_passes(gcut_trial *t, const gcut_pass_table *passes)
     gcut_json w = {.out = &json};
     gcut_trial_json(t, &w);
     gcut_json_members(&w, "pass:s stage:s culprit:s", bad ? bad->name : NULL,
-                      bad ? gcut_pass_stage(bad->makes) : NULL, t->out->culprit);
+                      bad ? gcut_passes_stage(bad->makes) : NULL, t->out->culprit);
     gcut_json_key(&w, "passes");
     gcut_json_raw(&w, list.at);
     gcut_json_end(&w);

@@ -301,12 +301,12 @@ gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, 
     gcut_object out;
     b.kept = kept_base(&b, kept, name, key);
     if (!find(&b, a, cache, key, load, &out)) {
-        int64_t start = gcut_pass_clock();
+        int64_t start = gcut_passes_clock();
         out = make(&b, a, &from->text, key);
-        gcut_pass_tell(env, name, "cc", start);
-        start = gcut_pass_clock();
+        gcut_passes_tell(env, name, "cc", start);
+        start = gcut_passes_clock();
         const char *why = load ? gcut_object_load(a, &out) : NULL;
-        if (load) gcut_pass_tell(env, name, "load", start);
+        if (load) gcut_passes_tell(env, name, "load", start);
         if (why)
             gcut_fail(env, GCUT_ETOOL, (gcut_place){0},
                       b.unknown ? "do not ignore SIGCHLD: it hides the exit status of the C compiler" : NULL,

@@ -598,12 +598,12 @@ void gcut_step_run(gcut_step *s, int which)
 {
     gcut_rt_error err = {0};
     gcut_step_prepare(s);
-    int64_t start = gcut_pass_clock();
+    int64_t start = gcut_passes_clock();
     if (!s->entry)
         interpret(s, which);
     else if (s->entry->run(s->plan, s->value, s->p->opt.apart ? saved_block(s) : NULL, s->kernel_arena, which,
                            &err) != GCUT_RT_OK)
         fail_rt(s, &err);
-    s->step_ns = gcut_pass_clock() - start;
+    s->step_ns = gcut_passes_clock() - start;
     if (which & GCUT_RT_BACKWARD && s->stales) gcut_step_block(s)->updates = ++s->updates;
 }

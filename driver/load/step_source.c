@@ -22,10 +22,10 @@ static gcut_emitted emit(const gcut_pipeline *p, const char *name, gcut_text *c,
     if (!*name || strspn(name, ok) != strlen(name) || (*name >= '0' && *name <= '9'))
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
                   "'%s' is not a C identifier, so it cannot name a step", name);
-    const int64_t start = gcut_pass_clock();
+    const int64_t start = gcut_passes_clock();
     const gcut_emitted out =
         gcut_emit_c(p->program, gcut_pipeline_contents(p, c->arena), name, p->opt.line, c, h);
-    gcut_pass_tell(p->env, p->primal->name, "emit", start);
+    gcut_passes_tell(p->env, p->primal->name, "emit", start);
     return out;
 }
 

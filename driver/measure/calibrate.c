@@ -192,7 +192,7 @@ static void compile_probes(calibration *c)
 
 static double now(void) /* s */
 {
-    return 1e-9 * (double)gcut_pass_clock();
+    return 1e-9 * (double)gcut_passes_clock();
 }
 
 /* Measures one visit once more.  The remaining time of a round is spread over its remaining visits, so a

@@ -67,9 +67,9 @@ static void hand_out(void *arg)
     handing *h = arg;
     double ns[TIMES];
     for (int i = 0; i < TIMES; i++) {
-        int64_t start = gcut_pass_clock();
+        int64_t start = gcut_passes_clock();
         gcut_rt_parallel(nothing, NULL, h->threads);
-        ns[i] = (double)(gcut_pass_clock() - start);
+        ns[i] = (double)(gcut_passes_clock() - start);
     }
     gcut_sort_reals(ns, TIMES);
     h->ns = gcut_quantile(ns, TIMES, 0.25);
@@ -92,9 +92,9 @@ double gcut_host_call_ns(void)
     double least = INFINITY;
     GCUT_ASSERT(k <= 8 && n <= 16);
     for (int r = 0; r < ROUNDS; r++) {
-        int64_t start = gcut_pass_clock();
+        int64_t start = gcut_passes_clock();
         for (int i = 0; i < TIMES; i++) gcut_rt_gemm_f32(&g, a, b, y, 1);
-        least = fmin(least, (double)(gcut_pass_clock() - start) / TIMES);
+        least = fmin(least, (double)(gcut_passes_clock() - start) / TIMES);
     }
     return least;
 }

@@ -57,7 +57,7 @@ void gcut_dump_pass(const gcut_pipeline *p, const gcut_pass_run *r)
     gcut_print_graphs(r->out, r->out[1] ? 2 : 1, &(gcut_print_options){0}, &t);
     write_text(p->dump,
                gcut_printf(p->arena, "%02u%c.%s.%s.gcut", p->runs.n, r->row->letter,
-                           gcut_pass_stage(r->row->makes), r->row->name),
+                           gcut_passes_stage(r->row->makes), r->row->name),
                &t, r->row->help);
     gcut_arena_free(scratch);
 }

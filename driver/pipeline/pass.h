@@ -23,7 +23,7 @@ typedef enum gcut_pass_group {
     GCUT_NGROUPS
 } gcut_pass_group;
 /* "primal", "joint", "split" or "kernel": the stage of the text IR that a group's graphs are in. */
-const char *gcut_pass_stage(gcut_pass_group group);
+const char *gcut_passes_stage(gcut_pass_group group);
 
 /* One pass at one place of the pipeline.  It takes one graph, g[0], where g[1] is NULL, or a forward and a
  * backward graph. */
@@ -42,7 +42,7 @@ typedef struct gcut_pass_row {
 } gcut_pass_row;
 
 /* The condition of rows that run in every compilation. */
-bool gcut_pass_always(const struct gcut_pipeline *p, const gcut_graph *g);
+bool gcut_passes_always(const struct gcut_pipeline *p, const gcut_graph *g);
 
 typedef struct gcut_pass_table {
     const gcut_pass_row *row; /* in running order, group by group */
@@ -68,8 +68,8 @@ void gcut_passes_apply(struct gcut_pipeline *p, gcut_pass_group group, gcut_grap
 void gcut_passes_apply_aside(struct gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2]);
 
 /* Monotonic clock, in nanoseconds. */
-int64_t gcut_pass_clock(void);
+int64_t gcut_passes_clock(void);
 /* Reports work that follows the passes, begun at `start` of that clock, to the pass hook. */
-void gcut_pass_tell(gcut_env *env, const char *function, const char *what, int64_t start);
+void gcut_passes_tell(gcut_env *env, const char *function, const char *what, int64_t start);
 
 #endif

@@ -8,7 +8,7 @@
 #include "driver/pipeline/dump.h"
 #include "driver/pipeline/pipeline.h"
 
-const char *gcut_pass_stage(gcut_pass_group group)
+const char *gcut_passes_stage(gcut_pass_group group)
 {
     static const char *const names[GCUT_NGROUPS] = {
         [GCUT_MAKES_PRIMAL] = "primal",  [GCUT_MAKES_FOLDED] = "primal", [GCUT_MAKES_RAW] = "joint",
@@ -26,19 +26,19 @@ static uint64_t count_nodes(const gcut_graph *g)
     return n;
 }
 
-int64_t gcut_pass_clock(void)
+int64_t gcut_passes_clock(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-void gcut_pass_tell(gcut_env *env, const char *function, const char *what, int64_t start)
+void gcut_passes_tell(gcut_env *env, const char *function, const char *what, int64_t start)
 {
     gcut_env_pass(env, &(gcut_pass_time){.function = function,
                                          .stage = "C",
                                          .pass = what,
-                                         .ns = gcut_pass_clock() - start,
+                                         .ns = gcut_passes_clock() - start,
                                          .nodes_in = -1,
                                          .nodes_out = -1});
 }
@@ -49,7 +49,7 @@ static void keep(gcut_pipeline *p, const gcut_pass_run *r)
     *GCUT_PUSH(p->arena, &p->runs) = *r;
     gcut_dump_pass(p, r);
     gcut_env_pass(p->env, &(gcut_pass_time){.function = g->name,
-                                            .stage = gcut_pass_stage(r->row->makes),
+                                            .stage = gcut_passes_stage(r->row->makes),
                                             .pass = r->row->name,
                                             .ns = r->ns,
                                             .nodes_in = (int64_t)r->nodes_in,
@@ -121,9 +121,9 @@ static void apply(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2], boo
         const gcut_pass_row *row = &p->passes.row[i];
         if (row->makes != group || is_left_out(p, row) || !row->when(p, g[0])) continue;
         gcut_pass_run r = {.row = row, .in = {g[0], g[1]}};
-        const int64_t start = gcut_pass_clock();
+        const int64_t start = gcut_passes_clock();
         run(p, row, g);
-        r.ns = gcut_pass_clock() - start;
+        r.ns = gcut_passes_clock() - start;
         r.out[0] = g[0], r.out[1] = g[1];
         unlist(p, r.in, begin, g);
         if (!recorded) continue;

@@ -12,7 +12,7 @@
 
 /* ---- conditions ---- */
 
-bool gcut_pass_always(const gcut_pipeline *p, const gcut_graph *g)
+bool gcut_passes_always(const gcut_pipeline *p, const gcut_graph *g)
 {
     (void)p, (void)g;
     return true;
@@ -202,7 +202,7 @@ static void lower(gcut_pipeline *p, gcut_graph *g[2])
 /* ---- the table ---- */
 
 // clang-format off
-#define ALWAYS gcut_pass_always
+#define ALWAYS gcut_passes_always
 #define EACH(pass)  pass, NULL, gcut_verify
 #define WITH(pass)  NULL, pass, gcut_verify
 #define ALONE(pass) NULL, pass, NULL /* it makes no graph, or verifies what it makes */
@@ -227,7 +227,7 @@ static const gcut_pass_row rows[] = {
     {"inline",   'i', GCUT_MAKES_RAW,     has_calls, MUST, EACH(gcut_pass_inline), "calls that state their derivative become ops"},
     {"optimize", 'o', GCUT_MAKES_RAW,     has_optimizer, MUST, WITH(optimize),    "gradients become new parameter values"},
 
-    {"head",     'h', GCUT_MAKES_JOINT,   ALWAYS, MAY,  EACH(gcut_pass_loss_head),       "the gradient of a loss head becomes one for the cotangent 1, multiplied behind it"},
+    {"head",     'h', GCUT_MAKES_JOINT,   ALWAYS, MAY,  EACH(gcut_pass_head),       "the gradient of a loss head becomes one for the cotangent 1, multiplied behind it"},
     SIMPLIFY(GCUT_MAKES_JOINT, has_regions),
     {"products", 'p', GCUT_MAKES_JOINT,   has_regions, MAY, EACH(gcut_pass_products), "sums of products that loops carry become one product behind the loop"},
     SIMPLIFY(GCUT_MAKES_JOINT, ALWAYS),
@@ -242,8 +242,8 @@ static const gcut_pass_row rows[] = {
     {"expand",   'x', GCUT_MAKES_KERNELS, ALWAYS, MUST, EACH(expand),               "composite ops without a kernel become their decomposition"},
     {"sink",     'k', GCUT_MAKES_KERNELS, ALWAYS, MAY,  EACH(gcut_pass_sink),       "constants that bodies capture are computed inside of them"},
     SIMPLIFY(GCUT_MAKES_KERNELS, ALWAYS),
-    {"widen",    'w', GCUT_MAKES_KERNELS, ALWAYS, MUST, EACH(gcut_widen),           "f16 and bf16 are computed in f32"},
-    {"localize", 'z', GCUT_MAKES_KERNELS, is_fused, MAY, EACH(gcut_localize),     "what depends on sizes alone is computed again for each reader"},
+    {"widen",    'w', GCUT_MAKES_KERNELS, ALWAYS, MUST, EACH(gcut_pass_widen),      "f16 and bf16 are computed in f32"},
+    {"localize", 'z', GCUT_MAKES_KERNELS, is_fused, MAY, EACH(gcut_pass_localize), "what depends on sizes alone is computed again for each reader"},
 
     {"lower",    'q', GCUT_MAKES_PROGRAM, ALWAYS, MUST, ALONE(lower),               "nodes become kernels, which #kernel(kN) names, values become memory"},
 };

@@ -37,7 +37,7 @@ static gcut_ref see(local *l, gcut_ref v)
     return l->copy[v];
 }
 
-gcut_graph *gcut_localize(gcut_graph *g, const char *name)
+gcut_graph *gcut_pass_localize(gcut_graph *g, const char *name)
 {
     gcut_arena *a = gcut_arena_new(g->module->env, g->module->arena);
     local l = {.rw = gcut_rewrite_begin(g, name)};
@@ -51,7 +51,7 @@ gcut_graph *gcut_localize(gcut_graph *g, const char *name)
         gcut_ref *args = gcut_calloc(a, n->nargs + 1, sizeof *args);
         for (uint32_t k = 0; k < n->nargs; k++) args[k] = see(&l, gcut_arg(g, n, k));
         gcut_ref r = gcut_node_copy(l.rw.dst, g, i, args, l.rw.map, n->loc, NULL);
-        gcut_rewrite_bodies_of_last(l.rw.dst, gcut_localize);
+        gcut_rewrite_bodies_of_last(l.rw.dst, gcut_pass_localize);
         for (uint32_t k = 0; k < n->nres; k++) l.rw.map[n->res0 + k] = r + k;
     }
     l.reader = g->nodes.n + 1;

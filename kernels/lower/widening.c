@@ -152,11 +152,11 @@ static bool *read_values(const gcut_graph *g, gcut_arena *a)
     return read;
 }
 
-gcut_graph *gcut_widen(gcut_graph *g, const char *name)
+gcut_graph *gcut_pass_widen(gcut_graph *g, const char *name)
 {
     gcut_arena *a = gcut_arena_new(g->module->env, g->module->arena);
     widener w = {.rw = gcut_rewrite_begin(g, name), .scratch = a};
-    w.rw.pass = gcut_widen;
+    w.rw.pass = gcut_pass_widen;
     w.read = read_values(g, a);
     for (int k = 0; k < NREADERS; k++) w.wide[k] = gcut_calloc(a, g->values.n, sizeof *w.wide[k]);
     for (uint32_t i = 0; i < g->nodes.n; i++) {

@@ -385,7 +385,7 @@ static void head_body(void *state)
     world *w = state;
     gcut_module *m = gcut_parse_module(w->env, w->env->arena, "t.gcut", text, strlen(text));
     gcut_graph *g = gcut_joint(m->graphs.at[0], NULL, "j");
-    g = gcut_pass_dce(gcut_pass_cse(gcut_pass_fold(gcut_pass_loss_head(g, "h"), "f1"), "c"), "d");
+    g = gcut_pass_dce(gcut_pass_cse(gcut_pass_fold(gcut_pass_head(g, "h"), "f1"), "c"), "d");
     tally sum = {0};
     uint32_t begun = 0;
     for (int64_t n = 1; n <= 100000; n *= 10) {

@@ -37,7 +37,8 @@ static gcut_graph *for_kernels(gcut_graph *g, const char *name)
     gcut_arena *a = g->module->arena;
     g = gcut_pass_expand(g, gcut_printf(a, "%s.wide", name), expanded);
     g = simplify(gcut_pass_sink(g, gcut_printf(a, "%s.sunk", name)), name);
-    return gcut_localize(gcut_widen(g, gcut_printf(a, "%s.f32", name)), gcut_printf(a, "%s.kernel", name));
+    return gcut_pass_localize(gcut_pass_widen(g, gcut_printf(a, "%s.f32", name)),
+                              gcut_printf(a, "%s.kernel", name));
 }
 
 /* The arena of a choice, as placed for one thread. */

@@ -114,12 +114,12 @@ static void faults_are_found(void **state)
     for (uint32_t i = 0; i < gcut_passes.n; i++) {
         const gcut_pass_row *row = &gcut_passes.row[i];
         /* Of @f, which has neither calls nor loops, these run. */
-        if (!row->each || row->when != gcut_pass_always || !strcmp(row->name, "head")) continue;
+        if (!row->each || row->when != gcut_passes_always || !strcmp(row->name, "head")) continue;
         gcut_ctx *ctx = gcut_ctx_new(NULL);
         gcut_check_report *r = report_of(ctx, i, broken);
         char expected[200];
         snprintf(expected, sizeof expected, "%s, of the stage %s, changes %%c = sin at f.gcut:5: element ",
-                 row->name, gcut_pass_stage(row->makes));
+                 row->name, gcut_passes_stage(row->makes));
         if (r->ok || !r->culprit) fail_msg("row %u, %s: not found\n%s", i, row->name, r->text);
         if (!strstr(r->culprit, expected)) fail_msg("row %u, expected '%s': %s", i, expected, r->culprit);
         double before, behind;
@@ -143,7 +143,8 @@ static void lost_results_are_found(void **state)
     (void)state;
     for (uint32_t i = 0; i < gcut_passes.n; i++) {
         const gcut_pass_row *row = &gcut_passes.row[i];
-        if (strcmp(row->name, "cse") != 0 || row->makes != GCUT_MAKES_JOINT || row->when != gcut_pass_always)
+        if (strcmp(row->name, "cse") != 0 || row->makes != GCUT_MAKES_JOINT ||
+            row->when != gcut_passes_always)
             continue;
         gcut_ctx *ctx = gcut_ctx_new(NULL);
         gcut_check_report *r = report_of(ctx, i, forgetful);

@@ -68,7 +68,7 @@ static void write_table(gcut_text *t)
     gcut_text_add(t, "| stage | pass | letter | what it does |\n|---|---|---|---|\n");
     for (uint32_t i = 0; i < gcut_passes.n; i++) {
         const gcut_pass_row *r = &gcut_passes.row[i];
-        gcut_text_add(t, "| %s | %s", gcut_pass_stage(r->makes), r->name);
+        gcut_text_add(t, "| %s | %s", gcut_passes_stage(r->makes), r->name);
         gcut_text letters = {.arena = t->arena};
         gcut_text_add(&letters, "%c", r->letter);
         const bool again = seen(i) && r->optional;
