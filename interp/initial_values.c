@@ -162,7 +162,6 @@ gcut_array gcut_random_array(gcut_arena *arena, gcut_dtype t, uint32_t rank, con
     }
     int64_t least, most;
     gcut_dtype_bounds(t, &least, &most);
-    if (t == GCUT_BOOL) lo = 0, hi = 2;
     if (lo < least) lo = least;
     if (lo >= hi || lo > most)
         gcut_fail(gcut_arena_env(arena), GCUT_EUSAGE, (gcut_place){0}, NULL,

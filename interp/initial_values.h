@@ -30,8 +30,8 @@ typedef gcut_array (*gcut_data_file_fn)(void *user, gcut_arena *arena, const gcu
 gcut_array gcut_data_array(gcut_arena *arena, const gcut_module *m, const gcut_data *d, const int64_t *dims,
                            gcut_data_file_fn file, void *user);
 
-/* For an unbound input: floats normal(0, 1), integers uniform in [lo, hi) as far as the dtype can hold them,
- * bool fair coins.  The stream is (seed, name).  Throws GCUT_EUSAGE when no integer is in range. */
+/* For an unbound input: floats normal(0, 1), integers and bool uniform in [lo, hi) as far as the dtype can
+ * hold them.  The stream is (seed, name).  Throws GCUT_EUSAGE when no integer is in range. */
 gcut_array gcut_random_array(gcut_arena *arena, gcut_dtype t, uint32_t rank, const int64_t *dims,
                              uint64_t seed, const char *name, int64_t lo, int64_t hi);
 

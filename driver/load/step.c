@@ -35,6 +35,13 @@ gcut_slot *gcut_slot_find(gcut_step *s, const char *name)
     return NULL;
 }
 
+/* The parameter of the joint graph; NULL of a result. */
+static const gcut_param *param_of(const gcut_step *s, const gcut_slot *x)
+{
+    const uint32_t k = (uint32_t)(x - s->slot);
+    return k < s->nparams ? &s->p->joint->params.at[k] : NULL;
+}
+
 static void make_slots(gcut_step *s)
 {
     const gcut_graph *g = s->p->joint;
@@ -380,11 +387,8 @@ void gcut_step_check_inputs(const gcut_step *s, int which)
     if (s->p->opt.unbound == GCUT_UNBOUND_RANDOM) return;
     for (uint32_t i = 0; i < s->nparams; i++) {
         const gcut_slot *x = &s->slot[i];
-        bool ours =
-            x->role == GCUT_ROLE_input && !gcut_graph_find(s->p->primal, x->name); /* lr: has a value */
-        bool needed = x->role == GCUT_ROLE_input || (x->role == GCUT_ROLE_cotan && x->type.rank);
         bool asked = s->p->opt.forward_only || is_given_to(x, which);
-        if (!needed || !asked || x->bound || x->filled || ours) continue;
+        if (!asked || x->bound || x->filled || !gcut_caller_gives(s->p, param_of(s, x))) continue;
         gcut_fail(s->env, GCUT_EUSAGE, x->place,
                   "bind it (gcut_bind, gcut_bind_input), set it (gcut_set), write to it (gcut_fill), or ask "
                   "for random values "
@@ -479,26 +483,16 @@ static gcut_array from_file(void *user, gcut_arena *a, const gcut_module *m, con
     return gcut_npy_read_array(a, path_of(a, m, d->file));
 }
 
-/* Random numbers depend on the seed and the value's name: they are the same in every run. */
-static gcut_array drawn(const gcut_step *s, const gcut_slot *x, gcut_arena *a, int64_t lo, int64_t hi)
-{
-    return gcut_random_array(a, x->type.dtype, x->type.rank, x->dim, s->p->opt.seed, x->name, lo, hi);
-}
-
 static gcut_array contents_of(const gcut_step *s, const gcut_slot *x, gcut_arena *a)
 {
-    const bool carried = x->role == GCUT_ROLE_param || x->role == GCUT_ROLE_state;
-    const gcut_data *d = carried ? gcut_pipeline_data(s->p, x->name) : NULL;
-    const bool ours = !gcut_graph_find(s->p->primal, x->name); /* added by the optimizer */
-    if (d) return gcut_data_array(a, s->p->module, d, x->dim, from_file, NULL);
-    if (x->role == GCUT_ROLE_rng) return drawn(s, x, a, INT64_MIN, INT64_MAX);
-    if ((carried || x->role == GCUT_ROLE_input) && !ours) {
-        const gcut_int_range r = gcut_marked_range(x->marks);
-        return drawn(s, x, a, r.lo, r.hi);
-    }
+    const gcut_param *param = param_of(s, x);
+    const gcut_initial begin = param ? gcut_initial_of(s->p, param) : (gcut_initial){0};
+    if (begin.declared) return gcut_data_array(a, s->p->module, begin.declared, x->dim, from_file, NULL);
+    if (begin.drawn)
+        return gcut_random_array(a, x->type.dtype, x->type.rank, x->dim, s->p->opt.seed, x->name, begin.lo,
+                                 begin.hi);
     gcut_array v = gcut_array_new(a, x->type.dtype, x->type.rank, x->dim);
-    if (x->role == GCUT_ROLE_input) v.u.f[0] = s->p->optimizer.lr;
-    for (int64_t i = 0; x->role == GCUT_ROLE_cotan && i < v.n; i++) v.u.f[i] = 1;
+    for (int64_t i = 0; begin.number != 0 && i < v.n; i++) v.u.f[i] = begin.number;
     return v;
 }
 

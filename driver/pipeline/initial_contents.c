@@ -1,32 +1,64 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the values of a compiled step hold before the first call, for a table in emitted C: as gcut_step
- * fills values that the caller does not bind (step.c), by the same rules.
+ * What the values of a step hold before the first call.  gcut_initial_of decides it; the step fills its own
+ * memory by that (driver/load/step.c), and emitted C gets it as a table.
  */
 #include "driver/pipeline/initial_contents.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-const gcut_data *gcut_pipeline_data(const gcut_pipeline *p, const char *name)
+static const char *name_of(const gcut_pipeline *p, const gcut_param *param)
+{
+    return p->joint->values.at[param->value].name;
+}
+
+/* Did the optimizer add it: a state of its own, or the learning rate? */
+static bool is_added(const gcut_pipeline *p, const gcut_param *param)
+{
+    return !gcut_graph_find(p->primal, name_of(p, param));
+}
+
+bool gcut_caller_gives(const gcut_pipeline *p, const gcut_param *param)
+{
+    if (param->role == GCUT_ROLE_cotan) return gcut_type_of(p->joint, param->value)->rank > 0;
+    return param->role == GCUT_ROLE_input && !is_added(p, param);
+}
+
+static const gcut_data *data_of(const gcut_pipeline *p, const char *name)
 {
     for (uint32_t i = 0; i < p->module->data.n; i++)
         if (!strcmp(p->module->data.at[i].name, name)) return &p->module->data.at[i];
     return NULL;
 }
 
-gcut_int_range gcut_marked_range(const gcut_marks *marks)
+/* Integers begin in #range(lo, hi), else at 0: index 0 is always valid. */
+static gcut_initial drawn(const gcut_pipeline *p, const gcut_param *param)
 {
-    const gcut_mark *m = gcut_mark_find(marks, GCUT_MARK_range);
-    return m ? (gcut_int_range){m->arg[0].i, m->arg[1].i} : (gcut_int_range){0, 1};
+    const gcut_mark *m = gcut_mark_find(&param->marks, GCUT_MARK_range);
+    if (gcut_type_of(p->joint, param->value)->dtype == GCUT_BOOL)
+        return (gcut_initial){.drawn = true, .lo = 0, .hi = 2};
+    return (gcut_initial){.drawn = true, .lo = m ? m->arg[0].i : 0, .hi = m ? m->arg[1].i : 1};
 }
 
-/* Of a parameter of the joint graph. */
-static gcut_int_range range_of(const gcut_pipeline *p, const char *name)
+gcut_initial gcut_initial_of(const gcut_pipeline *p, const gcut_param *param)
 {
-    const gcut_value *v = &p->joint->values.at[gcut_graph_find(p->joint, name)];
-    return gcut_marked_range(&p->joint->params.at[v->index].marks);
+    const gcut_data *data;
+    switch (param->role) {
+    case GCUT_ROLE_param:
+    case GCUT_ROLE_state:
+        data = data_of(p, name_of(p, param));
+        if (data) return (gcut_initial){.declared = data};
+        return is_added(p, param) ? (gcut_initial){0} : drawn(p, param);
+    case GCUT_ROLE_input:
+        return is_added(p, param) ? (gcut_initial){.number = p->optimizer.lr} : drawn(p, param);
+    case GCUT_ROLE_rng: return (gcut_initial){.drawn = true, .lo = INT64_MIN, .hi = INT64_MAX};
+    case GCUT_ROLE_cotan: return (gcut_initial){.number = 1};
+    default: return (gcut_initial){0};
+    }
 }
+
+/* ---- the table of emitted C ---- */
 
 static gcut_contents declared(const gcut_data *d)
 {
@@ -44,27 +76,13 @@ static gcut_contents declared(const gcut_data *d)
 
 static gcut_contents contents_of(const gcut_pipeline *p, const gcut_binding_info *b)
 {
-    const gcut_data *d = gcut_pipeline_data(p, b->name);
-    bool ours = !gcut_graph_find(p->primal, b->name); /* added by the optimizer */
-    gcut_contents c = {.kind = GCUT_RT_CALLER};
-    gcut_int_range range;
-    switch (b->role) {
-    case GCUT_ROLE_param:
-    case GCUT_ROLE_state:
-        if (d) return declared(d);
-        c.kind = ours ? GCUT_RT_SPLAT : GCUT_RT_DRAWN;
-        if (ours) return c;
-        range = range_of(p, b->name);
-        c.number[0] = (double)range.lo;
-        c.number[1] = b->type.dtype == GCUT_BOOL ? 2 : (double)range.hi;
-        return c;
-    case GCUT_ROLE_rng: return (gcut_contents){.kind = GCUT_RT_DRAWN, .number = {-0x1p63, 0x1p63}};
-    case GCUT_ROLE_cotan: return b->type.rank ? c : (gcut_contents){.kind = GCUT_RT_SPLAT, .number = {1}};
-    case GCUT_ROLE_input:
-        if (ours) return (gcut_contents){.kind = GCUT_RT_SPLAT, .number = {p->optimizer.lr}};
-        return c;
-    default: return c;
-    }
+    const gcut_param *param = gcut_param_find(p->joint, b->name);
+    if (!param || param->role != b->role || gcut_caller_gives(p, param))
+        return (gcut_contents){.kind = GCUT_RT_CALLER};
+    const gcut_initial v = gcut_initial_of(p, param);
+    if (v.declared) return declared(v.declared);
+    if (v.drawn) return (gcut_contents){.kind = GCUT_RT_DRAWN, .number = {(double)v.lo, (double)v.hi}};
+    return (gcut_contents){.kind = GCUT_RT_SPLAT, .number = {v.number}};
 }
 
 const gcut_contents *gcut_pipeline_contents(const gcut_pipeline *p, gcut_arena *a)

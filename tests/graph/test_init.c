@@ -91,7 +91,7 @@ static void integers(void **state)
     for (int k = 0; k < 6; k++) assert_true(llabs(count[k] - 10000) < 5 * 92); /* sqrt(60000 5/36) < 92 */
     x = gcut_random_array(env->arena, GCUT_U8, 1, &n, 7, "t", -5, 1000);
     for (int64_t k = 0; k < n; k++) assert_true(x.u.i[k] >= 0 && x.u.i[k] <= 255);
-    x = gcut_random_array(env->arena, GCUT_BOOL, 1, &n, 7, "t", 0, 0);
+    x = gcut_random_array(env->arena, GCUT_BOOL, 1, &n, 7, "t", 0, 2);
     int64_t ones = 0;
     for (int64_t k = 0; k < n; k++) {
         assert_true(x.u.i[k] == 0 || x.u.i[k] == 1);
