@@ -138,7 +138,7 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered 
                        gcut_ref hot, gcut_touches *out)
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
-    const uint32_t workspace = u->workspace;
+    const uint32_t workspace = u->workspace_all;
     if (workspace != GCUT_NONE) { /* partial sums, a convolution's workspace: made, and used */
         double n = gcut_cost_size(c, c->p->buffers.at[workspace].count);
         add(c, a, out, workspace, n, false);

@@ -453,7 +453,8 @@ static void emit_attention(kernel *w)
     W(w, "        .work = %s,\n", dim(w, gcut_workspace_of(w->h, w->e->kernel).each));
     W(w, "    };\n    gcut_rt_attention%s_%s(&of", grad ? "_grad" : "", gcut_dtype_name(type_out(w)->dtype));
     for (uint32_t k = 0; k < (grad ? 9u : 5u); k++) W(w, ", %s", at[k]);
-    W(w, ",\n        %s, %s);\n", w->u->scratch == GCUT_NONE ? "NULL" : gcut_c_arg(w->e, w->u->scratch),
+    W(w, ",\n        %s, %s);\n",
+      w->u->workspace_each == GCUT_NONE ? "NULL" : gcut_c_arg(w->e, w->u->workspace_each),
       gcut_team_c(w->m, &team, gcut_c_size));
 }
 

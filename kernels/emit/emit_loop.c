@@ -55,8 +55,9 @@ static void declare_scratch(gcut_loop_writer *w)
         const char *t = gcut_c_type(x->dtype);
         if (x->keep != GCUT_SCRATCH) continue;
         W(w, "    %s *const restrict s%u = (%s *)((char *)%s + t * (%s) + %s);\n", t, x->v, t,
-          gcut_c_arg(w->e, w->l->u->scratch),
-          gcut_c_offset(w->l->m, w->e->p->buffers.at[w->l->u->scratch].count), gcut_c_offset(w->l->m, off));
+          gcut_c_arg(w->e, w->l->u->workspace_each),
+          gcut_c_offset(w->l->m, w->e->p->buffers.at[w->l->u->workspace_each].count),
+          gcut_c_offset(w->l->m, off));
         off = gcut_dim_make(w->l->m->dims, GCUT_DIM_ADD, off, gcut_loop_row_bytes(w->l, x->dtype));
     }
 }

@@ -87,7 +87,7 @@ void gcut_loop_declare_partials(gcut_loop_writer *w)
         const gcut_loop_node *x = &w->l->at[i];
         if (!gcut_loop_partial(x)) continue;
         W(w, "    char *const restrict part%u = (char *)%s + %s;\n", x->v,
-          gcut_c_arg(w->e, w->l->u->workspace), gcut_c_offset(w->l->m, off));
+          gcut_c_arg(w->e, w->l->u->workspace_all), gcut_c_offset(w->l->m, off));
         off = gcut_dim_make(w->l->m->dims, GCUT_DIM_ADD, off, gcut_loop_partial_bytes(w->l, x));
     }
 }

@@ -49,7 +49,7 @@ void gcut_emit_conv(gcut_emitter *e)
 {
     window v = begin(e);
     const gcut_type *x = v.of.x, *w = v.of.w, *y = v.of.y;
-    uint32_t work = e->h->kernels.at[e->kernel].workspace;
+    uint32_t work = e->h->kernels.at[e->kernel].workspace_all;
     const char *type = gcut_c_type(x->dtype);
     gcut_text_add(e->body, "    const gcut_rt_conv g = {\n        .n = %s, .c = %s, .h = %s, .w = %s,\n",
                   size(&v, x->dim[0]), size(&v, x->dim[1]), size(&v, x->dim[2]), size(&v, x->dim[3]));

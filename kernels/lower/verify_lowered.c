@@ -344,8 +344,8 @@ static const char *L8a_live_ranges(const check *c)
         gcut_cursor at = {0};
         if (i && u->step < kernel_at(c, h->order.at[i - 1])->end)
             FAULT(c, "L8a: kernel %u begins before the one in front of it ends", kernel);
-        fault = alive(c, kernel, u->scratch);
-        if (!fault) fault = alive(c, kernel, u->workspace);
+        fault = alive(c, kernel, u->workspace_each);
+        if (!fault) fault = alive(c, kernel, u->workspace_all);
         if (!fault && u->kind == GCUT_KERNEL_COPY) fault = alive(c, kernel, u->copy.to);
         if (!fault && gcut_kernel_prologue(u)) fault = alive(c, kernel, gcut_kernel_prologue(u)->buffer);
         for (gcut_ref v; !fault && gcut_kernel_read(h, kernel, &at, &v);)

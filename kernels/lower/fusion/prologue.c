@@ -231,12 +231,13 @@ static gcut_prologue prologue_of(const candidate *s, gcut_arena *a)
 {
     const gcut_kernel *u = loop_of(s);
     const gcut_type *t = gcut_type_of(s->h->g, s->v);
-    gcut_prologue c = {.operand = s->operand,
-                       .v = s->v,
-                       .ends_rows = s->ends_rows,
-                       .most = s->most,
-                       .buffer = GCUT_NONE,
-                       .loop = {.kind = GCUT_KERNEL_LOOP, .scratch = GCUT_NONE, .workspace = GCUT_NONE}};
+    gcut_prologue c = {
+        .operand = s->operand,
+        .v = s->v,
+        .ends_rows = s->ends_rows,
+        .most = s->most,
+        .buffer = GCUT_NONE,
+        .loop = {.kind = GCUT_KERNEL_LOOP, .workspace_each = GCUT_NONE, .workspace_all = GCUT_NONE}};
     c.loop.loop = (gcut_loop_kernel){.numel = gcut_type_numel(s->h->g->module, t),
                                      .inner = t->dim[1],
                                      .rows = t->dim[0],

@@ -219,11 +219,11 @@ static void assign_workspace(gcut_program *p, gcut_lowered *h)
         }
         const gcut_workspace x = gcut_workspace_of(h, kernel);
         if (x.each != 0) {
-            u->scratch = gcut_buffer_new(p, GCUT_BUFFER_ARENA, GCUT_U8, x.each, x.each_name);
-            p->buffers.at[u->scratch].shared_by = kernel;
-            p->buffers.at[u->scratch].graph = h->index;
+            u->workspace_each = gcut_buffer_new(p, GCUT_BUFFER_ARENA, GCUT_U8, x.each, x.each_name);
+            p->buffers.at[u->workspace_each].shared_by = kernel;
+            p->buffers.at[u->workspace_each].graph = h->index;
         }
-        if (x.all != 0) u->workspace = gcut_buffer_new(p, GCUT_BUFFER_ARENA, x.type, x.all, x.all_name);
+        if (x.all != 0) u->workspace_all = gcut_buffer_new(p, GCUT_BUFFER_ARENA, x.type, x.all, x.all_name);
     }
 }
 

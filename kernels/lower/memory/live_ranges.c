@@ -23,8 +23,8 @@ static void touch(gcut_program *p, uint32_t b, int step)
 static void touch_kernel(gcut_program *p, const gcut_lowered *h, uint32_t kernel, int step)
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
-    touch(p, u->scratch, step);
-    touch(p, u->workspace, step);
+    touch(p, u->workspace_each, step);
+    touch(p, u->workspace_all, step);
     if (u->kind == GCUT_KERNEL_COPY) {
         touch(p, u->copy.to, step);
         touch(p, gcut_copy_buffer(h, u), step);
