@@ -334,6 +334,10 @@ void gcut_rt_team(void (*body)(void *arg), void *arg, int threads);
 /* Runs kernel(arg, t, nt) for t = 0..nt-1 on nt <= threads threads and waits; directly when threads is 1, or
  * inside of such a kernel. */
 void gcut_rt_parallel(void (*kernel)(void *arg, int t, int nt), void *arg, int threads);
+/* Picoseconds of work that are worth a thread: handing a kernel to a team takes some 0.3 us, and moving its
+ * data between caches more.  And of a multiply-add, of a matrix product or attention. */
+#define GCUT_RT_GRAIN_PS INT64_C(3000000)
+#define GCUT_RT_MADD_PS 15
 /* How many of the threads are worth waking for n elements at ps picoseconds each. */
 int gcut_rt_worth(int threads, int64_t n, int64_t ps);
 

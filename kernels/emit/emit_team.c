@@ -4,6 +4,7 @@
  * kernels all run on one thread has no team, and takes no worker from the pool.
  */
 
+#include "gradcut/gradcut_rt.h"
 #include "graph/ops/node_facts.h"
 #include "kernels/emit/emit.h"
 #include "kernels/lower/memory/concat.h"
@@ -24,7 +25,7 @@ static const char *estimate(gcut_module *m, const gcut_lowered *h, const gcut_ke
         const gcut_node *node = gcut_node_at(h->g, u->nodes.at[0]);
         t = gcut_type_of(h->g, node->nargs ? gcut_arg(h->g, node, node->nargs - 1) : node->res0);
         n = gcut_type_numel(m, t);
-        if (gcut_op_of(node)->madds) n = gcut_node_madds(h->g, node), ps = GCUT_MADD_PS;
+        if (gcut_op_of(node)->madds) n = gcut_node_madds(h->g, node), ps = GCUT_RT_MADD_PS;
     }
     return gcut_printf(m->arena, "gcut_rt_worth(nt, %s, %d)", gcut_c_dim(m, n), ps);
 }
@@ -37,7 +38,7 @@ const char *gcut_team_c(gcut_module *m, const gcut_team *c, gcut_size_c *size)
     const char *tiled_ps =
         c->rule == GCUT_TEAM_ROWS
             ? NULL
-            : gcut_printf(m->arena, "%lld + %d * (%s)", (long long)c->ps, GCUT_MADD_PS, size(m, c->k));
+            : gcut_printf(m->arena, "%lld + %d * (%s)", (long long)c->ps, GCUT_RT_MADD_PS, size(m, c->k));
     switch (c->rule) {
     case GCUT_TEAM_TILES: return gcut_printf(m->arena, "gcut_rt_worth(nt, %s, %s)", n, tiled_ps);
     case GCUT_TEAM_EPILOGUE:

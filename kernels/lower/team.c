@@ -42,7 +42,7 @@ static gcut_team attention_team(const gcut_lowered *h, uint32_t kernel)
     gcut_dim blocks = gcut_dim_make(m->dims, GCUT_DIM_CEILDIV, q[2], GCUT_RT_ATTENTION_ROWS);
     gcut_dim most = gcut_dim_times(m, q[0], grad ? v[1] : gcut_dim_times(m, q[1], blocks));
     return (gcut_team){
-        .n = gcut_dim_times(m, pairs, each), .rows = most, .ps = GCUT_MADD_PS, .most = GCUT_DIM_MAX};
+        .n = gcut_dim_times(m, pairs, each), .rows = most, .ps = GCUT_RT_MADD_PS, .most = GCUT_DIM_MAX};
 }
 
 gcut_team gcut_kernel_team(const gcut_lowered *h, uint32_t kernel)
@@ -58,7 +58,7 @@ static int64_t size_at(const gcut_module *m, gcut_dim d, const gcut_dim_binding 
 int gcut_team_at(gcut_module *m, const gcut_team *c, const gcut_dim_binding *at, uint32_t nat, int threads)
 {
     int64_t n = size_at(m, c->n, at, nat), rows = size_at(m, c->rows, at, nat);
-    int64_t tiled_ps = c->ps + GCUT_MADD_PS * size_at(m, c->k, at, nat);
+    int64_t tiled_ps = c->ps + GCUT_RT_MADD_PS * size_at(m, c->k, at, nat);
     switch (c->rule) {
     case GCUT_TEAM_TILES: return gcut_rt_worth(threads, n, tiled_ps);
     case GCUT_TEAM_EPILOGUE: return gcut_rt_epilogue_threads(threads, n, c->ps, rows, tiled_ps);

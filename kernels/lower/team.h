@@ -7,8 +7,6 @@
 
 #include "kernels/lower/lowered.h"
 
-#define GCUT_MADD_PS 15 /* of a multiply-add, when deciding how many threads a kernel deserves */
-
 /* The function of gradcut_rt.h that says how many. */
 typedef enum gcut_team_rule {
     GCUT_TEAM_ROWS,    /* gcut_rt_threads_worth: threads share rows */

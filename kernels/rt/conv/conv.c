@@ -33,7 +33,8 @@ enum { PANEL_BYTES = 96 << 10 };
 enum { ROUND_BLOCKS = 8 };
 /* Channels whose windows are transformed at a time. */
 enum { WINDOWS = 16 };
-/* Picoseconds of a multiply-add, and of moving an element of w, for the choice of threads. */
+/* Picoseconds of a multiply-add, and of moving an element of w, for the choice of threads.  The first is more
+ * than GCUT_RT_MADD_PS, because panels are gathered from the image for it. */
 enum { GEMM_PS = 20, PACK_PS = 500 };
 
 /* ---- the lattices of x ---- */

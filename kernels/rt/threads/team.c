@@ -227,15 +227,11 @@ void gcut_rt_team(void (*body)(void *arg), void *arg, int threads)
 
 /* ---- kernels ---- */
 
-/* Handing a kernel to a team takes some 0.3 us, and moving its data between caches more: below this much work
- * per thread it does not pay. */
-#define GRAIN_PS INT64_C(3000000)
-
 int gcut_rt_worth(int threads, int64_t n, int64_t ps)
 {
     if (threads <= 1 || n <= 0) return 1;
     if (n > INT64_MAX / (ps > 0 ? ps : 1)) return threads;
-    int64_t most = n * ps / GRAIN_PS;
+    int64_t most = n * ps / GCUT_RT_GRAIN_PS;
     return most < 1 ? 1 : most < threads ? (int)most : threads;
 }
 
