@@ -38,13 +38,13 @@ gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char 
  * values y[k] (0 = none), the cotangent dx[k] of each value x[k]; dx[k] = 0 when no y depends on it. x may
  * be any values, parameters or results of nodes; cotangents of a y that depends on another y or x flow
  * through it.  The appended nodes are ordinary ones, so derivatives can be differentiated. */
-void gcut_backward(gcut_graph *g, const gcut_ref *y, const gcut_ref *dy, uint32_t ny, const gcut_ref *x,
-                   uint32_t nx, gcut_ref *dx);
+void gcut_reverse_mode(gcut_graph *g, const gcut_ref *y, const gcut_ref *dy, uint32_t ny, const gcut_ref *x,
+                       uint32_t nx, gcut_ref *dx);
 
 /* Forward mode within one graph: from the tangent tx[k] of each value x[k] (0 = none) the tangent ty[k] of
  * each value y[k]; ty[k] = 0 when y[k] depends on no x that has a tangent. */
-void gcut_forward(gcut_graph *g, const gcut_ref *y, uint32_t ny, const gcut_ref *x, const gcut_ref *tx,
-                  uint32_t nx, gcut_ref *ty);
+void gcut_forward_mode(gcut_graph *g, const gcut_ref *y, uint32_t ny, const gcut_ref *x, const gcut_ref *tx,
+                       uint32_t nx, gcut_ref *ty);
 /* hv = H v, H the Hessian of the scalar loss by all x together; v[k] = 0 and hv[k] = 0 stand for zeros. */
 void gcut_hessian(gcut_graph *g, gcut_ref loss, const gcut_ref *x, const gcut_ref *v, uint32_t nx,
                   gcut_ref *hv);
@@ -71,6 +71,6 @@ gcut_optimizer gcut_optimizer_parse(gcut_env *env, const char *text);
  * results go unless keep_grads.  AdamW as in Loshchilov & Hutter 2019, algorithm 2, as PyTorch computes it
  * (decoupled decay lr*wd*w, eps outside of the root); momentum as PyTorch's SGD (no dampening); weight
  * decay of sgd/momentum is added to the gradient. */
-gcut_graph *gcut_optimize(gcut_graph *joint, const gcut_optimizer *opt, const char *name);
+gcut_graph *gcut_add_updates(gcut_graph *joint, const gcut_optimizer *opt, const char *name);
 
 #endif

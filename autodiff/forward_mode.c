@@ -33,8 +33,8 @@ static seeds both(gcut_arena *tmp, const gcut_ref *y, const gcut_ref *dy, uint32
  * Townsend, "A new trick for calculating Jacobian vector products", 2017; Radul et al., "You only
  * linearize once", 2022, on transposition as the primitive).  Since J' u is linear in u, J t does not
  * depend on the value of u, and all nodes that do are dead. */
-void gcut_forward(gcut_graph *g, const gcut_ref *y, uint32_t ny, const gcut_ref *x, const gcut_ref *tx,
-                  uint32_t nx, gcut_ref *ty)
+void gcut_forward_mode(gcut_graph *g, const gcut_ref *y, uint32_t ny, const gcut_ref *x, const gcut_ref *tx,
+                       uint32_t nx, gcut_ref *ty)
 {
     gcut_arena *tmp = gcut_arena_new(g->module->env, g->module->arena);
     gcut_ref *u = gcut_alloc(tmp, (ny + 1u) * sizeof *u), *dx = gcut_alloc(tmp, (nx + 1u) * sizeof *dx);
@@ -42,9 +42,9 @@ void gcut_forward(gcut_graph *g, const gcut_ref *y, uint32_t ny, const gcut_ref 
         gcut_build b = at_value(g, y[k]);
         u[k] = gcut_bconst(&b, y[k], 0);
     }
-    gcut_backward(g, y, u, ny, x, nx, dx);
+    gcut_reverse_mode(g, y, u, ny, x, nx, dx);
     seeds s = both(tmp, dx, tx, nx);
-    gcut_backward(g, s.y, s.dy, s.n, u, ny, ty);
+    gcut_reverse_mode(g, s.y, s.dy, s.n, u, ny, ty);
     gcut_arena_free(tmp);
 }
 
@@ -56,8 +56,8 @@ void gcut_hessian(gcut_graph *g, gcut_ref loss, const gcut_ref *x, const gcut_re
     gcut_ref *dx = gcut_alloc(tmp, (nx + 1u) * sizeof *dx);
     gcut_build b = at_value(g, loss);
     gcut_ref one = gcut_bconst(&b, loss, 1);
-    gcut_backward(g, &loss, &one, 1, x, nx, dx);
+    gcut_reverse_mode(g, &loss, &one, 1, x, nx, dx);
     seeds s = both(tmp, dx, v, nx);
-    gcut_backward(g, s.y, s.dy, s.n, x, nx, hv);
+    gcut_reverse_mode(g, s.y, s.dy, s.n, x, nx, hv);
     gcut_arena_free(tmp);
 }

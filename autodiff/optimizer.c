@@ -368,7 +368,7 @@ static void refuse_next(const gcut_graph *g, const char *name)
                       "@%s already gives `next %s`; an optimizer would give it twice", g->name, name);
 }
 
-gcut_graph *gcut_optimize(gcut_graph *joint, const gcut_optimizer *opt, const char *name)
+gcut_graph *gcut_add_updates(gcut_graph *joint, const gcut_optimizer *opt, const char *name)
 {
     gcut_module *mod = joint->module;
     gcut_arena *tmp = gcut_arena_new(mod->env, mod->arena);

@@ -298,8 +298,8 @@ void gcut_reverse_run(gcut_reverse *s)
     walk(s, 0, s->nnodes);
 }
 
-void gcut_backward(gcut_graph *g, const gcut_ref *y, const gcut_ref *dy, uint32_t ny, const gcut_ref *x,
-                   uint32_t nx, gcut_ref *dx)
+void gcut_reverse_mode(gcut_graph *g, const gcut_ref *y, const gcut_ref *dy, uint32_t ny, const gcut_ref *x,
+                       uint32_t nx, gcut_ref *dx)
 {
     gcut_module *m = g->module;
     gcut_arena *tmp = gcut_arena_new(m->env, m->arena);

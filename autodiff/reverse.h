@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Reverse mode over one graph, which appends to that graph. gcut_backward (autodiff.h) returns the
+ * Reverse mode over one graph, which appends to that graph. gcut_reverse_mode (autodiff.h) returns the
  * cotangents only; gcut_joint also reads which node's rule built which node.
  */
 #ifndef GCUT_AUTODIFF_REVERSE_H

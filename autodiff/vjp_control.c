@@ -74,7 +74,7 @@ static gcut_graph *arm_backwards(gcut_vjp *c, const gcut_graph *arm, gcut_ref *d
                 take(body, adjoint_name(body, arm, gcut_printf(a, "y%u", k)), *gcut_vjp_type(c, c->dys[k]));
     gcut_body_redo(body, arm, map);
     for (uint32_t k = 0; k < c->ndys; k++) y[k] = map[arm->results.at[k].value];
-    gcut_backward(body, y, dy, c->ndys, x, arm->params.n, dx);
+    gcut_reverse_mode(body, y, dy, c->ndys, x, arm->params.n, dx);
     return body;
 }
 
@@ -240,7 +240,7 @@ static void step_backwards(scan *s, gcut_ref *dx, gcut_arena *tmp)
         y[k] = s->map[f->results.at[k].value];
         dy[k] = k < s->carries ? s->dnext[k] : s->dslice[k];
     }
-    gcut_backward(s->body, y, dy, f->results.n, x, f->params.n, dx);
+    gcut_reverse_mode(s->body, y, dy, f->results.n, x, f->params.n, dx);
 }
 
 /* Yields the carried values in the order of pass_carries, then the cotangents of the slices. */

@@ -73,10 +73,10 @@ static void differentiate(grad_job *j, gcut_ref *out)
     switch (j->mode) {
     case GRAD:
         one = gcut_bconst(&b, j->y[0], 1);
-        gcut_backward(j->g, j->y, &one, 1, j->x, nx, out);
+        gcut_reverse_mode(j->g, j->y, &one, 1, j->x, nx, out);
         break;
-    case VJP: gcut_backward(j->g, j->y, j->dy, ny, j->x, nx, out); break;
-    case JVP: gcut_forward(j->g, j->y, ny, j->x, j->t, nx, out); break;
+    case VJP: gcut_reverse_mode(j->g, j->y, j->dy, ny, j->x, nx, out); break;
+    case JVP: gcut_forward_mode(j->g, j->y, ny, j->x, j->t, nx, out); break;
     case HVP: gcut_hessian(j->g, j->y[0], j->x, j->t, nx, out); break;
     }
     /* A parameter that y does not depend on has the derivative 0. */

@@ -155,7 +155,7 @@ static void joint(gcut_pipeline *p, gcut_graph *g[2])
 
 static void optimize(gcut_pipeline *p, gcut_graph *g[2])
 {
-    g[0] = gcut_optimize(g[0], &p->optimizer, new_name(p, "optimize"));
+    g[0] = gcut_add_updates(g[0], &p->optimizer, new_name(p, "optimize"));
 }
 
 static void loops(gcut_pipeline *p, gcut_graph *g[2])

@@ -283,9 +283,9 @@ static void check_appended(void *arg)
     gcut_build b = {.g = g};
     uint32_t n = add_directions(g, a, x, v);
     gcut_ref one = gcut_bconst(&b, loss, 1);
-    gcut_backward(g, &loss, &one, 1, x, n, dx);
+    gcut_reverse_mode(g, &loss, &one, 1, x, n, dx);
     add_inner(g, "reverse", dx, v, n);
-    gcut_forward(g, &loss, 1, x, v, n, &tangent);
+    gcut_forward_mode(g, &loss, 1, x, v, n, &tangent);
     add_inner(g, "forward", &one, &tangent, 1);
     gcut_hessian(g, loss, x, v, n, hv);
     add_inner(g, "curvature", v, hv, n);
@@ -449,7 +449,7 @@ static void check_merged(void *arg)
     gcut_ref loss = g->results.at[0].value, one = gcut_bconst(&b, loss, 1), x = gcut_graph_find(g, "u"), dx;
     gcut_node *scan = &g->nodes.at[find_op(g, GCUT_OP_scan, 0) - g->nodes.at];
     gcut_mark_add(m->arena, &scan->marks, (gcut_mark){.name = GCUT_MARK_must_recompute});
-    gcut_backward(g, &loss, &one, 1, &x, 1, &dx);
+    gcut_reverse_mode(g, &loss, &one, 1, &x, 1, &dx);
     gcut_result_new(g, GCUT_ROLE_grad, "u", dx);
     gcut_verify(g);
     assert_non_null(find_op(g, GCUT_OP_scan, 2));

@@ -154,9 +154,9 @@ static void check_modes(void *arg)
     gcut_ref x[16], v[16], dx[16], hv[16], y = weighed(g), c = gcut_graph_find(g, "t"), ty;
     gcut_ref loss = g->results.at[0].value;
     uint32_t n = add_directions(g, a, x, v);
-    gcut_backward(g, &y, &c, 1, x, n, dx);
+    gcut_reverse_mode(g, &y, &c, 1, x, n, dx);
     add_inner(g, "reverse", dx, v, n);
-    gcut_forward(g, &y, 1, x, v, n, &ty);
+    gcut_forward_mode(g, &y, 1, x, v, n, &ty);
     add_inner(g, "forward", &c, &ty, 1);
     gcut_hessian(g, loss, x, v, n, hv);
     add_inner(g, "curvature", v, hv, n);

@@ -44,7 +44,7 @@ static gcut_graph *step_graph(gcut_env *env, gcut_arena *a, const char *text, co
     o.keep_grads = keep;
     gcut_graph *joint =
         gcut_joint(gcut_parse_module(env, a, "f.gcut", text, strlen(text))->graphs.at[0], NULL, "f.joint");
-    gcut_graph *g = gcut_optimize(joint, &o, "f.step");
+    gcut_graph *g = gcut_add_updates(joint, &o, "f.step");
     gcut_verify(g);
     return g;
 }

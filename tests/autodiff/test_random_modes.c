@@ -91,8 +91,8 @@ static void check_graph(void *arg)
     add_inputs(g, a, "t", leaves, x, t);
     gcut_build b = {.g = g};
     gcut_ref one = gcut_bconst(&b, loss, 1);
-    gcut_backward(g, &loss, &one, 1, x, n, dx);
-    gcut_forward(g, &loss, 1, x, t, n, &tangent);
+    gcut_reverse_mode(g, &loss, &one, 1, x, n, dx);
+    gcut_forward_mode(g, &loss, 1, x, t, n, &tangent);
     gcut_hessian(g, loss, x, s, n, hs);
     gcut_hessian(g, loss, x, t, n, ht);
     g->results.n = 0;
