@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "graph/build.h"
-#include "text/parser.h"
 #include "graph/rewrite.h"
 
 /* ---- the option string ---- */

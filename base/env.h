@@ -5,7 +5,7 @@
  *   takes:  an allocator and hooks of the host program
  *   gives:  arenas, vectors, text and interned names (arena.h); diagnostics with file, line and hint, and
  *           the only way out of a failed operation (this file); whole files; hash tables; BLAKE2b; a JSON
- *           reader and writer; columns of text
+ *           reader and writer; columns of text; the nearest of some names
  *   keeps:  no function returns NULL for lack of memory; nothing outlives its arena
  *
  * Failure discipline.  Code below the public API never checks an allocation and never unwinds by hand.  On

@@ -156,7 +156,7 @@ static void check_use(gcut_parser *p, const gcut_token *name, const gcut_data *d
             if (has_contents(g->params.at[k].role))
                 gcut_nearest_add(&near, g->values.at[g->params.at[k].value].name);
     }
-    gcut_fail(p->env, GCUT_ETYPE, at, gcut_nearest_hint(p, &near, "@"),
+    gcut_fail(p->env, GCUT_ETYPE, at, gcut_parse_nearest_hint(p, &near, "@"),
               "data @%s: no function of this file has a param or state %%%s", d->name, d->name);
 }
 

@@ -186,7 +186,7 @@ static const char *target_hint(gcut_parser *p, const gcut_graph *g, const gcut_r
                           : gcut_printf(p->scratch, "declare `state %%%s`, or return it as `out`", name);
         if (target) gcut_nearest_add(&near, name);
     }
-    const char *meant = gcut_nearest_hint(p, &near, "");
+    const char *meant = gcut_parse_nearest_hint(p, &near, "");
     if (meant) return meant;
     return gcut_printf(p->scratch, "`%s w` is of the parameter %%w; any other result is `out`",
                        gcut_role_name(r->role));

@@ -63,7 +63,7 @@ static gcut_mark_name mark_name(gcut_parser *p, gcut_mark_place on)
         }
         if (row->on & on) gcut_nearest_add(&near, row->name);
     }
-    const char *hint = gcut_nearest_hint(p, &near, "#");
+    const char *hint = gcut_parse_nearest_hint(p, &near, "#");
     GCUT_PARSE_FAIL(p, &t, hint ? hint : "a remark of your own is #note(\"text\")",
                     "there is no mark #%s of %s", name, what);
 }
@@ -77,7 +77,7 @@ static gcut_mark_arg value_arg(gcut_parser *p)
     if (v || gcut_is_backward(p->g)) return (gcut_mark_arg){v, v ? NULL : gcut_intern_name(p->m, name)};
     gcut_nearest near = gcut_nearest_start(name);
     for (gcut_ref u = 1; u < p->g->values.n; u++) gcut_nearest_add(&near, p->g->values.at[u].name);
-    GCUT_PARSE_FAIL(p, &t, gcut_nearest_hint(p, &near, "%"),
+    GCUT_PARSE_FAIL(p, &t, gcut_parse_nearest_hint(p, &near, "%"),
                     "the value %%%s is not defined here before this mark", name);
 }
 

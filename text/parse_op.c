@@ -51,8 +51,8 @@ gcut_ref gcut_parse_value(gcut_parser *p)
     gcut_nearest near = gcut_nearest_start(name);
     for (const gcut_graph *g = p->g; g; g = g->outer)
         for (gcut_ref u = 1; u < g->values.n; u++) gcut_nearest_add(&near, g->values.at[u].name);
-    GCUT_PARSE_FAIL(p, &t, gcut_nearest_hint(p, &near, "%"), "the value %%%s is not defined before this line",
-                    name);
+    GCUT_PARSE_FAIL(p, &t, gcut_parse_nearest_hint(p, &near, "%"),
+                    "the value %%%s is not defined before this line", name);
 }
 
 /* The line of the op that defined the name in this graph or an outer one; 0 = a parameter, or a name in a
@@ -178,7 +178,7 @@ static const char *keys_hint(gcut_parser *p, const statement *s, const char *key
         gcut_nearest_add(&near, gcut_attr_name(spec->at[i].key));
         gcut_text_add(&all, "%s %s", i ? "," : "", gcut_attr_name(spec->at[i].key));
     }
-    if (near.best) return gcut_nearest_hint(p, &near, "");
+    if (near.best) return gcut_parse_nearest_hint(p, &near, "");
     return spec->n ? gcut_printf(p->scratch, "it has%s", all.at) : "it takes no attributes";
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Taking tokens, messages about unexpected tokens, suggestions of names.
+ * Taking tokens, messages about unexpected tokens, hints with a nearest name.
  */
 #include "text/parser.h"
 
@@ -95,45 +95,7 @@ int64_t gcut_parse_integer(gcut_parser *p, int64_t max, const char *what)
     return (int64_t)t.u;
 }
 
-/* ---- suggestions ---- */
-
-#define LONGEST 40
-
-/* Levenshtein distance; LONGEST when either text is too long to be compared. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[LONGEST + 1], na = strlen(a), nb = strlen(b);
-    if (na > LONGEST || nb > LONGEST) return LONGEST;
-    for (size_t j = 0; j <= nb; j++) row[j] = j;
-    for (size_t i = 1; i <= na; i++) {
-        size_t corner = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= nb; j++) {
-            size_t swap = corner + (a[i - 1] != b[j - 1]),
-                   skip = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            corner = row[j];
-            row[j] = swap < skip ? swap : skip;
-        }
-    }
-    return row[nb];
-}
-
-gcut_nearest gcut_nearest_start(const char *wanted)
-{
-    /* At most a third of the letters may differ: more is not a typing error. */
-    return (gcut_nearest){.wanted = wanted, .distance = strlen(wanted) / 3 + 2};
-}
-
-void gcut_nearest_add(gcut_nearest *near, const char *name)
-{
-    size_t d = distance(near->wanted, name);
-    if (d < near->distance && d < strlen(name)) {
-        near->distance = d;
-        near->best = name;
-    }
-}
-
-const char *gcut_nearest_hint(gcut_parser *p, const gcut_nearest *near, const char *sigil)
+const char *gcut_parse_nearest_hint(gcut_parser *p, const gcut_nearest *near, const char *sigil)
 {
     return near->best ? gcut_printf(p->scratch, "did you mean '%s%s'?", sigil, near->best) : NULL;
 }

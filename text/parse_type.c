@@ -28,7 +28,7 @@ static gcut_dim symbol(gcut_parser *p, const gcut_token *t)
         if (p->g->decls.at[i].sym == sym) return sym;
         gcut_nearest_add(&near, gcut_dim_symbol_name(p->m->dims, p->g->decls.at[i].sym));
     }
-    const char *hint = gcut_nearest_hint(p, &near, "");
+    const char *hint = gcut_parse_nearest_hint(p, &near, "");
     if (!hint) hint = gcut_printf(p->scratch, "declare it: func @%s[%s in 1..](…)", p->g->name, name);
     GCUT_PARSE_FAIL(p, t, hint, "the size '%s' is not declared by @%s", name, p->g->name);
 }

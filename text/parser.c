@@ -74,7 +74,7 @@ static void check_paired(gcut_parser *p)
         if (gcut_module_find(p->m, name)) continue;
         gcut_nearest near = gcut_nearest_start(name);
         for (uint32_t k = 0; k < p->m->graphs.n; k++) gcut_nearest_add(&near, p->m->graphs.at[k]->name);
-        GCUT_PARSE_FAIL(p, &p->paired.at[i], gcut_nearest_hint(p, &near, "@"),
+        GCUT_PARSE_FAIL(p, &p->paired.at[i], gcut_parse_nearest_hint(p, &near, "@"),
                         "there is no function @%s in this file", name);
     }
 }

@@ -6,6 +6,7 @@
 #ifndef GCUT_TEXT_PARSER_H
 #define GCUT_TEXT_PARSER_H
 
+#include "base/nearest.h"
 #include "graph/graph.h"
 #include "text/lexer.h"
 
@@ -70,15 +71,8 @@ void gcut_parse_deeper(gcut_parser *p);
 /* An integer 0..max. */
 int64_t gcut_parse_integer(gcut_parser *p, int64_t max, const char *what);
 
-/* The candidate nearest to `wanted` within a maximum distance. */
-typedef struct gcut_nearest {
-    const char *wanted, *best;
-    size_t distance;
-} gcut_nearest;
-gcut_nearest gcut_nearest_start(const char *wanted);
-void gcut_nearest_add(gcut_nearest *near, const char *name);
 /* "did you mean '<sigil>name'?", or NULL. */
-const char *gcut_nearest_hint(gcut_parser *p, const gcut_nearest *near, const char *sigil);
+const char *gcut_parse_nearest_hint(gcut_parser *p, const gcut_nearest *near, const char *sigil);
 
 /* parse_op.c: the attributes of `op` up to the end of the text, in the module's arena. */
 gcut_attr *gcut_parse_attr_list(gcut_parser *p, gcut_op op, uint32_t *n);

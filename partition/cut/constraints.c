@@ -10,11 +10,11 @@
  */
 #include <string.h>
 
+#include "base/nearest.h"
 #include "graph/external.h"
 #include "graph/ops/node_facts.h"
 #include "partition/cut/decisions.h"
 #include "partition/cut/min_cut.h"
-#include "text/parser.h"
 
 /* Where a constraint comes from, for the message that names both. */
 typedef struct constraint {

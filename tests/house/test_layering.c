@@ -31,7 +31,7 @@ static const room rooms[] = {
     {"interp", true, {"graph/"}},
     {"passes", true, {"graph/", "interp/"}},
     {"machine", true, {"graph/"}},
-    {"autodiff", true, {"graph/", "text/", "passes/"}},
+    {"autodiff", true, {"graph/", "passes/"}},
     {"partition", true, {"graph/", "text/", "machine/", "gradcut/plan.h"}},
     {"kernels", true, {"graph/", "machine/", "gradcut/gradcut_rt.h"}},
     {"kernels/lower", true, {"kernels/kernels.h", "graph/", "machine/", "gradcut/gradcut_rt.h"}},
