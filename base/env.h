@@ -10,8 +10,7 @@
  *
  * Failure discipline.  Code below the public API never checks an allocation and never unwinds by hand.  On
  * an error it calls gcut_throw, or gcut_fail, which records a diagnostic first; control returns to the
- * innermost gcut_protect.  Its callers are the public API, the sticky builder, and the verifier, which
- * continues after a violation.  Three rules make that safe:
+ * innermost gcut_protect.  Three rules make that safe; doc/hacking.md, E3, lists the callers of gcut_protect:
  *
  *   E1  every block of memory belongs to an arena (base/arena.h);
  *   E2  every other resource (FILE*, foreign handle, shared object) is handed

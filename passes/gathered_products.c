@@ -12,8 +12,9 @@
  *   take(E, i) W + b = take(E W + b, i)
  *
  * The derivatives by E and W become products with as many rows as E, after the gradients of equal rows are
- * added up.  The rewrite is right at all sizes; it is done when indices outnumber rows at the given sizes.
- * Other ops are not hoisted: at a row that no index names they may be infinite, or report an error.
+ * added up.  The rewrite is right at all sizes; it is done when, at the given sizes, the table has at most
+ * half as many rows as there are indices (REPEATS).  Other ops are not hoisted: at a row that no index names
+ * they may be infinite, or report an error.
  *
  * Where a scan slices such rows along another axis than the first, the indices, which are smaller, are
  * transposed, so that the rows are gathered in iteration order.

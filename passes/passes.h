@@ -3,7 +3,8 @@
  * Room passes/: transformations of a graph that are independent of differentiation, partition and kernels.
  *
  *   takes:  a graph of any stage, and a name for the result
- *   gives:  a new graph of that name in the same module
+ *   gives:  a new graph of that name in the same module; besides, one call inlined into a graph that is being
+ *           built, and the error where a model loses its running statistics
  *   keeps:  the input graph; parameters and results; values, bit for bit where the file of a pass says nothing
  *           else; what else a pass preserves stands under `keeps` in its file
  */
@@ -23,8 +24,8 @@ gcut_graph *gcut_pass_merge(gcut_graph *g, const char *name);
 bool gcut_graph_same(const gcut_graph *f, const gcut_graph *g);
 /* sums of products that a scan carries -> one product after the scan (passes/scan_products.c) */
 gcut_graph *gcut_pass_products(gcut_graph *g, const char *name);
-/* products of every row of a gather -> products of the rows of its table, where these are fewer at the
- * sizes `at` (passes/gathered_products.c) */
+/* products of every row of a gather -> products of the rows of its table, where these are at most half as
+ * many at the sizes `at` (passes/gathered_products.c) */
 gcut_graph *gcut_pass_gather(gcut_graph *g, const char *name, const gcut_dim_binding *at, uint32_t nat);
 /* drops what no result needs; params stay (passes/dead_code.c) */
 gcut_graph *gcut_pass_dce(gcut_graph *g, const char *name);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One op: binds, operands, literals, attributes, marks, location.  Nothing here
- * knows a particular op; what one accepts is read from the op table.
+ * One op: binds, operands, literals, attributes, marks, location.  What an op accepts is read from the op
+ * table; two ops have a syntax of their own: full, which literal operands become, and call, with its function
+ * and its derivative.
  */
 #include "text/parser.h"
 

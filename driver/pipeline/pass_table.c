@@ -220,7 +220,7 @@ static const gcut_pass_row rows[] = {
     {"clone",    'u', GCUT_MAKES_PRIMAL,  ALWAYS, MUST, WITH(clone),                "the user's graph in a module of the compiler's own"},
 
     {"inline",   'i', GCUT_MAKES_FOLDED,  is_not_derived, MUST, EACH(gcut_pass_inline), "calls become the ops of their functions"},
-    {"gather",   'g', GCUT_MAKES_FOLDED,  ALWAYS, MAY,  WITH(gather),               "products of gathered rows become products of their table, where that has fewer rows"},
+    {"gather",   'g', GCUT_MAKES_FOLDED,  ALWAYS, MAY,  WITH(gather),               "products of gathered rows become products of their table, where that has at most half as many"},
     SIMPLIFY(GCUT_MAKES_FOLDED, ALWAYS),
 
     {"joint",    'j', GCUT_MAKES_RAW,     is_derived, MUST, WITH(joint),          "the reverse pass is added: a derivative rule for each op"},
