@@ -289,16 +289,26 @@ const gcut_param *gcut_param_find(const gcut_graph *g, const char *name);
 /* The op that defines v, or the role of a parameter, as text. */
 const char *gcut_maker_name(const gcut_graph *g, gcut_ref v);
 
-/* Does the parameter arrive with the backward call: a cotangent, or an input marked #late? */
+/* Is a parameter or result there with the backward call alone: a cotangent, a gradient, an input marked
+ * #late? */
+static inline bool gcut_is_late(gcut_role role, const gcut_marks *m)
+{
+    return role == GCUT_ROLE_cotan || role == GCUT_ROLE_grad || gcut_mark_find(m, GCUT_MARK_late);
+}
 static inline bool gcut_param_is_late(const gcut_param *p)
 {
-    return p->role == GCUT_ROLE_cotan || gcut_mark_find(&p->marks, GCUT_MARK_late);
+    return gcut_is_late(p->role, &p->marks);
 }
 /* The caller may overwrite its memory before the backward call: #transient, on an input, a key or an `out`
  * result. */
 static inline bool gcut_is_transient(const gcut_marks *m)
 {
     return gcut_mark_find(m, GCUT_MARK_transient) != NULL;
+}
+/* Where forward and backward are separate calls: must a parameter or result be in memory during that one? */
+static inline bool gcut_in_call(gcut_role role, const gcut_marks *m, bool backward)
+{
+    return backward ? !gcut_is_transient(m) : !gcut_is_late(role, m);
 }
 bool gcut_takes_saved(const gcut_graph *g); /* as a parameter */
 /* Is g, or the function around a body under construction, the forward or the backward graph of a split?  It

@@ -217,21 +217,12 @@ static _Noreturn void fail_overlap(gcut_step *s, const gcut_rt_error *e)
               "bind memory of its own to each of them", "%s", text);
 }
 
-/* May that call read the slot?  The backward call may read results, too, as the forward call wrote them. */
-static bool is_given_to(const gcut_slot *x, int which)
+/* Is it in memory during those calls? */
+static bool is_in_call(const gcut_step *s, const gcut_slot *x, int which)
 {
-    bool late = x->role == GCUT_ROLE_cotan || gcut_slot_has(x, GCUT_MARK_late);
-    bool over = gcut_slot_has(x, GCUT_MARK_transient);
-    return late ? which & GCUT_RT_BACKWARD : !over || which & GCUT_RT_FORWARD;
-}
-
-/* Does that call read or write it? */
-static bool touches(const gcut_step *s, const gcut_slot *x, int which)
-{
-    if (!s->p->bwd) return true;
-    if (x->role == GCUT_ROLE_grad) return which & GCUT_RT_BACKWARD;
-    if (x->role == GCUT_ROLE_out && which & GCUT_RT_FORWARD) return true;
-    return is_given_to(x, which);
+    if (s->p->opt.forward_only) return true;
+    return (which & GCUT_RT_FORWARD && gcut_in_call(x->role, x->marks, false)) ||
+           (which & GCUT_RT_BACKWARD && gcut_in_call(x->role, x->marks, true));
 }
 
 static void *saved_block(gcut_step *s);
@@ -246,7 +237,7 @@ static void check_overlap(gcut_step *s, int which)
     for (uint32_t i = 0; i < s->nslots; i++) {
         const gcut_slot *x = &s->slot[i];
         bool grad = x->role == GCUT_ROLE_grad;
-        if (!x->used || !touches(s, x, which)) continue;
+        if (!x->used || !is_in_call(s, x, which)) continue;
         span[n++] = (gcut_rt_span){x->at, x->bytes, x->name, (int)gcut_dtype_bytes(x->type.dtype),
                                    grad || x->role == GCUT_ROLE_out || x->updated};
     }
@@ -387,8 +378,8 @@ void gcut_step_check_inputs(const gcut_step *s, int which)
     if (s->p->opt.unbound == GCUT_UNBOUND_RANDOM) return;
     for (uint32_t i = 0; i < s->nparams; i++) {
         const gcut_slot *x = &s->slot[i];
-        bool asked = s->p->opt.forward_only || is_given_to(x, which);
-        if (!asked || x->bound || x->filled || !gcut_caller_gives(s->p, param_of(s, x))) continue;
+        if (!is_in_call(s, x, which) || x->bound || x->filled) continue;
+        if (!gcut_caller_gives(s->p, param_of(s, x))) continue;
         gcut_fail(s->env, GCUT_EUSAGE, x->place,
                   "bind it (gcut_bind, gcut_bind_input), set it (gcut_set), write to it (gcut_fill), or ask "
                   "for random values "

@@ -74,11 +74,6 @@ struct gcut_step {
 
 /* The name by which a parameter or result of a graph is bound. */
 const char *gcut_slot_name(gcut_arena *a, gcut_role role, const char *name);
-/* Is there such a mark on the parameter or result? */
-static inline bool gcut_slot_has(const gcut_slot *x, gcut_mark_name mark)
-{
-    return gcut_mark_find(x->marks, mark) != NULL;
-}
 /* NULL = there is none. */
 gcut_slot *gcut_slot_find(gcut_step *s, const char *name);
 /* Throws, with a list of the names. */

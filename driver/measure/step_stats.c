@@ -28,10 +28,8 @@ static void count_calls(gcut_step *s, gcut_stats *st)
     st->backward_bytes = s->saved_bytes + plan->backward_bytes;
     for (uint32_t i = 0; i < s->nslots; i++) {
         const gcut_slot *x = &s->slot[i];
-        bool late =
-            x->role == GCUT_ROLE_cotan || x->role == GCUT_ROLE_grad || gcut_slot_has(x, GCUT_MARK_late);
-        if (!late) st->forward_bytes += x->bytes;
-        if (!gcut_slot_has(x, GCUT_MARK_transient)) st->backward_bytes += x->bytes;
+        if (gcut_in_call(x->role, x->marks, false)) st->forward_bytes += x->bytes;
+        if (gcut_in_call(x->role, x->marks, true)) st->backward_bytes += x->bytes;
     }
 }
 

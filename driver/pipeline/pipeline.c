@@ -98,11 +98,10 @@ static void calls(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t n
         const gcut_param *in = i < g->params.n ? &g->params.at[i] : NULL;
         const gcut_result *out = in ? NULL : &g->results.at[i - g->params.n];
         if (out && out->role == GCUT_ROLE_next) continue;
-        bool late = in ? gcut_param_is_late(in) : out->role == GCUT_ROLE_grad;
-        bool over = gcut_is_transient(in ? &in->marks : &out->marks);
+        const gcut_marks *marks = in ? &in->marks : &out->marks;
         int64_t bytes = gcut_value_bytes(g, in ? in->value : out->value, at, nat);
-        if (!late) call[0] = sum(p, call[0], bytes);
-        if (!over) call[1] = sum(p, call[1], bytes);
+        for (int k = 0; k < 2; k++)
+            if (gcut_in_call(in ? in->role : out->role, marks, k)) call[k] = sum(p, call[k], bytes);
     }
 }
 

@@ -48,7 +48,7 @@ static void scribble(gcut_step *s, int which)
 {
     for (uint32_t i = 0; i < s->nslots; i++) {
         gcut_slot *x = &s->slot[i];
-        bool gone = gcut_slot_has(x, GCUT_MARK_transient) || x->role == GCUT_ROLE_cotan ||
+        bool gone = gcut_is_transient(x->marks) || x->role == GCUT_ROLE_cotan ||
                     (x->role == GCUT_ROLE_grad && which == GCUT_RT_FORWARD);
         if (gone && x->type.rank + (x->role != GCUT_ROLE_cotan)) memset(x->at, 0x41, (size_t)x->bytes);
     }
@@ -155,7 +155,7 @@ static void several_blocks(void **state)
             for (int b = 0; b < BATCHES && !keeps; b++) {
                 draw(s, order[b]); /* the cotangent of that batch; what is transient is written over */
                 for (uint32_t i = 0; i < s->nslots; i++)
-                    if (gcut_slot_has(&s->slot[i], GCUT_MARK_transient))
+                    if (gcut_is_transient(s->slot[i].marks))
                         memset(s->slot[i].at, 0x41, (size_t)s->slot[i].bytes);
                 /* Moved, as to another device and back. */
                 void *copy = aligned_alloc(64, (size_t)n);
@@ -217,7 +217,7 @@ static void memory_of_calls(void **state)
                 const gcut_slot *x = &s->slot[i];
                 bool late = x->role == GCUT_ROLE_cotan || x->role == GCUT_ROLE_grad;
                 values[0] += late ? 0 : x->bytes;
-                values[1] += gcut_slot_has(x, GCUT_MARK_transient) ? 0 : x->bytes;
+                values[1] += gcut_is_transient(x->marks) ? 0 : x->bytes;
                 all += x->bytes;
             }
             const gcut_stats *st = gcut_step_stats(s);
