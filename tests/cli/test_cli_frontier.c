@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * `gradcut sweep` and `--budget` from outside: forms, exit codes, and that both speak of the same plans.
+ * `gradcut frontier` and `--budget` from outside: forms, exit codes, and that both speak of the same plans.
  */
 #define _GNU_SOURCE
 #include "cli.h"

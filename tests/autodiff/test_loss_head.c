@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Loss heads, whose gradient may be computed with the loss.  The eager backend
- * runs the joint graph as the sweep made it, without heads: it is the oracle.
+ * runs the joint graph as reverse mode made it, without heads: it is the oracle.
  */
 #include "driver/pipeline/compile.h"
 #include "harness.h"
