@@ -48,7 +48,7 @@ typedef struct build {
 
 static const char *result(const build *b, int fd, const char *name)
 {
-    return b->folder ? gcut_printf(b->arena, "%s/%s", b->folder, name) : gcut_nameless_path(b->arena, fd);
+    return b->folder ? gcut_printf(b->arena, "%s/%s", b->folder, name) : gcut_unnamed_path(b->arena, fd);
 }
 
 /* A command with unknown exit status has failed if it wrote messages, or no output.  Loading the object
@@ -69,10 +69,10 @@ static bool run(build *b, const gcut_command *l, uint32_t n)
     memcpy(kept, b->object, b->parts * sizeof *kept);
     kept[b->parts] = b->shared;
     for (uint32_t i = 0; i < n; i++) {
-        gcut_nameless_write(b->env, b->log[i], NULL, 0);
+        gcut_unnamed_write(b->env, b->log[i], NULL, 0);
         gcut_env_log(b->env, "%s", gcut_subprocess_text(b->arena, l[i].argv));
         command[i] = (gcut_subprocess){.argv = l[i].argv,
-                                       .in = gcut_nameless_path(b->arena, b->source),
+                                       .in = gcut_unnamed_path(b->arena, b->source),
                                        .log = b->log[i],
                                        .kept = kept,
                                        .nkept = b->parts + 1};
@@ -131,7 +131,7 @@ static bool attempt_in_folder(build *b)
     if (ok) {
         size_t n;
         const char *data = gcut_file_read(a, gcut_printf(a, "%s/step.so", folder), GCUT_OBJECT_BYTES, &n);
-        gcut_nameless_write(b->env, b->shared, data, n);
+        gcut_unnamed_write(b->env, b->shared, data, n);
     }
     gcut_arena_free(a);
     return ok;
@@ -149,7 +149,7 @@ static _Noreturn void complain(build *b)
         gcut_fail(b->env, GCUT_ETOOL, (gcut_place){0}, "install a C compiler or set GRADCUT_CC",
                   "cannot run '%s': %s", cc, strerror(b->ending.error ? b->ending.error : ENOENT));
     size_t n = 0;
-    const char *log = gcut_nameless_read(a, b->said, LOG_BYTES, &n);
+    const char *log = gcut_unnamed_read(a, b->said, LOG_BYTES, &n);
     while (n && log[n - 1] == '\n') n--;
     gcut_text hint = {.arena = a};
     gcut_text_add(&hint, "the command was\n%s\n", b->command);
@@ -220,7 +220,7 @@ static const char *object_key(const build *b, gcut_cache *c, const gcut_text *so
 static void put_object(const build *b, gcut_cache *c, const char *key)
 {
     size_t n;
-    const char *data = gcut_nameless_read(b->arena, b->shared, GCUT_OBJECT_BYTES, &n);
+    const char *data = gcut_unnamed_read(b->arena, b->shared, GCUT_OBJECT_BYTES, &n);
     gcut_cache_put(c, GCUT_CACHE_OBJECT, key, data, n);
 }
 
@@ -249,7 +249,7 @@ static void write_source(const build *b, const gcut_text *source)
     gcut_text_add_literal(&unit, file);
     gcut_text_add(&unit, "\n");
     gcut_text_addn(&unit, source->at, source->n);
-    gcut_nameless_write(b->env, b->source, unit.at, unit.n);
+    gcut_unnamed_write(b->env, b->source, unit.at, unit.n);
     if (b->kept) gcut_file_write(b->env, file, source->at, source->n);
 }
 
@@ -273,10 +273,10 @@ static gcut_object make(build *b, gcut_arena *a, const gcut_text *source, const 
 {
     gcut_object out = gcut_object_new(a);
     b->shared = out.fd;
-    b->source = gcut_nameless_new(b->arena, "gradcut-source");
+    b->source = gcut_unnamed_new(b->arena, "gradcut-source");
     for (uint32_t i = 0; i < b->parts; i++) {
-        b->object[i] = gcut_nameless_new(b->arena, "gradcut-object");
-        b->log[i] = gcut_nameless_new(b->arena, "gradcut-messages");
+        b->object[i] = gcut_unnamed_new(b->arena, "gradcut-object");
+        b->log[i] = gcut_unnamed_new(b->arena, "gradcut-messages");
     }
     b->id = build_id(b, source);
     write_source(b, source);

@@ -260,9 +260,9 @@ char *gcut_cache_get(gcut_cache *c, gcut_cache_kind kind, const char *key, gcut_
 {
     if (!c) return NULL;
     gcut_arena *a = gcut_arena_new(c->env, c->arena);
-    int fd = gcut_nameless_new(a, "gradcut-entry");
+    int fd = gcut_unnamed_new(a, "gradcut-entry");
     char *out =
-        gcut_cache_load(c, kind, key, fd) ? gcut_nameless_read(arena, fd, (size_t)MOST_BYTES, n) : NULL;
+        gcut_cache_load(c, kind, key, fd) ? gcut_unnamed_read(arena, fd, (size_t)MOST_BYTES, n) : NULL;
     gcut_arena_free(a);
     return out;
 }

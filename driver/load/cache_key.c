@@ -136,11 +136,11 @@ static const char *answer(gcut_arena *a, char *const *argv, const char *word, si
     char **ask = gcut_calloc(a, k + 2, sizeof *ask);
     memcpy(ask, argv, k * sizeof *ask);
     ask[k] = gcut_strndup(a, word, strlen(word));
-    int log = gcut_nameless_new(a, "gradcut-answer");
+    int log = gcut_unnamed_new(a, "gradcut-answer");
     gcut_ending end;
     gcut_subprocesses_run(gcut_arena_env(a), &(gcut_subprocess){.argv = ask, .log = log}, 1, &end);
     *well = gcut_ended_well(end);
-    return gcut_nameless_read(a, log, 1 << 16, n);
+    return gcut_unnamed_read(a, log, 1 << 16, n);
 }
 
 /* Adds the files of all words and the version.  The files alone are not enough: a wrapper stays the same

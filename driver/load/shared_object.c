@@ -13,15 +13,15 @@
 
 gcut_object gcut_object_new(gcut_arena *a)
 {
-    int fd = gcut_nameless_new(a, "gradcut-step");
-    return (gcut_object){.fd = fd, .path = gcut_nameless_path(a, fd)};
+    int fd = gcut_unnamed_new(a, "gradcut-step");
+    return (gcut_object){.fd = fd, .path = gcut_unnamed_path(a, fd)};
 }
 
 void gcut_object_write(const gcut_object *o, gcut_env *env, const char *path)
 {
     gcut_arena *a = gcut_arena_new(env, env->arena);
     size_t n;
-    const char *data = gcut_nameless_read(a, o->fd, GCUT_OBJECT_BYTES, &n);
+    const char *data = gcut_unnamed_read(a, o->fd, GCUT_OBJECT_BYTES, &n);
     gcut_file_write(env, path, data, n);
     gcut_arena_free(a);
 }

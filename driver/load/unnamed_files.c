@@ -67,7 +67,7 @@ static int above_standard(int fd)
     return higher;
 }
 
-int gcut_nameless_new(gcut_arena *arena, const char *label)
+int gcut_unnamed_new(gcut_arena *arena, const char *label)
 {
     int fd = in_memory(label);
     if (fd < 0) fd = in_folder(arena);
@@ -80,12 +80,12 @@ int gcut_nameless_new(gcut_arena *arena, const char *label)
     return fd;
 }
 
-const char *gcut_nameless_path(gcut_arena *arena, int fd)
+const char *gcut_unnamed_path(gcut_arena *arena, int fd)
 {
     return gcut_printf(arena, "/proc/self/fd/%d", fd);
 }
 
-void gcut_nameless_write(gcut_env *env, int fd, const void *data, size_t n)
+void gcut_unnamed_write(gcut_env *env, int fd, const void *data, size_t n)
 {
     int err = !gcut_file_may_hold(n) ? EFBIG : ftruncate(fd, 0) == 0 ? 0 : errno;
     for (size_t done = 0; !err && done < n;) {
@@ -104,7 +104,7 @@ void gcut_nameless_write(gcut_env *env, int fd, const void *data, size_t n)
                   "cannot write a temporary file of %zu bytes: %s", n, strerror(err));
 }
 
-char *gcut_nameless_read(gcut_arena *arena, int fd, size_t limit, size_t *n)
+char *gcut_unnamed_read(gcut_arena *arena, int fd, size_t limit, size_t *n)
 {
     struct stat st;
     size_t size = fstat(fd, &st) == 0 && st.st_size > 0 ? (size_t)st.st_size : 0, done = 0;

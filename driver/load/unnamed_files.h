@@ -11,19 +11,19 @@
 
 /* A new empty file, open for reading and writing, closed with the arena, not inherited by other programs.  In
  * memory where the kernel has memfd_create, else in TMPDIR.  Throws GCUT_EIO. */
-int gcut_nameless_new(gcut_arena *arena, const char *label);
+int gcut_unnamed_new(gcut_arena *arena, const char *label);
 
 /* Closes fd with the arena. */
 void gcut_close_with(gcut_arena *arena, int fd);
 
 /* A path that opens the file in this process, and in a child that has it under the same number.  The loader
  * takes two objects of the same path for one: keep the file open for as long as it is loaded. */
-const char *gcut_nameless_path(gcut_arena *arena, int fd);
+const char *gcut_unnamed_path(gcut_arena *arena, int fd);
 
 /* Replaces the contents, and puts the offset back to the beginning.  Throws GCUT_EIO. */
-void gcut_nameless_write(gcut_env *env, int fd, const void *data, size_t n);
+void gcut_unnamed_write(gcut_env *env, int fd, const void *data, size_t n);
 /* The contents, of at most `limit` bytes, followed by one NUL that *n does not count. */
-char *gcut_nameless_read(gcut_arena *arena, int fd, size_t limit, size_t *n);
+char *gcut_unnamed_read(gcut_arena *arena, int fd, size_t limit, size_t *n);
 
 /* TMPDIR as an absolute path, /tmp when it is not set or not a folder. */
 const char *gcut_temporary_folder(gcut_arena *arena);
