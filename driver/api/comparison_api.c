@@ -142,7 +142,7 @@ static void make_all(job *j)
         size_t i = k == 0 ? first : k <= first ? k - 1 : k;
         gcut_env_progress(j->env, "compiling", k, n);
         gcut_settings o = settings_of(j, i);
-        j->step[i] = gcut_step_make(j->g, &o, gcut_arena_new(j->env, j->a));
+        j->step[i] = gcut_step_of_graph(j->g, &o, gcut_arena_new(j->env, j->a));
         if (k) continue;
         j->settings.at = j->step[i]->p->opt.at;
         j->settings.nat = j->step[i]->p->opt.nat;

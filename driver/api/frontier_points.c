@@ -142,7 +142,7 @@ static void measure(job *j)
     gcut_times *times = gcut_calloc(j->a, n + 1, sizeof *times);
     for (size_t i = 0; i < n; i++) {
         gcut_env_progress(j->env, "compiling", i, n);
-        r.step[i] = gcut_step_of(j->lowered[i], j->lowered[i]->arena);
+        r.step[i] = gcut_step_of_pipeline(j->lowered[i], j->lowered[i]->arena);
     }
     gcut_rounds_begin(&r, stats, j->a);
     for (size_t i = 0; i < n; i++)

@@ -41,7 +41,7 @@ static void do_make(void *arg)
 {
     make_job *j = arg;
     gcut_settings o = gcut_settings_of(j->g->module->env, j->opt, j->size);
-    j->s = gcut_step_open(j->g, &o, j->a);
+    j->s = gcut_step_cached(j->g, &o, j->a);
 }
 
 gcut_step *gcut_compile_sized(size_t size, gcut_graph *g, const gcut_options *opt)

@@ -27,7 +27,7 @@ static void draw_cotangents(gcut_step *s)
 
 gcut_step *gcut_trial_step(const gcut_trial *c, gcut_graph *g, const gcut_settings *opt)
 {
-    gcut_step *s = gcut_step_make(g, opt, gcut_arena_new(c->env, c->a));
+    gcut_step *s = gcut_step_of_graph(g, opt, gcut_arena_new(c->env, c->a));
     for (size_t i = 0; i < c->nfeed; i++)
         if (gcut_slot_find(s, c->feed[i].name)) gcut_step_bind_npy(s, c->feed[i].name, c->feed[i].npy);
     gcut_step_prepare(s);

@@ -118,7 +118,7 @@ static void find_stales(gcut_step *s)
     gcut_arena_free(a);
 }
 
-gcut_step *gcut_step_begin(gcut_pipeline *p, gcut_arena *a)
+gcut_step *gcut_step_bare(gcut_pipeline *p, gcut_arena *a)
 {
     gcut_step *s = gcut_calloc(a, 1, sizeof *s);
     s->env = p->env;
@@ -144,9 +144,9 @@ static void refuse_effects(const gcut_pipeline *p)
         p->primal->name);
 }
 
-gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a)
+gcut_step *gcut_step_of_pipeline(gcut_pipeline *p, gcut_arena *a)
 {
-    gcut_step *s = gcut_step_begin(p, a);
+    gcut_step *s = gcut_step_bare(p, a);
     if (p->opt.backend != GCUT_BACKEND_COMPILED) {
         refuse_effects(p);
         find_used(s);
@@ -158,13 +158,13 @@ gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a)
     return s;
 }
 
-gcut_step *gcut_step_make(gcut_graph *g, const gcut_settings *opt, gcut_arena *a)
+gcut_step *gcut_step_of_graph(gcut_graph *g, const gcut_settings *opt, gcut_arena *a)
 {
     gcut_settings o = *opt;
     if (o.backend == GCUT_BACKEND_EAGER || o.backend == GCUT_BACKEND_JOINT)
         o.budget = 0; /* they ignore plans */
     gcut_stage_name goal = o.backend == GCUT_BACKEND_COMPILED ? GCUT_STAGE_KERNEL : GCUT_STAGE_SPLIT;
-    return gcut_step_of(gcut_pipeline_new(g, &o, goal, a), a);
+    return gcut_step_of_pipeline(gcut_pipeline_new(g, &o, goal, a), a);
 }
 
 /* ---- the compiled backend ---- */

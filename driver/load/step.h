@@ -79,14 +79,14 @@ gcut_slot *gcut_slot_find(gcut_step *s, const char *name);
 /* Throws, with a list of the names. */
 gcut_slot *gcut_slot_get(gcut_step *s, const char *name);
 /* All functions below throw. */
-/* Makes a step in arena `a`, which the step then owns. */
-gcut_step *gcut_step_make(gcut_graph *g, const gcut_settings *opt, gcut_arena *a);
+/* Makes a step in arena `a`, which the step then owns: passes, plan, and what its backend needs. */
+gcut_step *gcut_step_of_graph(gcut_graph *g, const gcut_settings *opt, gcut_arena *a);
 /* driver/load/step_cache.c: the same through the cache, which also saves passes, planning and emission. */
-gcut_step *gcut_step_open(gcut_graph *g, const gcut_settings *opt, gcut_arena *a);
+gcut_step *gcut_step_cached(gcut_graph *g, const gcut_settings *opt, gcut_arena *a);
 /* The plan of a step; plans a step from the cache again to get it. */
 const gcut_plan *gcut_step_planned(gcut_step *s);
 /* Makes a step of a pipeline with the stages its backend needs, in arena `a`, which the step then owns. */
-gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a);
+gcut_step *gcut_step_of_pipeline(gcut_pipeline *p, gcut_arena *a);
 /* Memory that is aligned so that large arenas can have huge pages. */
 char *gcut_step_memory(gcut_arena *a, int64_t bytes);
 void gcut_step_prepare(gcut_step *s);
@@ -97,8 +97,9 @@ void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path);
 /* Throws unless every input of that call is bound or filled, or the options ask for random values. */
 void gcut_step_check_inputs(const gcut_step *s, int which);
 void gcut_step_run(gcut_step *s, int which); /* GCUT_RT_FORWARD … */
-/* gcut_step_begin makes the slots; gcut_step_load compiles and loads the C, and keeps a reference to io. */
-gcut_step *gcut_step_begin(gcut_pipeline *p, gcut_arena *a);
+/* gcut_step_bare makes a step with slots alone; gcut_step_load compiles and loads the C, and keeps a reference
+ * to io. */
+gcut_step *gcut_step_bare(gcut_pipeline *p, gcut_arena *a);
 void gcut_step_load(gcut_step *s, const gcut_c_source *source, const uint32_t *io, uint32_t nio);
 /* Emits, compiles and loads the C of a pipeline with a program; returns it, in `scratch`. */
 gcut_c_source gcut_step_compile(gcut_step *s, gcut_arena *scratch);

@@ -105,7 +105,7 @@ static void read_entry(void *arg)
     const char *joint = gcut_strndup(j->arena, at + sizeof h, h.joint), *source = at + sizeof h + h.joint;
     uint32_t *io = gcut_calloc(j->arena, h.nio + 1, sizeof *io);
     memcpy(io, source + h.source, h.nio * sizeof *io);
-    gcut_step *s = gcut_step_begin(gcut_pipeline_restore(j->g, j->opt, j->arena, joint, h.joint), j->arena);
+    gcut_step *s = gcut_step_bare(gcut_pipeline_restore(j->g, j->opt, j->arena, joint, h.joint), j->arena);
     for (uint64_t i = 0; i < h.nio; i++)
         if (io[i] >= s->nslots) return;
     j->source = (gcut_c_source){{.at = (char *)(uintptr_t)source, .n = h.source}, (uint32_t)h.parts};
@@ -134,7 +134,7 @@ static gcut_step *got(job *j)
 static gcut_step *made(job *j)
 {
     gcut_arena *a = j->parent;
-    gcut_step *s = gcut_step_begin(gcut_pipeline_new(j->g, j->opt, GCUT_STAGE_KERNEL, a), a);
+    gcut_step *s = gcut_step_bare(gcut_pipeline_new(j->g, j->opt, GCUT_STAGE_KERNEL, a), a);
     const gcut_c_source source = gcut_step_compile(s, j->scratch);
     put(j->cache, j->key, s, &source, j->scratch);
     return s;
@@ -147,12 +147,12 @@ static bool is_cached(const gcut_graph *g, const gcut_settings *o)
            !gcut_dump_folder(o);
 }
 
-gcut_step *gcut_step_open(gcut_graph *g, const gcut_settings *opt, gcut_arena *a)
+gcut_step *gcut_step_cached(gcut_graph *g, const gcut_settings *opt, gcut_arena *a)
 {
     job j = {.g = g, .opt = opt, .parent = a, .scratch = gcut_arena_new(g->module->env, a)};
     if (is_cached(g, opt)) j.cache = gcut_cache_open(j.scratch, NULL, NULL);
     if (j.cache) j.key = key_of(g, opt, j.scratch);
-    gcut_step *s = !j.cache ? gcut_step_make(g, opt, a) : got(&j);
+    gcut_step *s = !j.cache ? gcut_step_of_graph(g, opt, a) : got(&j);
     if (!s) s = made(&j);
     s->arena = a;
     gcut_arena_free(j.scratch);

@@ -83,7 +83,7 @@ static gcut_step *step_of(world *w, gcut_graph *g, way how, int64_t n)
     o.at = &at;
     o.nat = 1;
     gcut_arena *a = gcut_arena_new(w->env, w->arena);
-    return gcut_step_of(
+    return gcut_step_of_pipeline(
         gcut_pipeline_new(g, &o, how.backend == GCUT_BACKEND_COMPILED ? GCUT_STAGE_KERNEL : GCUT_STAGE_SPLIT,
                           a),
         a);

@@ -89,7 +89,7 @@ static void run_candidate(run_case *c, const gcut_candidates *o, gcut_candidate 
 {
     int64_t peak = gcut_candidate_peak(o, of);
     gcut_pipeline *q = gcut_candidate_lower(o, of, o->arena);
-    gcut_step *s = gcut_step_of(q, q->arena);
+    gcut_step *s = gcut_step_of_pipeline(q, q->arena);
     CHECK(c, q->peak_bytes == peak, "%s peaks at %lld and at %lld", of->label, (long long)peak,
           (long long)q->peak_bytes);
     gcut_step_prepare(s);

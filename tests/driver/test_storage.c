@@ -52,7 +52,7 @@ static gcut_step *step_at(world *w, gcut_graph *g, gcut_backend backend, const c
     o.threads = 2;
     gcut_arena *a = gcut_arena_new(w->env, w->arena);
     gcut_stage_name goal = backend == GCUT_BACKEND_COMPILED ? GCUT_STAGE_KERNEL : GCUT_STAGE_SPLIT;
-    return gcut_step_of(gcut_pipeline_new(g, &o, goal, a), a);
+    return gcut_step_of_pipeline(gcut_pipeline_new(g, &o, goal, a), a);
 }
 
 static gcut_step *step_of(world *w, gcut_graph *g, gcut_backend backend, const char *policy, const char *as,

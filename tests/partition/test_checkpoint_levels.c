@@ -407,7 +407,7 @@ static void a_deep_transformer(void **state)
 
 static gcut_step *ran(gcut_pipeline *p, gcut_arena *a)
 {
-    gcut_step *s = gcut_step_of(p, a);
+    gcut_step *s = gcut_step_of_pipeline(p, a);
     gcut_step_prepare(s);
     gcut_step_run(s, GCUT_RT_STEP);
     return s;

@@ -248,7 +248,7 @@ static gcut_step *random_step(world *w, gcut_graph *g, const gcut_settings *o, c
     gcut_plan *plan = random_plan(w, gcut_problem_new(a, p->planned, &p->plan->options));
     gcut_pipeline_split(p, plan, gcut_printf(a, "%s.%s", p->primal->name, base));
     if (o->backend == GCUT_BACKEND_COMPILED) gcut_pipeline_lower(p);
-    return gcut_step_of(p, a);
+    return gcut_step_of_pipeline(p, a);
 }
 
 static void make(world *w, graph_gen *gen)
@@ -268,7 +268,7 @@ static void compiled_case(void *arg)
     for (int backend = 0; backend < 2; backend++) {
         gcut_settings o = options_of(w, at, backend ? GCUT_BACKEND_COMPILED : GCUT_BACKEND_PLANNED);
         gcut_arena *a = gcut_arena_new(w->env, w->arena);
-        gcut_step *want = gcut_step_of(
+        gcut_step *want = gcut_step_of_pipeline(
             gcut_pipeline_new(gen.b.g, &o, backend ? GCUT_STAGE_KERNEL : GCUT_STAGE_SPLIT, a), a);
         run_step(&gen, want, 2);
         for (uint32_t k = 0; k < (backend ? 2 : 6); k++) {
@@ -292,7 +292,7 @@ static void rounded_case(void *arg)
     make(w, &gen);
     gcut_settings o = options_of(w, at, GCUT_BACKEND_PLANNED);
     gcut_arena *a = gcut_arena_new(w->env, w->arena);
-    gcut_step *want = gcut_step_of(gcut_pipeline_new(gen.b.g, &o, GCUT_STAGE_SPLIT, a), a);
+    gcut_step *want = gcut_step_of_pipeline(gcut_pipeline_new(gen.b.g, &o, GCUT_STAGE_SPLIT, a), a);
     run_step(&gen, want, 1);
     o.save_dtype = "bf16";
     for (uint32_t k = 0; k < 4; k++) {
