@@ -37,12 +37,12 @@
 typedef struct search {
     const gcut_graph *g;
     gcut_ref cotan;
-    bool *tainted; /* by value: depends on the cotangent */
-    bool *late;    /* by value: depends on something else that arrives with the backward call */
-    bool *data;    /* by value: depends on an input or a state, not on parameters alone */
-    bool *linear;  /* by node: it can be in a head */
-    bool *open;    /* by value: linear in the cotangent, with no product on the path from it */
-    bool *in;      /* by node: it is in a head */
+    bool *late;       /* by value: depends on the cotangent */
+    bool *other_late; /* by value: depends on something else that arrives with the backward call */
+    bool *data;       /* by value: depends on an input or a state, not on parameters alone */
+    bool *linear;     /* by node: it can be in a head */
+    bool *open;       /* by value: linear in the cotangent, with no product on the path from it */
+    bool *in;         /* by node: it is in a head */
 } search;
 
 static bool is_wide_float(gcut_dtype t)
@@ -55,7 +55,7 @@ static bool is_wide_float(gcut_dtype t)
 /* Is n linear in operand k: does scaling operand k scale the result by the same factor? */
 static bool takes(const search *s, const gcut_node *n, uint32_t k)
 {
-    bool other = n->nargs > 1 && s->tainted[gcut_arg(s->g, n, 1 - k % 2)];
+    bool other = n->nargs > 1 && s->late[gcut_arg(s->g, n, 1 - k % 2)];
     switch (gcut_op_get((gcut_op)n->op)->linear) {
     case GCUT_LINEAR_MAP: return true;
     case GCUT_LINEAR_SUM: return other;
@@ -63,7 +63,7 @@ static bool takes(const search *s, const gcut_node *n, uint32_t k)
     case GCUT_LINEAR_DIVIDEND: return k == 0 && !other;
     case GCUT_LINEAR_CHOICE: {
         gcut_ref v = k == 0 ? 0 : gcut_arg(s->g, n, 3 - k);
-        return k > 0 && (s->tainted[v] || gcut_is_zero(s->g, v));
+        return k > 0 && (s->late[v] || gcut_is_zero(s->g, v));
     }
     case GCUT_LINEAR_NO: break;
     }
@@ -73,38 +73,35 @@ static bool takes(const search *s, const gcut_node *n, uint32_t k)
 static void classify(search *s)
 {
     const gcut_graph *g = s->g;
-    s->tainted[s->cotan] = s->open[s->cotan] = true;
+    s->late[s->cotan] = s->open[s->cotan] = true;
     for (uint32_t i = 0; i < g->params.n; i++) {
         gcut_ref v = g->params.at[i].value;
         s->data[v] = g->params.at[i].role != GCUT_ROLE_param;
-        s->late[v] = v != s->cotan && gcut_param_is_late(&g->params.at[i]);
+        s->other_late[v] = v != s->cotan && gcut_param_is_late(&g->params.at[i]);
     }
+    gcut_add_dependents(g, s->late);
+    gcut_add_dependents(g, s->other_late);
+    gcut_add_dependents(g, s->data);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        bool tainted = false, late = false, data = false, linear = n->nres == 1;
-        for (uint32_t k = 0; k < n->nargs; k++) {
-            tainted |= s->tainted[gcut_arg(g, n, k)];
-            late |= s->late[gcut_arg(g, n, k)];
-            data |= s->data[gcut_arg(g, n, k)];
-        }
+        gcut_ref r = n->res0;
+        bool linear = n->nres == 1 && s->late[r] && !s->other_late[r];
         for (uint32_t k = 0; k < n->nargs; k++) {
             gcut_ref a = gcut_arg(g, n, k);
-            if (s->tainted[a]) linear &= s->open[a] && takes(s, n, k);
+            if (s->late[a]) linear &= s->open[a] && takes(s, n, k);
         }
-        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
-            s->tainted[v] = tainted, s->late[v] = late, s->data[v] = data;
-        if (!tainted || late || !linear || !is_wide_float(gcut_type_of(g, n->res0)->dtype)) continue;
+        if (!linear || !is_wide_float(gcut_type_of(g, r)->dtype)) continue;
         s->linear[i] = true;
-        s->open[n->res0] = n->op != GCUT_OP_matmul;
+        s->open[r] = n->op != GCUT_OP_matmul;
     }
 }
 
 /* ---- heads ---- */
 
 /* The operand of a linear product that depends on the cotangent, 0 or 1. */
-static uint32_t tainted_operand(const search *s, const gcut_node *n)
+static uint32_t late_operand(const search *s, const gcut_node *n)
 {
-    return s->tainted[gcut_arg(s->g, n, 0)] ? 0 : 1;
+    return s->late[gcut_arg(s->g, n, 0)] ? 0 : 1;
 }
 
 /* Is n the derivative of a product y = x w that widens, w a parameter: dx = y' w' with fewer columns than
@@ -114,7 +111,7 @@ static bool is_widened(const search *s, const gcut_node *n)
     const gcut_graph *g = s->g;
     const gcut_type *a = gcut_type_of(g, gcut_arg(g, n, 0)), *r = gcut_type_of(g, n->res0);
     if (n->op != GCUT_OP_matmul || r->rank < 2 || a->rank < 2) return false;
-    uint32_t side = tainted_operand(s, n);
+    uint32_t side = late_operand(s, n);
     bool dw = s->data[gcut_arg(g, n, 1 - side)];
     gcut_dim contracted = a->dim[a->rank - (gcut_attr_flag(g, n, GCUT_KEY_ta) ? 2 : 1)];
     gcut_dim wide = dw ? r->dim[r->rank - (side == 0 ? 2 : 1)] : contracted;
@@ -131,7 +128,7 @@ static void take(const search *s, bool *in, uint32_t node)
         const gcut_node *n = gcut_node_at(g, i);
         for (uint32_t k = 0; in[i] && k < n->nargs; k++) {
             gcut_ref a = gcut_arg(g, n, k);
-            if (s->tainted[a] && gcut_def(g, a)) in[g->values.at[a].def] = true;
+            if (s->late[a] && gcut_def(g, a)) in[g->values.at[a].def] = true;
         }
     }
 }
@@ -226,7 +223,7 @@ static void write_node(writer *w, uint32_t i)
     GCUT_ASSERT(n->nargs <= 3);
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref a = gcut_arg(g, n, k);
-        args[k] = w->s->tainted[a] ? w->one[a] : w->rw.map[a];
+        args[k] = w->s->late[a] ? w->one[a] : w->rw.map[a];
     }
     w->one[v] = gcut_node_copy(dst, g, i, args, w->rw.map, n->loc, one_name(g, v));
     gcut_mark_add(g->module->arena, &dst->nodes.at[dst->nodes.n - 1].marks,
@@ -270,8 +267,8 @@ gcut_graph *gcut_pass_head(gcut_graph *g, const char *name)
     gcut_arena *a = gcut_arena_new(g->module->env, g->module->arena);
     search s = {.g = g,
                 .cotan = cotangent_of(g),
-                .tainted = gcut_calloc(a, g->values.n, 1),
                 .late = gcut_calloc(a, g->values.n, 1),
+                .other_late = gcut_calloc(a, g->values.n, 1),
                 .data = gcut_calloc(a, g->values.n, 1),
                 .linear = gcut_calloc(a, (size_t)g->nodes.n + 1, 1),
                 .open = gcut_calloc(a, g->values.n, 1),

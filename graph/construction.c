@@ -141,12 +141,6 @@ const char *gcut_data_kind_name(gcut_data_kind k)
     return names[k];
 }
 
-const char *gcut_maker_name(const gcut_graph *g, gcut_ref v)
-{
-    const gcut_node *n = gcut_def(g, v);
-    return n ? gcut_op_get((gcut_op)n->op)->name : gcut_role_name(g->params.at[g->values.at[v].index].role);
-}
-
 gcut_ref gcut_param_new(gcut_graph *g, gcut_role role, const char *name, const gcut_type *type)
 {
     name = gcut_intern_name(g->module, name);
@@ -158,44 +152,6 @@ gcut_ref gcut_param_new(gcut_graph *g, gcut_role role, const char *name, const g
     gcut_ref v = value_new(g, name, type, GCUT_NONE, index);
     *GCUT_PUSH(g->module->arena, &g->params) = (gcut_param){.role = role, .value = v};
     return v;
-}
-
-const gcut_param *gcut_param_find(const gcut_graph *g, const char *name)
-{
-    for (uint32_t i = 0; i < g->params.n; i++)
-        if (!strcmp(g->values.at[g->params.at[i].value].name, name)) return &g->params.at[i];
-    return NULL;
-}
-
-bool gcut_takes_saved(const gcut_graph *g)
-{
-    for (uint32_t i = 0; i < g->params.n; i++)
-        if (g->params.at[i].role == GCUT_ROLE_saved) return true;
-    return false;
-}
-
-static const gcut_graph *function_of(const gcut_graph *g)
-{
-    while (g->outer) g = g->outer;
-    return g;
-}
-
-bool gcut_is_forward(const gcut_graph *g)
-{
-    const gcut_graph *f = function_of(g);
-    for (uint32_t i = 0; i < f->results.n; i++)
-        if (f->results.at[i].role == GCUT_ROLE_saved) return true;
-    for (uint32_t i = 0; i < f->module->pairs.n; i++)
-        if (!strcmp(f->module->pairs.at[i].fwd, f->name)) return true;
-    return gcut_mark_find(&f->marks, GCUT_MARK_fwd);
-}
-
-bool gcut_is_backward(const gcut_graph *g)
-{
-    const gcut_graph *f = function_of(g);
-    for (uint32_t i = 0; i < f->module->pairs.n; i++)
-        if (!strcmp(f->module->pairs.at[i].bwd, f->name)) return true;
-    return gcut_takes_saved(f) || gcut_mark_find(&f->marks, GCUT_MARK_bwd);
 }
 
 void gcut_result_new(gcut_graph *g, gcut_role role, const char *name, gcut_ref value)
@@ -412,12 +368,4 @@ gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, cons
     const gcut_node *node = &src->nodes.at[n];
     for (uint32_t k = 0; k < node->nres; k++) names[k] = src->values.at[node->res0 + k].name;
     return copy(dst, src, n, args, map, loc, name, name ? NULL : names);
-}
-
-bool gcut_is_zero(const gcut_graph *g, gcut_ref v)
-{
-    const gcut_node *n = gcut_def(g, v);
-    while (n && gcut_op_get((gcut_op)n->op)->class == GCUT_CLASS_VIEW && n->nargs)
-        n = gcut_def(g, gcut_arg(g, n, 0));
-    return n && n->op == GCUT_OP_full && gcut_attr_num(g, n, GCUT_KEY_value) == 0;
 }

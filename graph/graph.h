@@ -284,10 +284,6 @@ static inline uint32_t gcut_region_operand(const gcut_node *n, const gcut_graph 
 }
 /* The value of that name, 0 = none. */
 gcut_ref gcut_graph_find(const gcut_graph *g, const char *name);
-/* The parameter of that name, NULL = none. */
-const gcut_param *gcut_param_find(const gcut_graph *g, const char *name);
-/* The op that defines v, or the role of a parameter, as text. */
-const char *gcut_maker_name(const gcut_graph *g, gcut_ref v);
 
 /* Is a parameter or result there with the backward call alone: a cotangent, a gradient, an input marked
  * #late? */
@@ -310,11 +306,6 @@ static inline bool gcut_in_call(gcut_role role, const gcut_marks *m, bool backwa
 {
     return backward ? !gcut_is_transient(m) : !gcut_is_late(role, m);
 }
-bool gcut_takes_saved(const gcut_graph *g); /* as a parameter */
-/* Is g, or the function around a body under construction, the forward or the backward graph of a split?  It
- * is when it has `saved` results or parameters, is marked #fwd or #bwd, or a pair names it so. */
-bool gcut_is_forward(const gcut_graph *g);
-bool gcut_is_backward(const gcut_graph *g);
 
 /* Is an operand of n, or a result, in the set of values `in`, which is by value id? */
 static inline bool gcut_any_arg(const gcut_graph *g, const gcut_node *n, const bool *in)
@@ -329,12 +320,32 @@ static inline bool gcut_any_result(const gcut_node *n, const bool *in)
         if (in[n->res0 + k]) return true;
     return false;
 }
-/* Adds to a set of values all that depend on them (graph/rewrite.c). */
-void gcut_add_dependents(const gcut_graph *g, bool *in);
-/* By value: how often nodes and results read it (graph/rewrite.c). */
-uint32_t *gcut_count_uses(const gcut_graph *g, gcut_arena *a);
+
+/* ---- queries (graph/queries.c) ---- */
+
+/* The parameter of that name, NULL = none. */
+const gcut_param *gcut_param_find(const gcut_graph *g, const char *name);
+/* The op that defines v, or the role of a parameter, as text. */
+const char *gcut_maker_name(const gcut_graph *g, gcut_ref v);
 /* Is v zeros: a constant 0, or a view of one? */
 bool gcut_is_zero(const gcut_graph *g, gcut_ref v);
+bool gcut_takes_saved(const gcut_graph *g); /* as a parameter */
+/* Is g, or the function around a body under construction, the forward or the backward graph of a split?  It
+ * is when it has `saved` results or parameters, is marked #fwd or #bwd, or a pair names it so. */
+bool gcut_is_forward(const gcut_graph *g);
+bool gcut_is_backward(const gcut_graph *g);
+
+/* Adds to a set of values, by value id, all that depend on them. */
+void gcut_add_dependents(const gcut_graph *g, bool *in);
+/* By value: how often nodes and results read it. */
+uint32_t *gcut_count_uses(const gcut_graph *g, gcut_arena *a);
+/* By node: is it determined by sizes alone (a constant, or elementwise arithmetic and views of such values)? */
+bool *gcut_sizes_only(const gcut_graph *g, gcut_arena *a);
+
+/* Do f and g have equal parameters, nodes and results under equal ids, bodies included?  Names are ignored. */
+bool gcut_graph_same(const gcut_graph *f, const gcut_graph *g);
+/* The same, whatever their results are; those of bodies count. */
+bool gcut_graph_same_nodes(const gcut_graph *f, const gcut_graph *g);
 
 /* ---- attributes (graph/attr.c) ---- */
 

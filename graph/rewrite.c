@@ -105,35 +105,3 @@ void gcut_rewrite_append(gcut_graph *dst, const gcut_graph *src, gcut_ref *map)
     for (uint32_t n = 0; n < src->nodes.n; n++) gcut_node_copy_to(dst, src, n, map);
     gcut_checks_copy(dst, src);
 }
-
-void gcut_add_dependents(const gcut_graph *g, bool *in)
-{
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(g, i);
-        bool any = gcut_any_arg(g, n, in);
-        for (uint32_t k = 0; any && k < n->nres; k++) in[n->res0 + k] = true;
-    }
-}
-
-uint32_t *gcut_count_uses(const gcut_graph *g, gcut_arena *a)
-{
-    uint32_t *uses = gcut_calloc(a, g->values.n, sizeof *uses);
-    for (uint32_t i = 0; i < g->args.n; i++) uses[g->args.at[i]]++;
-    for (uint32_t i = 0; i < g->results.n; i++) uses[g->results.at[i].value]++;
-    return uses;
-}
-
-bool *gcut_rewrite_pure(const gcut_graph *g, gcut_arena *a)
-{
-    bool *pure = gcut_calloc(a, g->nodes.n + 1, sizeof *pure);
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(g, i);
-        gcut_class c = gcut_op_get((gcut_op)n->op)->class;
-        pure[i] = c == GCUT_CLASS_CONSTANT || c == GCUT_CLASS_POINTWISE || c == GCUT_CLASS_VIEW;
-        for (uint32_t k = 0; k < n->nargs; k++) {
-            uint32_t def = g->values.at[gcut_arg(g, n, k)].def;
-            pure[i] = pure[i] && def != GCUT_NONE && pure[def];
-        }
-    }
-    return pure;
-}

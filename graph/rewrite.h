@@ -63,9 +63,4 @@ void gcut_rewrite_regions_of_last(gcut_graph *dst, const gcut_region *regions);
  * by value of src: the caller maps the parameters, the function everything else. */
 void gcut_rewrite_append(gcut_graph *dst, const gcut_graph *src, gcut_ref *map);
 
-/* By node of g: is it determined by sizes alone (a constant, or elementwise arithmetic and views of such
- * values)?  In `a`.
- */
-bool *gcut_rewrite_pure(const gcut_graph *g, gcut_arena *a);
-
 #endif

@@ -18,10 +18,10 @@ typedef struct builder {
     gcut_scan_origin *origin; /* by value of j; grows by node as j does */
     uint32_t room;
     gcut_ref *fmap, *bmap; /* by value of the forward and the backward body: the value of j */
-    bool *bwd_adjoint;
+    bool *bwd_late;
 } builder;
 
-bool *gcut_scan_adjoint(const gcut_graph *g, const bool *from, gcut_arena *arena)
+bool *gcut_scan_late(const gcut_graph *g, const bool *from, gcut_arena *arena)
 {
     bool *t = gcut_calloc(arena, g->values.n, sizeof *t);
     for (uint32_t i = 0; i < g->params.n; i++) t[g->params.at[i].value] = from[i];
@@ -70,7 +70,7 @@ static void backward_params(builder *b)
     uint32_t fcarries = gcut_node_carries(g, f), fown = f->nargs - f->ncaptured;
     for (uint32_t i = 0; i < body->params.n; i++) {
         gcut_ref v = body->params.at[i].value, outer = gcut_arg(g, n, i);
-        bool x = i >= carries && i < own, cotan = i < carries || b->p->adjoint[outer];
+        bool x = i >= carries && i < own, cotan = i < carries || b->p->late[outer];
         if (x && outer >= f->res0 + fcarries && outer < f->res0 + f->nres) continue;
         if (!cotan) b->bmap[v] = same_operand(b, outer, x ? fcarries : fown, x ? fown : f->nargs);
         if (b->bmap[v]) continue;
@@ -139,7 +139,7 @@ static void backward_nodes(builder *b)
     const gcut_graph *body = b->p->bbody;
     for (uint32_t i = 0; i < body->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(body, i);
-        gcut_ref r = b->bwd_adjoint[n->res0] ? 0 : find_forward(b, n);
+        gcut_ref r = b->bwd_late[n->res0] ? 0 : find_forward(b, n);
         if (!r) r = copy_node(b, body, i, b->bmap);
         for (uint32_t k = 0; k < n->nres; k++) b->bmap[n->res0 + k] = r + k;
     }
@@ -183,13 +183,13 @@ static void results(builder *b)
                         b->bmap[b->p->bbody->results.at[i].value]);
 }
 
-static bool *backward_taint(const gcut_scan_pair *p, gcut_arena *arena)
+static bool *late_in_backward(const gcut_scan_pair *p, gcut_arena *arena)
 {
     const gcut_node *n = gcut_scan_bwd(p);
     uint32_t carries = gcut_node_carries(p->g, n);
     bool *from = gcut_calloc(arena, n->nargs + 1u, sizeof *from);
-    for (uint32_t i = 0; i < n->nargs; i++) from[i] = i < carries || p->adjoint[gcut_arg(p->g, n, i)];
-    return gcut_scan_adjoint(p->bbody, from, arena);
+    for (uint32_t i = 0; i < n->nargs; i++) from[i] = i < carries || p->late[gcut_arg(p->g, n, i)];
+    return gcut_scan_late(p->bbody, from, arena);
 }
 
 gcut_scan_joint gcut_scan_joint_new(const gcut_scan_pair *p, gcut_arena *arena)
@@ -199,7 +199,7 @@ gcut_scan_joint gcut_scan_joint_new(const gcut_scan_pair *p, gcut_arena *arena)
     b.origin = gcut_calloc(arena, b.room, sizeof *b.origin);
     b.fmap = gcut_calloc(arena, p->fbody->values.n, sizeof *b.fmap);
     b.bmap = gcut_calloc(arena, p->bbody->values.n, sizeof *b.bmap);
-    b.bwd_adjoint = backward_taint(p, arena);
+    b.bwd_late = late_in_backward(p, arena);
     b.j->loc = p->fbody->loc;
     b.j->copy_of = p->fbody;
     gcut_decls_copy(b.j, p->fbody);

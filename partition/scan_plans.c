@@ -30,7 +30,7 @@ typedef struct scan_planner {
     const gcut_plan_options *opt;
     gcut_graph *g;
     gcut_arena *arena;
-    bool *adjoint;        /* by value of g */
+    bool *late;           /* by value of g */
     gcut_graph **body;    /* by region of g: its body with inner loops planned */
     GCUT_VEC(decided) of; /* in the order of their backward scans */
     gcut_stacks *stacks;  /* by node of g: what it is to stack, if it is a forward scan */
@@ -55,15 +55,15 @@ static gcut_graph *plan_graph(const gcut_plan_options *opt, gcut_graph *g, const
 
 /* By parameter of region k's body: it depends on a cotangent, through its operand or the previous iteration.
  */
-static bool *body_from(const scan_planner *l, const gcut_node *n, uint32_t k)
+static bool *late_params(const scan_planner *l, const gcut_node *n, uint32_t k)
 {
     const gcut_graph *body = gcut_region_at(l->g, n, k)->body;
     uint32_t carries = n->op == GCUT_OP_if ? 0 : gcut_node_carries(l->g, n);
     bool *from = gcut_calloc(l->arena, body->params.n + 1u, sizeof *from);
     for (uint32_t i = 0; i < body->params.n; i++)
-        from[i] = l->adjoint[gcut_arg(l->g, n, gcut_region_operand(n, body, i))];
+        from[i] = l->late[gcut_arg(l->g, n, gcut_region_operand(n, body, i))];
     for (bool more = body->results.n >= carries; more;) {
-        const bool *t = gcut_scan_adjoint(body, from, l->arena);
+        const bool *t = gcut_scan_late(body, from, l->arena);
         more = false;
         for (uint32_t i = 0; i < carries; i++)
             if (!from[i] && t[body->results.at[i].value]) from[i] = more = true;
@@ -78,7 +78,7 @@ static void plan_bodies(scan_planner *l)
         for (uint32_t k = 0; k < n->nregs; k++) {
             gcut_graph *body = gcut_region_at(l->g, n, k)->body;
             bool inside = body->is_body && has_pairs(body);
-            l->body[n->reg0 + k] = inside ? plan_graph(l->opt, body, body->name, body_from(l, n, k)) : body;
+            l->body[n->reg0 + k] = inside ? plan_graph(l->opt, body, body->name, late_params(l, n, k)) : body;
         }
         if (n->op != GCUT_OP_scan) continue;
         l->stacks[i] = gcut_stacks_of(l->g, i);
@@ -184,10 +184,10 @@ static void decide_pairs(scan_planner *l)
 {
     for (uint32_t i = 0; i < l->g->nodes.n; i++) {
         uint32_t f = forward_of(l->g, i);
-        if (f == GCUT_NONE || l->adjoint[gcut_node_at(l->g, f)->res0]) continue;
-        if (!l->adjoint[gcut_node_at(l->g, i)->res0]) continue; /* a gradient that is part of the function */
+        if (f == GCUT_NONE || l->late[gcut_node_at(l->g, f)->res0]) continue;
+        if (!l->late[gcut_node_at(l->g, i)->res0]) continue; /* a gradient that is part of the function */
         decided d = {.pair = {l->g, f, i, l->body[gcut_node_at(l->g, f)->reg0],
-                              l->body[gcut_node_at(l->g, i)->reg0], l->adjoint}};
+                              l->body[gcut_node_at(l->g, i)->reg0], l->late}};
         d.joint = gcut_scan_joint_new(&d.pair, l->arena);
         gcut_plan *plan = plan_iteration(l, &d);
         if (!plan) continue;
@@ -339,7 +339,7 @@ static const decided *decided_for(const scan_planner *l, uint32_t bwd)
 static gcut_graph *plan_graph(const gcut_plan_options *opt, gcut_graph *g, const char *name, const bool *from)
 {
     scan_planner l = {.opt = opt, .g = g, .arena = gcut_arena_new(g->module->env, g->module->arena)};
-    l.adjoint = gcut_scan_adjoint(g, from, l.arena);
+    l.late = gcut_scan_late(g, from, l.arena);
     l.body = gcut_calloc(l.arena, g->regions.n + 1u, sizeof(gcut_graph *));
     l.stacks = gcut_calloc(l.arena, g->nodes.n + 1u, sizeof *l.stacks);
     plan_bodies(&l);

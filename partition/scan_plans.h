@@ -26,7 +26,7 @@ typedef struct gcut_scan_pair {
     gcut_graph *g; /* the enclosing graph */
     uint32_t fwd, bwd;
     gcut_graph *fbody, *bbody; /* the bodies; inner loops may be planned already */
-    const bool *adjoint;       /* by value of g: depends on a cotangent */
+    const bool *late;          /* by value of g: depends on a cotangent */
 } gcut_scan_pair;
 
 typedef struct gcut_scan_joint {
@@ -39,7 +39,7 @@ typedef struct gcut_scan_joint {
 gcut_scan_joint gcut_scan_joint_new(const gcut_scan_pair *p, gcut_arena *arena);
 
 /* By value of g: true where it depends on a parameter p with from[p].  Memory from `arena`. */
-bool *gcut_scan_adjoint(const gcut_graph *g, const bool *from, gcut_arena *arena);
+bool *gcut_scan_late(const gcut_graph *g, const bool *from, gcut_arena *arena);
 
 static inline const gcut_node *gcut_scan_fwd(const gcut_scan_pair *p)
 {

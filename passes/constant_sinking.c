@@ -14,7 +14,7 @@
 
 typedef struct sinker {
     const gcut_graph *g;
-    bool *pure; /* by node of g */
+    bool *sizes_only; /* by node of g */
     gcut_arena *a;
 } sinker;
 
@@ -22,10 +22,10 @@ typedef struct sinker {
 static bool sinks(const sinker *s, const gcut_node *n, uint32_t k)
 {
     uint32_t def = s->g->values.at[gcut_arg(s->g, n, k)].def;
-    return k >= n->nargs - n->ncaptured && def != GCUT_NONE && s->pure[def];
+    return k >= n->nargs - n->ncaptured && def != GCUT_NONE && s->sizes_only[def];
 }
 
-/* Recomputes the pure value v of the outer graph in `body`; made[], by value, for this body. */
+/* Recomputes value v of the outer graph, which sizes alone determine, in `body`; made[], by value, for this body. */
 static gcut_ref make_again(const sinker *s, gcut_graph *body, gcut_ref v, const char *name, gcut_ref *made)
 {
     if (made[v]) return made[v];
@@ -77,7 +77,7 @@ static void copy_region(const sinker *s, gcut_rewrite *rw, uint32_t id)
 gcut_graph *gcut_pass_sink(gcut_graph *g, const char *name)
 {
     gcut_rewrite rw = gcut_rewrite_begin(g, name);
-    sinker s = {g, gcut_rewrite_pure(g, rw.scratch), rw.scratch};
+    sinker s = {g, gcut_sizes_only(g, rw.scratch), rw.scratch};
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
         if (n->nregs && gcut_region_at(g, n, 0)->body->is_body)

@@ -19,9 +19,6 @@ gcut_graph *gcut_pass_fold(gcut_graph *g, const char *name);
 gcut_graph *gcut_pass_cse(gcut_graph *g, const char *name);
 /* scans that differ only in what they yield -> one (passes/scan_merging.c) */
 gcut_graph *gcut_pass_merge(gcut_graph *g, const char *name);
-/* Do f and g have equal parameters, nodes and results under equal ids, bodies included?  Names are ignored
- * (passes/scan_merging.c). */
-bool gcut_graph_same(const gcut_graph *f, const gcut_graph *g);
 /* sums of products that a scan carries -> one product after the scan (passes/scan_products.c) */
 gcut_graph *gcut_pass_products(gcut_graph *g, const char *name);
 /* products of every row of a gather -> products of the rows of its table, where these are at most half as

@@ -11,7 +11,6 @@
  * yield, and must not change the scan.  Their bodies are copies: node for node and value for value the
  * same.
  */
-#include <string.h>
 
 #include "passes/passes.h"
 #include "graph/rewrite.h"
@@ -36,44 +35,6 @@ typedef struct merger {
     bool *absorbed; /* by node of g: another scan replaces it */
 } merger;
 
-static bool same_bodies(const gcut_graph *f, const gcut_graph *g, bool yields);
-
-static bool same_step(const gcut_graph *f, const gcut_node *a, const gcut_graph *g, const gcut_node *b)
-{
-    if (a->res0 != b->res0 || a->nargs != b->nargs || a->ncaptured != b->ncaptured || a->nregs != b->nregs ||
-        !gcut_nodes_alike(f, a, g, b))
-        return false;
-    for (uint32_t k = 0; k < a->nargs; k++)
-        if (gcut_arg(f, a, k) != gcut_arg(g, b, k)) return false;
-    for (uint32_t k = 0; k < a->nregs; k++)
-        if (!same_bodies(gcut_region_at(f, a, k)->body, gcut_region_at(g, b, k)->body, true)) return false;
-    return true;
-}
-
-/* Equal parameters and nodes, under equal ids; with `yields`, equal results too. */
-static bool same_bodies(const gcut_graph *f, const gcut_graph *g, bool yields)
-{
-    if (f == g) return true;
-    if (f->params.n != g->params.n || f->nodes.n != g->nodes.n) return false;
-    for (uint32_t k = 0; k < f->params.n; k++) {
-        gcut_ref v = f->params.at[k].value;
-        if (v != g->params.at[k].value || !gcut_type_equal(gcut_type_of(f, v), gcut_type_of(g, v)))
-            return false;
-    }
-    for (uint32_t n = 0; n < f->nodes.n; n++)
-        if (!same_step(f, gcut_node_at(f, n), g, gcut_node_at(g, n))) return false;
-    if (!yields) return true;
-    if (f->results.n != g->results.n) return false;
-    for (uint32_t k = 0; k < f->results.n; k++)
-        if (f->results.at[k].value != g->results.at[k].value) return false;
-    return true;
-}
-
-bool gcut_graph_same(const gcut_graph *f, const gcut_graph *g)
-{
-    return same_bodies(f, g, true);
-}
-
 static bool same_scan(const merger *m, uint32_t i, uint32_t j)
 {
     const gcut_graph *g = m->g;
@@ -88,7 +49,7 @@ static bool same_scan(const merger *m, uint32_t i, uint32_t j)
     const gcut_graph *f = gcut_region_at(g, a, 0)->body, *h = gcut_region_at(g, b, 0)->body;
     for (uint32_t k = 0; k < gcut_node_carries(g, a); k++)
         if (f->results.at[k].value != h->results.at[k].value) return false;
-    return same_bodies(f, h, false);
+    return gcut_graph_same_nodes(f, h);
 }
 
 /* The index of the result of scan i that stacks value v of its body like result `like` of another scan;

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "driver/pipeline/saved_storage.h"
-#include "passes/passes.h"
 #include "partition/budget/simulated_plans.h"
 #include "partition/budget/simulator.h"
 #include "partition/plan.h"

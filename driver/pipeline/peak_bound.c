@@ -59,7 +59,7 @@ typedef struct value_facts {
     int64_t *bytes; /* by value: size of its type */
     bool *resident; /* by value: it may lie in a bound buffer */
     bool *read;     /* by value: a node reads it, or it is a result */
-    bool *once;     /* by value: it depends on a cotangent, so it runs once */
+    bool *late;     /* by value: it depends on a cotangent or a late input, so it runs once */
 } value_facts;
 
 typedef struct contraction { /* a contraction, and the most bytes that its kernel may need */
@@ -85,10 +85,10 @@ static void find_readers(value_facts *f)
 {
     const gcut_graph *g = f->g;
     f->read = gcut_calloc(f->arena, g->values.n, sizeof *f->read);
-    f->once = gcut_calloc(f->arena, g->values.n, sizeof *f->once);
+    f->late = gcut_calloc(f->arena, g->values.n, sizeof *f->late);
     for (uint32_t i = 0; i < g->params.n; i++)
-        f->once[g->params.at[i].value] = gcut_param_is_late(&g->params.at[i]);
-    gcut_add_dependents(g, f->once);
+        f->late[g->params.at[i].value] = gcut_param_is_late(&g->params.at[i]);
+    gcut_add_dependents(g, f->late);
     for (uint32_t i = 0; i < g->results.n; i++) f->read[g->results.at[i].value] = true;
     for (uint32_t i = 0; i < g->args.n; i++) f->read[g->args.at[i]] = true;
 }
@@ -127,7 +127,7 @@ static int64_t written_bytes(const value_facts *f, const gcut_node *n)
         sum += bytes;
         if (bytes < least) least = bytes;
     }
-    return f->once[n->res0] ? sum : least;
+    return f->late[n->res0] ? sum : least;
 }
 
 /* ---- the cut ---- */

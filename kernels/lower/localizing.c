@@ -12,8 +12,8 @@
 
 typedef struct local {
     gcut_rewrite rw;
-    bool *pure;     /* by node: sizes alone decide it */
-    gcut_ref *copy; /* by value: its copy for the reader at hand */
+    bool *sizes_only; /* by node */
+    gcut_ref *copy;   /* by value: its copy for the reader at hand */
     uint32_t *for_reader;
     uint32_t reader;
 } local;
@@ -23,7 +23,7 @@ static gcut_ref see(local *l, gcut_ref v)
 {
     const gcut_graph *g = l->rw.src;
     uint32_t def = g->values.at[v].def;
-    if (def == GCUT_NONE || !l->pure[def]) return l->rw.map[v];
+    if (def == GCUT_NONE || !l->sizes_only[def]) return l->rw.map[v];
     if (l->for_reader[v] == l->reader) return l->copy[v];
     const gcut_node *n = gcut_node_at(g, def);
     gcut_ref args[3] = {0};
@@ -41,12 +41,12 @@ gcut_graph *gcut_pass_localize(gcut_graph *g, const char *name)
 {
     gcut_arena *a = gcut_arena_new(g->module->env, g->module->arena);
     local l = {.rw = gcut_rewrite_begin(g, name)};
-    l.pure = gcut_rewrite_pure(g, a);
+    l.sizes_only = gcut_sizes_only(g, a);
     l.copy = gcut_calloc(a, g->values.n, sizeof *l.copy);
     l.for_reader = gcut_calloc(a, g->values.n, sizeof *l.for_reader);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        if (l.pure[i]) continue;
+        if (l.sizes_only[i]) continue;
         l.reader = i + 1;
         gcut_ref *args = gcut_calloc(a, n->nargs + 1, sizeof *args);
         for (uint32_t k = 0; k < n->nargs; k++) args[k] = see(&l, gcut_arg(g, n, k));

@@ -8,8 +8,6 @@
 
 #include <math.h>
 
-#include "graph/rewrite.h"
-
 typedef struct span {
     uint32_t first, last; /* places: i is directly after node i */
 } span;
@@ -31,7 +29,7 @@ static bool is_forward(const gcut_problem *p, uint32_t i)
 static void find_spans(finder *f)
 {
     const gcut_graph *g = f->g;
-    const bool *pure = gcut_rewrite_pure(g, f->arena);
+    const bool *sizes_only = gcut_sizes_only(g, f->arena);
     f->span = gcut_calloc(f->arena, g->values.n, sizeof *f->span);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
@@ -40,7 +38,7 @@ static void find_spans(finder *f)
         for (uint32_t k = 0; k < n->nargs; k++) {
             gcut_ref b = f->p->facts->base[gcut_arg(g, n, k)];
             uint32_t def = g->values.at[b].def;
-            if (def != GCUT_NONE && !pure[def] && !f->p->facts->kept[b]) f->span[b].last = i;
+            if (def != GCUT_NONE && !sizes_only[def] && !f->p->facts->kept[b]) f->span[b].last = i;
         }
     }
 }

@@ -17,7 +17,6 @@
 
 #include "base/bytes.h"
 #include "graph/ops/node_facts.h"
-#include "graph/rewrite.h"
 
 typedef struct item { /* the copy of a value that one occurrence of a node makes */
     gcut_ref value;
@@ -40,10 +39,10 @@ typedef struct sim {
     const gcut_problem *p;
     const gcut_choice *c;
     const gcut_graph *g;
-    const bool *pure;  /* by node: it depends on sizes alone */
-    uint32_t *current; /* by value: its latest item */
-    bool *transposed;  /* by value: a view in another order */
-    bool *in_result;   /* by value: the storage is a result's or a parameter's */
+    const bool *sizes_only; /* by node */
+    uint32_t *current;      /* by value: its latest item */
+    bool *transposed;       /* by value: a view in another order */
+    bool *in_result;        /* by value: the storage is a result's or a parameter's */
     GCUT_VEC(item) items;
     GCUT_VEC(read) reads;
     GCUT_VEC(uint32_t) node; /* by event */
@@ -148,7 +147,7 @@ static void read_operands(sim *s, const gcut_node *n, uint32_t event)
 static void make_result(sim *s, const gcut_node *n, uint32_t i, gcut_ref v, uint32_t event, bool backward)
 {
     if (backward && gcut_crosses(s->g, v, s->c->decision[v])) return;
-    if (s->pure[i] || (gcut_node_class(n) == GCUT_CLASS_CONSTANT)) {
+    if (s->sizes_only[i] || (gcut_node_class(n) == GCUT_CLASS_CONSTANT)) {
         s->current[v] = 0;
         return;
     }
@@ -348,7 +347,7 @@ gcut_live gcut_live_grouped(const gcut_problem *p, const gcut_choice *c, gcut_ar
     const gcut_graph *g = p->g;
     gcut_live l = {0};
     sim s = {.arena = gcut_arena_new(g->module->env, arena), .p = p, .c = c, .g = g, .groups = groups};
-    s.pure = gcut_rewrite_pure(g, s.arena);
+    s.sizes_only = gcut_sizes_only(g, s.arena);
     s.current = gcut_calloc(s.arena, g->values.n, sizeof *s.current);
     s.transposed = gcut_calloc(s.arena, g->values.n, 1);
     s.in_result = gcut_calloc(s.arena, g->values.n, 1);

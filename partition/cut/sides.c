@@ -2,7 +2,7 @@
  *
  * Sides by four passes over the topological order:
  *
- *   adjoint   depends on a cotangent or a #late input             (forwards)
+ *   late      depends on a cotangent or a #late input             (forwards)
  *   primal    some `out` result depends on it                     (backwards)
  *   serves    free of cotangents, and a gradient depends on it     (backwards)
  *   live      any result depends on it                            (backwards)
@@ -10,7 +10,7 @@
  * The results of one node share all four, as they are computed together; each of them is saved or not on its
  * own.
  *
- * adjoint -> BACKWARD, else primal -> FORWARD, else serves -> EITHER, else BACKWARD: the remaining values
+ * late -> BACKWARD, else primal -> FORWARD, else serves -> EITHER, else BACKWARD: the remaining values
  * serve `next` results alone, such as the new running mean of a normalisation.  "A gradient" includes every
  * cotangent-dependent value, because an optimizer may have replaced all `grad` results by `next` ones.
  *
@@ -38,14 +38,14 @@ bool gcut_value_runs_once(const gcut_graph *g, gcut_ref v)
 
 typedef struct dependence {
     gcut_graph *g;
-    bool *adjoint, *primal, *serves, *live; /* by value */
+    bool *late, *primal, *serves, *live; /* by value */
 } dependence;
 
 static void propagate_forwards(dependence *s)
 {
     for (uint32_t i = 0; i < s->g->params.n; i++)
-        s->adjoint[s->g->params.at[i].value] = gcut_param_is_late(&s->g->params.at[i]);
-    gcut_add_dependents(s->g, s->adjoint);
+        s->late[s->g->params.at[i].value] = gcut_param_is_late(&s->g->params.at[i]);
+    gcut_add_dependents(s->g, s->late);
 }
 
 static void propagate_backwards(dependence *s)
@@ -60,10 +60,9 @@ static void propagate_backwards(dependence *s)
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
         bool primal = gcut_any_result(n, s->primal), serves = gcut_any_result(n, s->serves),
-             live = gcut_any_result(n, s->live), adjoint = gcut_any_result(n, s->adjoint);
+             live = gcut_any_result(n, s->live), late = gcut_any_result(n, s->late);
         if (gcut_node_has_effects(g, n))
-            live = true,
-            primal |= !adjoint; /* it must run: once, in the earliest graph that has its operands */
+            live = true, primal |= !late; /* it must run: once, in the earliest graph that has its operands */
         /* All results of a node are computed together. */
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
             s->primal[v] = primal, s->serves[v] = serves, s->live[v] = live;
@@ -71,7 +70,7 @@ static void propagate_backwards(dependence *s)
             gcut_ref a = gcut_arg(g, n, k);
             s->primal[a] |= primal;
             s->live[a] |= live;
-            s->serves[a] |= serves || (adjoint && live);
+            s->serves[a] |= serves || (late && live);
         }
     }
 }
@@ -81,7 +80,7 @@ static void check_results(const dependence *s)
     gcut_module *m = s->g->module;
     for (uint32_t i = 0; i < s->g->results.n; i++) {
         const gcut_result *r = &s->g->results.at[i];
-        if (r->role != GCUT_ROLE_out || !s->adjoint[r->value]) continue;
+        if (r->role != GCUT_ROLE_out || !s->late[r->value]) continue;
         const gcut_node *n = gcut_def(s->g, r->value);
         gcut_fail(
             m->env, GCUT_EPLAN, gcut_loc_place(m, n ? n->loc : 0), "make it a `grad` or `next` result",
@@ -93,7 +92,7 @@ static void check_results(const dependence *s)
 
 static gcut_value_side side_of(const dependence *s, gcut_ref v)
 {
-    if (s->adjoint[v]) return GCUT_SIDE_BACKWARD;
+    if (s->late[v]) return GCUT_SIDE_BACKWARD;
     if (s->primal[v] || !gcut_def(s->g, v)) return GCUT_SIDE_FORWARD;
     if (s->serves[v]) return GCUT_SIDE_EITHER;
     return s->live[v] ? GCUT_SIDE_BACKWARD : GCUT_SIDE_EITHER;
