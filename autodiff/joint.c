@@ -283,16 +283,21 @@ static void decompose(differentiation *s)
                                     gcut_vjp_by_meaning));
 }
 
-/* A free name for the cotangent: d<result>, or d<result> with a number. */
+/* Has one of the first n cotangents that name? */
+static bool names_cotan(const differentiation *s, uint32_t n, const char *name)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (!strcmp(s->seed[k].cotan, name)) return true;
+    return false;
+}
+
+/* A free name for cotangent k: d<result>, or d<result> with a number. */
 static const char *cotan_name(const differentiation *s, uint32_t k)
 {
     const char *base = gcut_printf(s->m->arena, "d%s", s->seed[k].name);
     const char *name = gcut_name_fresh(s->primal, base);
-    for (uint32_t j = 0, i = 2; j < k; j++)
-        if (!strcmp(s->seed[j].cotan, name)) {
-            name = gcut_name_fresh(s->primal, gcut_printf(s->m->arena, "%s.%u", base, i++));
-            j = UINT32_MAX; /* begins again */
-        }
+    for (uint32_t i = 2; names_cotan(s, k, name); i++)
+        name = gcut_name_fresh(s->primal, gcut_printf(s->m->arena, "%s.%u", base, i));
     return name;
 }
 
