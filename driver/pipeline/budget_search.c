@@ -111,7 +111,7 @@ void gcut_budget_plan(gcut_pipeline *p)
     const gcut_candidate *of = &o->by_time.at[i];
     p->planned = of->base->planned;
     p->plan = gcut_plan_from(of->base->problem, of->options, of->choice);
-    gcut_candidate_sign(p->plan, of, p->opt.budget);
+    gcut_candidate_record(p->plan, of, p->opt.budget);
     p->plan->lower_bound_ns = cost_bound(o, of, p->opt.budget);
     gcut_arena_free(a);
 }

@@ -124,7 +124,7 @@ gcut_candidate gcut_candidate_policy(gcut_candidates *o, gcut_policy policy, dou
     gcut_candidate of = candidate_of(b, c, gcut_policy_text(o->arena, options));
     options->scans = b->options.scans;
     of.options = options;
-    of.unasked = true;
+    of.has_no_budget = true;
     of.cost_ns -= o->least_work;
     return of;
 }
@@ -187,7 +187,7 @@ gcut_candidates *gcut_candidates_of(gcut_pipeline *p, gcut_arena *arena)
 /* ---- lowering one ---- */
 
 /* Drops the lower bound: it is of a cut at a price per byte, not of a plan within a budget. */
-void gcut_candidate_sign(gcut_plan *plan, const gcut_candidate *of, int64_t budget)
+void gcut_candidate_record(gcut_plan *plan, const gcut_candidate *of, int64_t budget)
 {
     plan->budget = budget;
     plan->label = gcut_intern_name(plan->joint->module, of->label);
@@ -202,7 +202,7 @@ gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candida
     gcut_problem *problem = gcut_problem_new(q->arena, q->planned, of->options);
     gcut_pipeline_split(q, gcut_plan_from(problem, of->options, of->choice), q->primal->name);
     gcut_pipeline_lower(q);
-    if (!of->unasked) gcut_candidate_sign(q->plan, of, q->peak_bytes);
+    if (!of->has_no_budget) gcut_candidate_record(q->plan, of, q->peak_bytes);
     return q;
 }
 

@@ -25,7 +25,7 @@ typedef struct gcut_candidate {
     const gcut_plan_options *options; /* of its plan: those of the base, or of a policy */
     const gcut_choice *choice;
     const char *label;
-    bool unasked;       /* from gcut_candidate_policy: a policy's plan without a budget */
+    bool has_no_budget; /* from gcut_candidate_policy: a policy's plan without a budget */
     double cost_ns;     /* above the least work_ns of all bases */
     int64_t peak_bytes; /* exact; -1 until gcut_candidate_peak */
     double step_ns;     /* predicted; NAN until gcut_candidate_peak, and without a prediction */
@@ -50,7 +50,7 @@ uint32_t gcut_candidates_policies(gcut_candidates *o, gcut_candidate **out);
 /* A pipeline of that candidate alone, up to KERNEL, in an arena of its own under `parent`. */
 gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candidate *of, gcut_arena *parent);
 /* Records in the plan of a candidate which budget it was found for. */
-void gcut_candidate_sign(gcut_plan *plan, const gcut_candidate *of, int64_t budget);
+void gcut_candidate_record(gcut_plan *plan, const gcut_candidate *of, int64_t budget);
 /* The exact peak, at the sizes and threads of the options; the first call lowers the candidate. */
 int64_t gcut_candidate_peak(const gcut_candidates *o, gcut_candidate *of);
 /* A lower bound of the peak under any schedule: all saved values are alive together between the forward and

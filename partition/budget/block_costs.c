@@ -135,7 +135,7 @@ static int64_t *own_bytes(const gcut_chain *c, const gcut_live *l, const uint32_
     return own;
 }
 
-static void measure_block(const gcut_chain *c, const gcut_choice *plan, uint32_t k, gcut_option *o)
+static void measure_block(const gcut_chain *c, const gcut_choice *plan, uint32_t k, gcut_block_option *o)
 {
     const gcut_problem *p = c->p;
     const gcut_graph *g = p->g;
@@ -147,12 +147,12 @@ static void measure_block(const gcut_chain *c, const gcut_choice *plan, uint32_t
     }
 }
 
-static bool same_or_worse(const gcut_option *a, const gcut_option *b)
+static bool same_or_worse(const gcut_block_option *a, const gcut_block_option *b)
 {
     return a->keep >= b->keep && a->work >= b->work && a->rec_ns + a->trip_ns >= b->rec_ns + b->trip_ns;
 }
 
-static void consider(gcut_block *b, const gcut_option *o, uint32_t max)
+static void consider(gcut_block_cost *b, const gcut_block_option *o, uint32_t max)
 {
     for (uint32_t k = 0; k < b->nopt; k++)
         if (same_or_worse(o, &b->opt[k])) return;
@@ -169,7 +169,7 @@ static void measure(gcut_chain *c, gcut_arena *arena, const bool *saved, uint32_
     gcut_live l = gcut_live_grouped(p, plan, scratch, c->epoch);
     uint32_t *of = blocks_of_events(c, &l, scratch);
     int64_t *own = own_bytes(c, &l, of, scratch);
-    gcut_option *o = gcut_calloc(scratch, nb, sizeof *o);
+    gcut_block_option *o = gcut_calloc(scratch, nb, sizeof *o);
     for (uint32_t t = 0; t < l.nevents; t++) {
         gcut_ref v = gcut_node_at(p->g, l.node[t])->res0;
         if (t < l.nforward) {

@@ -12,27 +12,27 @@
 #include "partition/budget/blocks.h"
 
 /* One way of keeping something of a block for its epoch; option 0 keeps nothing. */
-typedef struct gcut_option {
+typedef struct gcut_block_option {
     int64_t keep;   /* bytes kept until the epoch */
     int64_t work;   /* bytes at the epoch's worst, those included, cut[k] and what earlier blocks keep not */
     double rec_ns;  /* computing what else it needs */
     double trip_ns; /* of what is kept, when the forward graph keeps it */
     const bool *saved; /* by value, in all blocks */
-} gcut_option;
+} gcut_block_option;
 
-typedef struct gcut_block {
+typedef struct gcut_block_cost {
     int64_t cut_bytes; /* of cut[k], which enters the block; 0 for block 0 */
     double cut_trip_ns;
     double advance_ns;    /* from cut[k] to cut[k+1] */
     int64_t advance_work; /* bytes meanwhile beside cut[k] and cut[k+1] */
     uint32_t nopt;
-    gcut_option *opt;
-} gcut_block;
+    gcut_block_option *opt;
+} gcut_block_cost;
 
 typedef struct gcut_chain {
     const gcut_problem *p;
     gcut_blocks b;
-    gcut_block *at;  /* b.n */
+    gcut_block_cost *at; /* b.n */
     uint32_t *owner; /* by value: whose epoch it is kept for when it is saved and no cut; GCUT_NONE: all */
     uint32_t *epoch; /* by position of gcut_backward_order; never rises */
     uint32_t npos;

@@ -43,7 +43,7 @@ static size_t at(const table *t, uint32_t s, uint32_t e, uint32_t m)
 /* The last epoch of a row; in the forward graph it may keep an option too. */
 static void try_base(table *t, uint32_t s, uint32_t e)
 {
-    const gcut_block *b = &t->c->at[s];
+    const gcut_block_cost *b = &t->c->at[s];
     bool forward = e == t->n;
     for (uint32_t m = 0; m <= t->slots; m++)
         for (uint32_t o = 0; o < (forward ? b->nopt : 1); o++) {
@@ -69,8 +69,8 @@ static void try_cut(table *t, uint32_t s, uint32_t e, uint32_t k, double ns, uin
 
 static void try_option(table *t, uint32_t s, uint32_t e, uint32_t o)
 {
-    const gcut_block *b = t->c->at;
-    const gcut_option *x = &b[s].opt[o];
+    const gcut_block_cost *b = t->c->at;
+    const gcut_block_option *x = &b[s].opt[o];
     uint32_t need = slots_of(t, x->keep + b[s + 1].cut_bytes), work = slots_of(t, x->work);
     const double *right = &t->cost[at(t, s + 1, e, 0)];
     double *out = &t->cost[at(t, s, e, 0)];
@@ -84,7 +84,7 @@ static void try_option(table *t, uint32_t s, uint32_t e, uint32_t o)
 
 static void fill_row(table *t, uint32_t s, uint32_t e)
 {
-    const gcut_block *b = t->c->at;
+    const gcut_block_cost *b = t->c->at;
     bool forward = e == t->n;
     uint32_t last = forward ? t->n - 1 : e, least = 0;
     double advance = 0;
@@ -121,7 +121,7 @@ static void walk_backward(const table *t, gcut_nesting *s, uint32_t from, uint32
     for (uint32_t k = from;;) {
         int16_t choice = t->choice[at(t, k, e, m)];
         if (choice < 0) {
-            const gcut_option *o = &t->c->at[k].opt[-choice];
+            const gcut_block_option *o = &t->c->at[k].opt[-choice];
             s->option[k] = (uint32_t)-choice;
             s->from[k] = k;
             m -= slots_of(t, o->keep + t->c->at[k + 1].cut_bytes);
@@ -199,7 +199,7 @@ static uint32_t scales(const gcut_chain *c, scale out[3])
 {
     int64_t unit = 0, keep = 0, cuts = 0, work = 0, widest = 0;
     for (uint32_t k = 0; k < c->b.n; k++) {
-        const gcut_block *b = &c->at[k];
+        const gcut_block_cost *b = &c->at[k];
         int64_t most = 0;
         for (uint32_t o = 0; o < b->nopt; o++) {
             unit = gcd(unit, b->opt[o].keep);

@@ -33,7 +33,7 @@ static void copy(epoch_copies *w, uint32_t pos, uint32_t epoch, uint32_t node)
 static void keep_option(epoch_copies *w, uint32_t pos, uint32_t epoch, uint32_t k, bool *need)
 {
     const gcut_graph *g = w->c->p->g;
-    const gcut_option *o = &w->c->at[k].opt[w->s->option[k]];
+    const gcut_block_option *o = &w->c->at[k].opt[w->s->option[k]];
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         if (w->c->b.of[i] != k) continue;
         const gcut_node *n = gcut_node_at(g, i);

@@ -160,7 +160,7 @@ static gcut_cut_frontier *find(const gcut_problem *p, gcut_arena *arena, bool co
     return f;
 }
 
-gcut_cut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena)
+gcut_cut_frontier *gcut_cut_frontier_of(const gcut_problem *p, gcut_arena *arena)
 {
     return find(p, arena, false);
 }

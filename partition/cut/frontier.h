@@ -48,7 +48,7 @@ typedef struct gcut_cut_frontier {
 } gcut_cut_frontier;
 
 /* Memory from `arena`; refers to `p`.  Throws GCUT_EPLAN, GCUT_ENOMEM. */
-gcut_cut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena);
+gcut_cut_frontier *gcut_cut_frontier_of(const gcut_problem *p, gcut_arena *arena);
 /* The same without the points on edges, of which there may be one per layer; enough for bounds and flip
  * prices.
  */

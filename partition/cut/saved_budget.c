@@ -391,7 +391,7 @@ gcut_choice *gcut_frontier_at_most(const gcut_cut_frontier *f, gcut_arena *arena
 gcut_choice *gcut_choose_at_most(const gcut_problem *p, gcut_arena *arena, int64_t saved_bytes)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
-    gcut_choice *c = gcut_frontier_at_most(gcut_frontier_of(p, scratch), arena, saved_bytes);
+    gcut_choice *c = gcut_frontier_at_most(gcut_cut_frontier_of(p, scratch), arena, saved_bytes);
     gcut_arena_free(scratch);
     return c;
 }

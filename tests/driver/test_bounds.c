@@ -44,7 +44,7 @@ static bounded bounded_of(const char *name, gcut_graph *g, const gcut_settings *
     b.bound = gcut_peak_bound(b.p);
     const gcut_candidate_base *base = b.o->bases.at[0];
     if (b.o->bases.n == 1 && base->planned == b.p->joint && base->own_buffers)
-        b.f = gcut_frontier_of(base->problem, b.arena);
+        b.f = gcut_cut_frontier_of(base->problem, b.arena);
     return b;
 }
 

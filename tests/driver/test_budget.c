@@ -265,7 +265,8 @@ static void check_candidates(void *arg)
     gcut_candidates *o = gcut_candidates_of(p, p->arena);
     gcut_candidates_lower(o, NULL, NULL);
     int64_t bound = gcut_peak_bound(p);
-    const gcut_cut_frontier *f = o->bases.n > 1 ? NULL : gcut_frontier_of(o->bases.at[0]->problem, o->arena);
+    const gcut_cut_frontier *f =
+        o->bases.n > 1 ? NULL : gcut_cut_frontier_of(o->bases.at[0]->problem, o->arena);
     assert_true(o->by_time.n > 0);
     for (uint32_t i = 0; i < o->by_time.n; i++) {
         gcut_candidate *of = &o->by_time.at[i];

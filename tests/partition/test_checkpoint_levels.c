@@ -112,7 +112,7 @@ static void find_best(const gcut_problem *p, gcut_arena *a, const gcut_level_pla
 /* The bound of the cost in the memory of j states is below what revolve takes there. */
 static void check_bound(const gcut_problem *p, gcut_arena *a, uint32_t l)
 {
-    const gcut_cut_frontier *f = gcut_frontier_of(p, a);
+    const gcut_cut_frontier *f = gcut_cut_frontier_of(p, a);
     double unit = 0; /* the dearest state */
     for (gcut_ref v = 1; v < p->g->values.n; v++)
         if (is_state(p, v)) unit = fmax(unit, p->price[v].recompute_ns);
@@ -330,7 +330,7 @@ static void body_transformer(void *arg)
     gcut_pipeline *pl = gcut_pipeline_new(j->user, &o, GCUT_STAGE_SPLIT, a);
     gcut_problem *p = gcut_problem_new(a, pl->planned, &pl->plan->options);
     gcut_simulated_plans *f = gcut_simulated_plans_of(p, a);
-    const gcut_cut_frontier *h = gcut_frontier_of(p, a);
+    const gcut_cut_frontier *h = gcut_cut_frontier_of(p, a);
     const gcut_simulated_plan *best = NULL;
     const gcut_choice *flat = NULL;
     int64_t one = INT64_MAX;

@@ -331,7 +331,7 @@ static gcut_problem *random_problem(world *w, gcut_arena *a, uint64_t seed, uint
 
 static gcut_cut_frontier *check_frontier(const gcut_problem *p, const truth *t, gcut_arena *a, tally *sum)
 {
-    gcut_cut_frontier *f = gcut_frontier_of(p, a);
+    gcut_cut_frontier *f = gcut_cut_frontier_of(p, a);
     check_points(f, t);
     sum->corners += check_hull(f, t);
     check_prices(f, t);
@@ -560,7 +560,7 @@ static void bounds_body(void *state)
             if (seed % 4 == 0 && gcut_def(g, v) && p->facts->side[v] == GCUT_SIDE_FORWARD &&
                 !p->facts->out[v] && p->facts->base[v] == v && draw(&r, 5) == 0)
                 p->force[v] = draw(&r, 2) ? GCUT_CONSTRAINT_SAVE : GCUT_CONSTRAINT_RECOMPUTE;
-        gcut_cut_frontier *f = gcut_frontier_of(p, a);
+        gcut_cut_frontier *f = gcut_cut_frontier_of(p, a);
         int64_t most = f->points.at[0].saved_bytes, least = f->points.at[f->points.n - 1].saved_bytes;
         int64_t room = least + (most - least) / 7 * (int64_t)draw(&r, 8);
         const gcut_choice *within = gcut_frontier_at_most(f, a, room);
@@ -598,7 +598,7 @@ static void digits_body(void *state)
     gcut_plan_options opt = {
         .machine = gcut_machine_at(gcut_machine_model_shipped(), 0), .save = save, .nsave = 2};
     gcut_problem *p = gcut_problem_new(w->env->arena, g, &opt);
-    gcut_cut_frontier *f = gcut_frontier_of(p, w->env->arena);
+    gcut_cut_frontier *f = gcut_cut_frontier_of(p, w->env->arena);
     assert_int_equal(f->points.n, 2); /* with the sum and without */
     assert_int_equal(f->points.at[0].saved_bytes - f->points.at[1].saved_bytes, 4);
     for (uint32_t i = 0; i < 2; i++) check_plan(f, gcut_cut_point_choice(f, w->env->arena, &f->points.at[i]));
@@ -636,7 +636,7 @@ static void layers_body(void *state)
     gcut_module *m = gcut_parse_module(w->env, a, "t.gcut", text, strlen(text));
     gcut_plan_options opt = {.machine = gcut_machine_at(gcut_machine_model_shipped(), 0)};
     gcut_problem *p = gcut_problem_new(a, m->graphs.at[0], &opt);
-    gcut_cut_frontier *f = gcut_frontier_of(p, a);
+    gcut_cut_frontier *f = gcut_cut_frontier_of(p, a);
     assert_int_equal(f->points.n, 13);
     for (uint32_t i = 0; i < 13; i++) {
         const gcut_cut_point *x = &f->points.at[i];

@@ -451,7 +451,7 @@ static void flips_body(void *p)
         gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
         gcut_graph *g = joint_random(gcut_module_new(w->env, a), seed, 8, 500, 128, "j");
         gcut_plan_options o = options(0);
-        gcut_flips *f = gcut_flip_prices(gcut_frontier_of(gcut_problem_new(a, g, &o), a), a, 0);
+        gcut_flips *f = gcut_flip_prices(gcut_cut_frontier_of(gcut_problem_new(a, g, &o), a), a, 0);
         for (gcut_ref v = 1; v < g->values.n; v++) {
             assert_int_equal(f[v].saved, saved_at(g, v, 0));
             for (uint32_t i = 0; i < f[v].n; i++, checked++) {
