@@ -44,6 +44,10 @@ static void dim_decl(gcut_parser *p)
         mult = p->tok;
         d.mult = gcut_parse_integer(p, GCUT_DIM_MAX, "what the size is a multiple of");
         if (d.mult == 0) GCUT_PARSE_FAIL(p, &mult, NULL, "a size cannot be a multiple of 0");
+        if (d.hi / d.mult * d.mult < d.lo)
+            GCUT_PARSE_FAIL(p, &mult, NULL,
+                            "the range of '%s' is empty: no multiple of %lld is in %lld..%lld", name,
+                            (long long)d.mult, (long long)d.lo, (long long)d.hi);
     }
     gcut_decl_add(p->g, d);
 }

@@ -331,11 +331,15 @@ static void check_shape(const gcut_step *s, const gcut_slot *x, int rank, const 
     if (rank != x->type.rank)
         gcut_fail(s->env, GCUT_EDIM, at, NULL, "'%s' is %s: it has %d axes, not %d", x->name,
                   gcut_type_text(s->arena, s->p->module, &x->type), x->type.rank, rank);
-    for (int d = 0; d < rank; d++)
+    for (int d = 0; d < rank; d++) {
+        if (dims[d] < 0)
+            gcut_fail(s->env, GCUT_EDIM, at, NULL, "'%s': its axis %d cannot have size %lld", x->name, d,
+                      (long long)dims[d]);
         if (gcut_dim_known(x->type.dim[d]) && x->type.dim[d] != dims[d])
             gcut_fail(s->env, GCUT_EDIM, at, NULL, "'%s' is %s: axis %d has size %lld, not %lld", x->name,
                       gcut_type_text(s->arena, s->p->module, &x->type), d, (long long)x->type.dim[d],
                       (long long)dims[d]);
+    }
 }
 
 void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const int64_t *dims)
@@ -361,8 +365,9 @@ void gcut_step_set(gcut_step *s, const char *name, const void *from, int rank, c
 {
     gcut_slot *x = gcut_slot_get(s, name);
     int64_t bytes = gcut_dtype_bytes(x->type.dtype);
+    check_shape(s, x, rank, dims, (gcut_place){0});
     for (int d = 0; d < rank; d++)
-        if (dims[d] < 0 || __builtin_mul_overflow(bytes, dims[d], &bytes))
+        if (__builtin_mul_overflow(bytes, dims[d], &bytes))
             gcut_fail(s->env, GCUT_EDIM, x->place, NULL, "'%s': its axis %d cannot have size %lld", name, d,
                       (long long)dims[d]);
     void *to = x->copy;

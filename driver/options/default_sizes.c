@@ -6,11 +6,11 @@
 
 #include <string.h>
 
+/* The smallest size from 4 on, or the largest. */
 static int64_t smallest(const gcut_dim_decl *d)
 {
-    int64_t n = d->lo > 4 ? d->lo : 4, m = d->mult > 1 ? d->mult : 1;
-    n = (n + m - 1) / m * m;
-    return n > d->hi ? d->hi / m * m : n;
+    const int64_t n = d->lo > 4 ? d->lo : 4, m = d->mult > 1 ? d->mult : 1, most = d->hi / m * m;
+    return n > most ? most : n % m ? n - n % m + m : n; /* no more than `most`, a multiple too */
 }
 
 /* N in 1..64, a multiple of 4 */

@@ -97,7 +97,7 @@ gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt,
 }
 
 /* Refuses a graph that is the stated derivative of a call: its gradients are those of another function's
- * parameters. */
+ * parameters.  The backward graph of a split can look like one. */
 static void refuse_derivative(const gcut_graph *g)
 {
     for (uint32_t r = 0; gcut_is_derivative(g) && r < g->results.n; r++) {
@@ -121,7 +121,7 @@ static gcut_pipeline *run(const gcut_pass_table *passes, gcut_graph *user, const
     p->at = gcut_default_sizes(a, p->primal, p->opt.at, p->opt.nat, &p->nat);
     gcut_verify_module(p->module);
     gcut_refuse_lost_statistics(p->primal);
-    refuse_derivative(p->primal);
+    if (goal > GCUT_STAGE_PRIMAL) refuse_derivative(p->primal);
     static const struct {
         const char *what;
         void (*run)(gcut_pipeline *p);

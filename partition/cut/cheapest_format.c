@@ -45,6 +45,11 @@ gcut_format gcut_other_format(const gcut_problem *p, gcut_ref v)
     return smaller ? other : GCUT_FORMAT_PLAIN;
 }
 
+gcut_format gcut_format_kept(const gcut_problem *p, gcut_ref v, gcut_format format)
+{
+    return format == gcut_other_format(p, v) ? format : GCUT_FORMAT_PLAIN;
+}
+
 gcut_format gcut_format_of(const gcut_problem *p, gcut_ref v, double lambda)
 {
     gcut_format other = gcut_other_format(p, v);

@@ -54,7 +54,7 @@ static void constrain(constraints *w, gcut_ref asked, gcut_constraint f, bool ma
     if (facts->side[asked] == GCUT_SIDE_BACKWARD) {
         if (f == GCUT_CONSTRAINT_RECOMPUTE) return;
         gcut_fail(m->env, GCUT_EPLAN, gcut_where_of(g, asked),
-                  "only what the forward graph can compute can be saved",
+                  "it depends on a gradient, or only updates of states and parameters read it",
                   "%%%s cannot be saved: it belongs to the backward graph alone", name);
     }
     gcut_ref v = facts->base[asked];

@@ -87,6 +87,8 @@ double gcut_bound_of_cut(const gcut_problem *p, const gcut_cut *cut, double lamb
 bool gcut_format_allowed(const gcut_problem *p, gcut_ref v, gcut_format format);
 gcut_format gcut_format_of(const gcut_problem *p, gcut_ref v, double lambda); /* INFINITY: the smallest */
 gcut_format gcut_other_format(const gcut_problem *p, gcut_ref v);             /* PLAIN where there is none */
+/* What a plan's format becomes at the sizes of p, where it may not be smaller any more. */
+gcut_format gcut_format_kept(const gcut_problem *p, gcut_ref v, gcut_format format);
 /* The same problem with the formats of another lambda. */
 gcut_problem gcut_problem_at(const gcut_problem *p, gcut_arena *arena, double lambda);
 int64_t gcut_value_saved_bytes(const gcut_problem *p, gcut_ref v, gcut_format format);

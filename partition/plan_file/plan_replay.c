@@ -194,8 +194,8 @@ static void ask(const replay *f, uint32_t i, bool *saved)
     gcut_format format;
     check_line(f, i);
     saved[v] = save;
-    if (l->storage && gcut_format_read(l->storage, &format)) /* at other sizes it may not be smaller */
-        f->p->format[v] = format == gcut_other_format(f->p, v) ? format : GCUT_FORMAT_PLAIN;
+    if (l->storage && gcut_format_read(l->storage, &format))
+        f->p->format[v] = gcut_format_kept(f->p, v, format);
     if (!l->forced || gcut_value_is(f->p->g, v, GCUT_CLASS_VIEW)) return;
     f->p->force[v] = save ? GCUT_CONSTRAINT_SAVE : GCUT_CONSTRAINT_RECOMPUTE;
     if (!f->p->forced_by[v])

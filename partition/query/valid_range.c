@@ -55,6 +55,7 @@ static void costs(const gcut_plan *plan, const gcut_dim_binding *at, gcut_arena 
     gcut_problem *p = gcut_problem_of(arena, plan);
     p->opt = &o;
     p->price = gcut_prices(arena, p->facts, &o);
+    for (gcut_ref v = 1; v < p->g->values.n; v++) p->format[v] = gcut_format_kept(p, v, p->format[v]);
     *mine = gcut_choice_of(p, arena, plan)->cost_ns;
     *best = gcut_choose(p, arena, NULL, o.lambda);
 }

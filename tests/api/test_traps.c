@@ -181,7 +181,7 @@ static void other_arguments(void **state)
     const gcut_options sized_twice = {.at = twice, .nat = 2};
     REFUSED(NULL, gcut_compile(g, &sized_twice), "the size of N is given twice, 4 and 5");
     REFUSED(GCUT_EDIM, gcut_bind(s, "x", x, 4, 4), "axis 1 has size 3, not 4");
-    REFUSED(GCUT_EDIM, gcut_set(s, "x", x, -4, 3), "axis 0 cannot have size -4");
+    REFUSED(GCUT_EDIM, gcut_bind(s, "x", x, -4, 3), "axis 0 cannot have size -4");
     REFUSED(GCUT_EUSAGE, gcut_bind_input(s, "loss", x), "the step writes to 'loss'");
     REFUSED(NULL, gcut_step_value(s, "nobody"), "@line has no value 'nobody'");
     REFUSED(GCUT_EUSAGE, gcut_step_value_save(s, "w", NULL), "its argument `npy` is NULL");

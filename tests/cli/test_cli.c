@@ -229,6 +229,15 @@ static void test_show(void **state)
         begins(text, "gcut 1\n");
         free(text);
     }
+    /* A backward graph that reads nothing of its parameter's looks like the derivative of another function. */
+    write_text("sum.gcut", "gcut 1\nfunc @f(param %w: f32[4]) -> (out loss: f32[]) {\n  %loss = sum(%w)\n"
+                           "  return %loss\n}\n");
+    for (size_t i = 0; i < 2; i++) {
+        char *text = fine(ARGV("show", "sum.gcut", "--stage", later[i]));
+        write_text("shown.gcut", text);
+        free(text);
+        free(fine(ARGV("show", "shown.gcut")));
+    }
 }
 
 static void has_keys(json_t *j, const char *words)

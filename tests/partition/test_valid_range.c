@@ -4,6 +4,8 @@
  */
 #include "joint_gen.h"
 
+#include <unistd.h>
+
 #include "gradcut/gradcut.h"
 #include "partition/cut/decisions.h"
 #include "partition/query/valid_range.h"
@@ -114,6 +116,44 @@ static void declarations_bound_ranges(void **state)
     gcut_env_free(env);
 }
 
+/* The plan of file `path` at N = n, as text. */
+static const char *replayed(gcut_graph *g, const char *path, long n)
+{
+    gcut_plan *p =
+        gcut_plan_new(g, &(gcut_options){.plan = path, .threads = 2, .at = &(gcut_size){"N", n}, .nat = 1});
+    assert_non_null(p);
+    return gcut_plan_text(p, false);
+}
+
+/* A mask is saved as bits where they take fewer lines of cache than bools; below, the plan is another. */
+static void formats_end_where_they_save_nothing(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "gcut 1\nfunc @f[N in 1..](param %w: f32[N], rng %k: i64[]) -> (out loss: f32[]) {\n"
+        "  %d = dropout(%w, %k, p=0.25)\n  %e = mul(%d, %d)\n  %loss = sum(%e)\n  return %loss\n}\n";
+    static const char says[] = "\nbest at every N tried from ";
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_parse(ctx, text, GCUT_TO_NUL, "f.gcut", NULL);
+    gcut_plan *p =
+        gcut_plan_new(g, &(gcut_options){.lambda = 1, .threads = 2, .at = &(gcut_size){"N", 1000}, .nat = 1});
+    assert_non_null(p);
+    char path[] = "/tmp/gradcut_range_XXXXXX";
+    int fd = mkstemp(path);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+    assert_non_null(f);
+    print_text(f, gcut_plan_json(p));
+    fclose(f);
+    const char *from = strstr(gcut_plan_text(p, false), says);
+    assert_non_null(from);
+    const long lo = strtol(from + strlen(says), NULL, 10);
+    assert_that(lo, >, 8);
+    assert_null(strstr(replayed(g, path, lo), "not the cheapest"));
+    assert_non_null(strstr(replayed(g, path, lo - 1), "not the cheapest"));
+    unlink(path);
+    gcut_ctx_free(ctx);
+}
+
 /* The loop's step has to hold too; other policies say nothing. */
 static void reports_tell(void **state)
 {
@@ -141,6 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranges_end_where_another_plan_is_cheaper),
         cmocka_unit_test(declarations_bound_ranges),
+        cmocka_unit_test(formats_end_where_they_save_nothing),
         cmocka_unit_test(reports_tell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
