@@ -56,8 +56,8 @@ static void models(void **state)
         if (c.g) c.half = unit_of(gcut_show(c.g, NULL, GCUT_STAGE_PRIMAL, false));
         /* Forward and backward graphs are no models: they have cotangents already. */
         if (c.g && gcut_show(c.g, NULL, GCUT_STAGE_JOINT, false)) {
-            /* None and AdamW, the latter compiled as users' are; the other two for every fourth. */
-            const bool all = nightly() || (i % 4 == 0 && in_turn(i, 8)), large = !strncmp(c.what, "gpt", 3);
+            /* None and AdamW, the latter compiled as users' are; the other two for every eighth. */
+            const bool all = nightly() || i % 8 == 0, large = !strncmp(c.what, "gpt", 3);
             for (size_t k = 0; k < sizeof optimizers / sizeof *optimizers; k += all && !large ? 1 : 3) {
                 compile_quickly(k < 3 || !all);
                 model(&c, optimizers[k]);
