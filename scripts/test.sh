@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# test.sh [--quick] [--times]: everything that must hold before a change is done, in about half an hour on two cores; with
+# test.sh [--quick] [--times]: everything that must hold before a change is done, in some 24 minutes on two cores; with
 # --quick a first answer, in two minutes once the tree is built.
 #
 #   1. optimised build in build/, every test

@@ -42,14 +42,13 @@ static void read_yield(gcut_parser *p, const gcut_token *kw)
 }
 
 /* The arguments in parentheses; a region that gets none may leave them out. */
-static uint32_t read_arguments(gcut_parser *p, const char *kind, const gcut_type *types, uint32_t n)
+static void read_arguments(gcut_parser *p, const char *kind, const gcut_type *types, uint32_t n)
 {
     uint32_t have = 0;
     if (!gcut_parse_accept(p, '(')) {
         if (n) gcut_parse_unexpected(p, gcut_printf(p->scratch, "'(' and the arguments of '%s'", kind));
-        return 0;
+        return;
     }
-    gcut_token end = p->tok;
     while (!gcut_parse_at(p, ')')) {
         gcut_token t = gcut_parse_take(p, GCUT_TOK_VALUE, "the name of an argument, such as %x");
         const char *name = gcut_parse_name(p, &t);
@@ -60,12 +59,11 @@ static uint32_t read_arguments(gcut_parser *p, const char *kind, const gcut_type
         have++;
         if (!gcut_parse_accept(p, ',')) break;
     }
-    end = p->tok;
+    gcut_token end = p->tok;
     gcut_parse_expect(p, ')', "',' or ')' after an argument");
     if (have != n)
         GCUT_PARSE_FAIL(p, &end, NULL, "the region '%s' takes %u argument%s, found %u", kind, n,
                         n == 1 ? "" : "s", have);
-    return have;
 }
 
 static gcut_graph *read_region(gcut_parser *p, const char *kind, const gcut_type *types, uint32_t n)

@@ -90,9 +90,9 @@ typedef struct gcut_lowered {
     GCUT_VEC(gcut_kernel) kernels;
     struct gcut_read_index *reads; /* reads.h; NULL while nodes are grouped */
     GCUT_VEC(uint32_t) order;      /* live kernels as they run */
-    uint32_t *saved;               /* by result: the buffer of a `saved` one, or of a condition */
-    struct gcut_walks *walks;      /* scratch of gcut_kernel_reaches */
-    int first, end;                /* its steps of the timeline: first..end-1 */
+    uint32_t *saved; /* by result: the buffer of a `saved` one; of a while's, that of its condition */
+    struct gcut_walks *walks; /* scratch of gcut_kernel_reaches */
+    int first, end;           /* its steps of the timeline: first..end-1 */
     /* A body: the graph and the REGION kernel there that it belongs to; else GCUT_NONE. */
     uint32_t parent, owner;
     uint32_t region; /* a body: which region of the node */
