@@ -17,8 +17,8 @@
 #define FROM_LEVELS 120
 #define OPTIONS 6  /* plans of the frontier whose savings are considered for each block; > 2 */
 #define IMPROVED 8 /* plans that get second copies */
-#define CLEARLY                                                                                              \
-    0.995          /* a costlier plan gets second copies only below this share of the smallest peak so far */
+/* A costlier plan gets second copies only below this share of the smallest peak so far. */
+#define CLEARLY 0.995
 #define MARGIN 1.3 /* a larger peak than this is dropped; the simulator omits workspace and gaps */
 
 static int cheaper(const void *a, const void *b)

@@ -60,6 +60,10 @@ static void test_usage(void **state)
     refused(2, "--forward|--optimizer|leave one",
             ARGV("compile", MLP, "-o", "x", "--forward", "--optimizer", "sgd"));
     refused(2, "no value %losss|the nearest name is %loss", ARGV("plan", MLP, "--save", "%losss"));
+    write_text("multiple.gcut",
+               "gcut 1\nfunc @f[N in 1.. mult 9223372036854775807](param %w: f32[N]) -> (out y: "
+               "f32[]) {\n  %y = sum(%w)\n  return %y\n}\n");
+    refused(4, "%w has more than 2^63 bytes", ARGV("plan", "multiple.gcut"));
     refused(2, "check needs a file", ARGV("check"));
     refused(2, "unexpected argument 'other.gcut'", ARGV("check", MLP, "other.gcut"));
     refused(2, "-o DIR/NAME", ARGV("compile", MLP));

@@ -279,7 +279,7 @@ static bool is_there(const char *name)
     return is_test || strstr(name, "NAME");
 }
 
-/* The names of source files in a line, which it changes. */
+/* The names of source files in a line, which it changes; a suffix alone is none. */
 static void check_names(const char *file, int n, char *line)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/*.";
