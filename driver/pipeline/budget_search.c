@@ -28,17 +28,6 @@ static double cost_bound(const gcut_candidates *o, const gcut_candidate *of, int
         of->cost_ns);
 }
 
-/* Nodes that can be lowered in a few seconds.  With more, candidates are lowered in the order of the
- * partition's prices until one fits.  Either order depends on the graph alone, not on the budget. */
-#define NODES_LOWERED 250000
-
-static bool are_few(const gcut_candidates *o)
-{
-    uint64_t nodes = 0;
-    for (uint32_t i = 0; i < o->by_time.n; i++) nodes += o->by_time.at[i].base->planned->nodes.n;
-    return nodes <= NODES_LOWERED;
-}
-
 /* The candidate with the smallest peak; of several, the cheapest. */
 static gcut_candidate *smallest(gcut_candidates *o)
 {
@@ -105,7 +94,6 @@ void gcut_budget_plan(gcut_pipeline *p)
 {
     gcut_arena *a = gcut_arena_new(p->env, p->arena);
     gcut_candidates *o = gcut_candidates_of(p, a);
-    if (are_few(o)) gcut_candidates_lower(o, NULL, NULL);
     uint32_t i = gcut_candidates_fit(o, p->opt.budget);
     if (i == GCUT_NONE) refuse(o);
     const gcut_candidate *of = &o->by_time.at[i];

@@ -218,6 +218,17 @@ int64_t gcut_candidate_peak(const gcut_candidates *o, gcut_candidate *of)
 
 /* ---- search ---- */
 
+/* Nodes that can be lowered in a few seconds.  With more, the order stays that of the partition's prices.
+ * Either order depends on the graph alone, not on the budget. */
+#define NODES_LOWERED 250000
+
+static bool are_few(const gcut_candidates *o)
+{
+    uint64_t nodes = 0;
+    for (uint32_t i = 0; i < o->by_time.n; i++) nodes += o->by_time.at[i].base->planned->nodes.n;
+    return nodes <= NODES_LOWERED;
+}
+
 void gcut_candidates_lower(gcut_candidates *o, void (*tell)(void *user, size_t done, size_t all), void *user)
 {
     for (uint32_t i = 0; i < o->by_time.n; i++) {
@@ -225,7 +236,8 @@ void gcut_candidates_lower(gcut_candidates *o, void (*tell)(void *user, size_t d
         gcut_candidate_peak(o, &o->by_time.at[i]);
     }
     if (tell) tell(user, o->by_time.n, o->by_time.n);
-    qsort(o->by_time.at, o->by_time.n, sizeof *o->by_time.at, cheaper);
+    if (are_few(o)) qsort(o->by_time.at, o->by_time.n, sizeof *o->by_time.at, cheaper);
+    o->lowered = true;
 }
 
 int64_t gcut_candidate_least(const gcut_candidates *o, const gcut_candidate *of)
@@ -235,6 +247,7 @@ int64_t gcut_candidate_least(const gcut_candidates *o, const gcut_candidate *of)
 
 uint32_t gcut_candidates_fit(gcut_candidates *o, int64_t budget)
 {
+    if (!o->lowered && are_few(o)) gcut_candidates_lower(o, NULL, NULL);
     for (uint32_t i = 0; i < o->by_time.n; i++) {
         gcut_candidate *of = &o->by_time.at[i];
         if (gcut_candidate_least(o, of) <= budget && gcut_candidate_peak(o, of) <= budget) return i;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Candidate plans: plans in the order of their predicted time, each lowered to know its exact peak.
+ * Candidate plans: plans in the order of their predicted time, each lowered to know its exact peak, and the
+ * one that a budget takes.
  *
  * The candidates depend on the graph and the options other than the budget, so the first candidate that
  * fits is no faster and peaks no higher for a smaller budget.
@@ -37,7 +38,10 @@ typedef struct gcut_candidates {
     int64_t resident;  /* bytes that live through the whole step under any plan */
     double least_work; /* smallest work_ns of the bases */
     GCUT_VEC(const gcut_candidate_base *) bases;
-    GCUT_VEC(gcut_candidate) by_time; /* sorted by rising time */
+    /* In the order in which a budget takes them: by rising predicted time once all are lowered, and by rising
+     * cost before that and where they are too many to lower them all for one budget. */
+    GCUT_VEC(gcut_candidate) by_time;
+    bool lowered; /* all of them, by gcut_candidates_lower */
 } gcut_candidates;
 
 /* Allocates in `arena`, a child of the pipeline's. */
@@ -56,9 +60,10 @@ int64_t gcut_candidate_peak(const gcut_candidates *o, gcut_candidate *of);
 /* A lower bound of the peak under any schedule: all saved values are alive together between the forward and
  * the backward graph. */
 int64_t gcut_candidate_least(const gcut_candidates *o, const gcut_candidate *of);
-/* Lowers all of them and sorts them by predicted time. */
+/* Lowers all of them and, unless they are too many, sorts them by predicted time. */
 void gcut_candidates_lower(gcut_candidates *o, void (*tell)(void *user, size_t done, size_t all), void *user);
-/* The index of the first one that fits, or GCUT_NONE. */
+/* The index of the plan that a budget takes, the first one that fits, or GCUT_NONE.  It lowers what it has to
+ * know.  `--budget` and whatever is said about a plan "at equal peak" ask this function. */
 uint32_t gcut_candidates_fit(gcut_candidates *o, int64_t budget);
 
 #endif
