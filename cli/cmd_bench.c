@@ -121,8 +121,9 @@ static void print_text(const bench *b)
 {
     const gcut_profile *p = b->p;
     printf("compile: %.2f s\n", b->compile_ns / 1e9);
-    printf("step: best %.4f ms, median %.4f ms, p90 %.4f ms of %d steps, %d thread%s, products by %s\n",
-           p->best_ns / 1e6, p->median_ns / 1e6, p->p90_ns / 1e6, p->steps, p->threads,
+    printf("step: best %.4f ms, median %.4f ms", p->best_ns / 1e6, p->median_ns / 1e6);
+    if (!isnan(p->median_lo_ns)) printf(" (%.4f to %.4f)", p->median_lo_ns / 1e6, p->median_hi_ns / 1e6);
+    printf(", p90 %.4f ms of %d steps, %d thread%s, products by %s\n", p->p90_ns / 1e6, p->steps, p->threads,
            p->threads == 1 ? "" : "s", b->gemm);
     printf("predicted: %.4f ms, %+.0f%% against the best, %+.0f%% against the median\n",
            p->predicted_ns / 1e6, 100 * error_of(p->predicted_ns, p->best_ns),
@@ -152,14 +153,21 @@ static void json_kernel(const gcut_kernel_time *k)
                   k->predicted_ns, k->measured_ns, k->flops, k->bytes);
 }
 
+static void json_sample(const gcut_sample *s)
+{
+    gcut_cli_json("{\"round\": $i, \"turn\": $i, \"row\": $i, \"name\": $s, \"ns\": $x}", (int64_t)s->round,
+                  (int64_t)s->turn, (int64_t)s->row, s->name, s->ns);
+}
+
 static void print_json(const bench *b)
 {
     const gcut_profile *p = b->p;
     const class *w = worst(b);
     gcut_cli_json("{\"ok\": true, \"max_rel_error\": $x, \"worst\": $s, \"compile_ns\": $x, \"step_ns\": $x, "
-                  "\"step_ns_best\": $x, \"step_ns_p90\": $x, \"predicted_ns\": $x, \"rel_error\": $x",
+                  "\"step_ns_lo\": $x, \"step_ns_hi\": $x, \"step_ns_best\": $x, \"step_ns_p90\": $x, "
+                  "\"predicted_ns\": $x, \"rel_error\": $x",
                   w ? fabs(error_of(w->predicted, w->measured)) : 0.0, w ? w->name : NULL, b->compile_ns,
-                  p->median_ns, p->best_ns, p->p90_ns, p->predicted_ns,
+                  p->median_ns, p->median_lo_ns, p->median_hi_ns, p->best_ns, p->p90_ns, p->predicted_ns,
                   error_of(p->predicted_ns, p->median_ns));
     gcut_cli_json(", \"flops\": $x, \"bytes\": $x, \"limit_flops_per_s\": $x, \"limit_bytes_per_s\": $x, "
                   "\"steps\": $i, \"threads\": $i, \"blis\": $s, \"gemm\": $s, \"classes\": [",
@@ -168,28 +176,26 @@ static void print_json(const bench *b)
     for (size_t i = 0; i < b->n; i++) fputs(i ? ", " : "", stdout), json_class(&b->at[i]);
     fputs("], \"kernels\": [", stdout);
     for (size_t i = 0; i < p->n; i++) fputs(i ? ", " : "", stdout), json_kernel(p->at[i]);
+    fputs("], \"samples\": [", stdout);
+    for (size_t i = 0; i < p->nsamples; i++) fputs(i ? ", " : "", stdout), json_sample(p->sample[i]);
     puts("]}");
 }
 
 /* ---- the command ---- */
 
-/* Frees p. */
-static int report(const gcut_cli *c, bench *b, gcut_profile *p)
+static int report(const gcut_cli *c, bench *b)
 {
-    b->p = p;
+    const gcut_profile *p = b->p;
     b->at = calloc(p->n + 1, sizeof *b->at);
-    if (b->at) {
-        for (size_t i = 0; i < p->n; i++) add_kernel(b, p->at[i]);
-        qsort(b->at, b->n, sizeof *b->at, by_time);
-        if (c->json)
-            print_json(b);
-        else
-            print_text(b);
-    } else
+    if (!b->at) {
         gcut_cli_complain("out of memory");
-    int code = b->at ? EXIT_FINE : EXIT_INPUT;
+        return EXIT_INPUT;
+    }
+    for (size_t i = 0; i < p->n; i++) add_kernel(b, p->at[i]);
+    qsort(b->at, b->n, sizeof *b->at, by_time);
+    int code = c->samples ? gcut_cli_write(c->samples, p->samples) : EXIT_FINE;
+    if (!code) (c->json ? print_json : print_text)(b);
     free(b->at);
-    gcut_free(p);
     return code;
 }
 
@@ -207,5 +213,8 @@ int gcut_cmd_bench(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
     const gcut_stats *stats = p ? gcut_step_stats(step) : NULL;
     if (!stats) return gcut_cli_failed(ctx);
     b.blis = stats->blis, b.gemm = stats->gemm;
-    return report(c, &b, p);
+    b.p = p;
+    int code = report(c, &b);
+    gcut_free(p);
+    return code;
 }

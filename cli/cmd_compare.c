@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * `gradcut bench --compare`: runs variants of a step and prints them side by side.
+ * `gradcut bench --compare`: runs variants of a step and prints them side by side; writes the samples to a file.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -26,7 +26,11 @@ static int run(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g, const char *cons
     gcut_cli_progress_begin(ctx);
     gcut_comparison *made = gcut_compare(g, &c->opt, &how);
     gcut_cli_progress_end();
-    return made ? gcut_cli_print(c, made, made->text, made->json, EXIT_FINE) : gcut_cli_failed(ctx);
+    if (!made) return gcut_cli_failed(ctx);
+    int code = c->samples ? gcut_cli_write(c->samples, made->samples) : EXIT_FINE;
+    if (!code) return gcut_cli_print(c, made, made->text, made->json, EXIT_FINE);
+    gcut_free(made);
+    return code;
 }
 
 int gcut_cli_compare(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)

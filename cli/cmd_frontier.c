@@ -24,6 +24,7 @@ static int write_forms(const char *name, const gcut_frontier *f)
 static int print(const gcut_cli *c, const gcut_frontier *f)
 {
     int code = c->svg ? gcut_cli_write(c->svg, f->svg) : EXIT_FINE;
+    if (!code && c->samples) code = gcut_cli_write(c->samples, f->samples);
     if (!code && c->output) code = write_forms(c->output, f);
     if (!code) fputs(c->json ? f->json : c->csv ? f->csv : f->text, stdout);
     return code;

@@ -399,6 +399,8 @@ static bool fits_command(const gcut_cli *c)
         gcut_cli_complain("compile needs -o DIR/NAME: it writes NAME.c and NAME.h there, or NAME.so");
     else if (c->cmd->run == gcut_cmd_frontier && c->json && c->csv)
         gcut_cli_complain("frontier prints either --json or --csv");
+    else if (c->cmd->run == gcut_cmd_frontier && c->samples && !c->measure)
+        gcut_cli_complain("frontier has no samples without --measure");
     else if (c->opt.forward_only && c->given[GCUT_OPTION_optimizer])
         gcut_cli_complain(
             "--forward makes no gradients, which --optimizer updates by: leave one of the two out");

@@ -10,7 +10,7 @@
 
 /* ---- the table ---- */
 
-enum { VARIANT, OPS, KERNELS, LAUNCHES, FORWARD, BACKWARD, SAVED, PEAK, MEASURED, STEP, NCOLS };
+enum { VARIANT, OPS, KERNELS, LAUNCHES, FORWARD, BACKWARD, SAVED, PEAK, MEASURED, STEP, RATIO, NCOLS };
 
 /* Launches of the arms of an `if` count half. */
 static const char *number_text(gcut_arena *a, double x)
@@ -36,18 +36,18 @@ static void add_row(gcut_table *t, const gcut_variant *v)
     gcut_arena *a = t->arena;
     const gcut_variant_graph *f = v->forward, *b = v->backward ? v->backward : &nothing;
     bool trains = v->backward != NULL;
-    gcut_table_row(
-        t, (const char *[NCOLS]){[VARIANT] = v->name,
-                                 [OPS] = both(a, (double)f->ops, (double)b->ops, trains),
-                                 [KERNELS] = both(a, (double)f->kernels, (double)b->kernels, trains),
-                                 [LAUNCHES] = both(a, f->launches, b->launches, trains),
-                                 [FORWARD] = number_text(a, f->bytes),
-                                 [BACKWARD] = trains ? number_text(a, b->bytes) : NULL,
-                                 [SAVED] = trains ? known(a, v->saved_bytes) : NULL,
-                                 [PEAK] = known(a, v->peak_predicted),
-                                 [MEASURED] = known(a, v->peak_measured),
-                                 [STEP] = gcut_printf(a, "%s ±%s", gcut_time_text_to(a, v->step_ns_median, 4),
-                                                      gcut_time_text_to(a, v->step_ns_spread, 3))});
+    gcut_table_row(t, (const char *[NCOLS]){
+                          [VARIANT] = v->name,
+                          [OPS] = both(a, (double)f->ops, (double)b->ops, trains),
+                          [KERNELS] = both(a, (double)f->kernels, (double)b->kernels, trains),
+                          [LAUNCHES] = both(a, f->launches, b->launches, trains),
+                          [FORWARD] = number_text(a, f->bytes),
+                          [BACKWARD] = trains ? number_text(a, b->bytes) : NULL,
+                          [SAVED] = trains ? known(a, v->saved_bytes) : NULL,
+                          [PEAK] = known(a, v->peak_predicted),
+                          [MEASURED] = known(a, v->peak_measured),
+                          [STEP] = gcut_median_text(a, v->step_ns_median, v->step_ns_lo, v->step_ns_hi),
+                          [RATIO] = gcut_ratio_text(a, v->ratio, v->ratio_lo, v->ratio_hi, v->separable)});
 }
 
 void gcut_write_comparison_text(const gcut_comparison *c, gcut_text *out)
@@ -63,13 +63,14 @@ void gcut_write_comparison_text(const gcut_comparison *c, gcut_text *out)
                                              [SAVED] = "saved",
                                              [PEAK] = "peak",
                                              [MEASURED] = "measured",
-                                             [STEP] = "step, median"});
+                                             [STEP] = "step, median",
+                                             [RATIO] = gcut_printf(a, "%s over this", c->to->name)});
     for (size_t i = 0; i < c->n; i++) add_row(&t, c->variant[i]);
     gcut_text_add(out, "variants of @%s", c->graph);
     gcut_write_sizes(c->at, c->nat, " at ", out);
-    gcut_text_add(out, ", %d thread%s, %d round%s in turns\n", c->threads, c->threads == 1 ? "" : "s",
-                  c->rounds, c->rounds == 1 ? "" : "s");
+    gcut_text_add(out, ", %d thread%s\n", c->threads, c->threads == 1 ? "" : "s");
     gcut_table_print(&t, 0, t.nrows, "", out);
+    gcut_write_rounds(c->rounds, c->seed, out);
     if (*c->sentence) gcut_text_add(out, "%s\n", c->sentence);
     gcut_arena_free(a);
 }
@@ -83,13 +84,12 @@ static void add_bytes(gcut_text *t, const char *before, const char *what, double
                   gcut_bytes_short(t->arena, to));
 }
 
-/* The spread of a ratio from those of its terms, assumed independent. */
-static void add_speed(gcut_text *t, const gcut_variant *from, const gcut_variant *to)
+/* The ratio of the table the other way round. */
+static void add_speed(gcut_text *t, const gcut_variant *from)
 {
-    double ratio = from->step_ns_median / to->step_ns_median;
-    double spread =
-        hypot(from->step_ns_spread / from->step_ns_median, to->step_ns_spread / to->step_ns_median);
-    gcut_text_add(t, "; %.2f ±%.2f times as fast", ratio, ratio * spread);
+    gcut_text_add(t, "; %s times as fast",
+                  gcut_ratio_text(t->arena, 1 / from->ratio, 1 / from->ratio_hi, 1 / from->ratio_lo, true));
+    if (!from->separable) gcut_text_add(t, ", not separable");
 }
 
 static int64_t total(int64_t forward, const gcut_variant *v, bool kernels)
@@ -102,7 +102,7 @@ const char *gcut_comparison_sentence(gcut_arena *a, const gcut_comparison *c)
 {
     const gcut_variant *from = c->from, *to = c->to;
     gcut_text t = {.arena = a};
-    if (!from || !to) return "";
+    if (!from) return "";
     gcut_text_add(&t, "%s -> %s: %s ops -> %s kernels", from->name, to->name,
                   gcut_count_text(a, total(from->forward->ops, from, false)),
                   gcut_count_text(a, total(to->forward->kernels, to, true)));
@@ -113,7 +113,7 @@ const char *gcut_comparison_sentence(gcut_arena *a, const gcut_comparison *c)
         add_bytes(&t, "; ", "saved", (double)from->saved_bytes, (double)to->saved_bytes);
     if (from->peak_measured >= 0 && to->peak_measured >= 0)
         add_bytes(&t, "; ", "peak", (double)from->peak_measured, (double)to->peak_measured);
-    add_speed(&t, from, to);
+    add_speed(&t, from);
     return t.at;
 }
 
@@ -137,10 +137,13 @@ static void json_variant(gcut_json *j, const gcut_variant *v)
     gcut_json_members(j, "name:s policy:s", v->name, v->policy);
     json_graph(j, "forward", v->forward);
     json_graph(j, "backward", v->backward);
-    gcut_json_members(
-        j, "saved_bytes:k peak_predicted:k peak_measured:k step_ns_best:r step_ns_median:r step_ns_spread:r",
-        v->saved_bytes, v->peak_predicted, v->peak_measured, v->step_ns_best, v->step_ns_median,
-        v->step_ns_spread);
+    gcut_json_members(j,
+                      "saved_bytes:k peak_predicted:k peak_measured:k step_ns_best:r step_ns_median:r "
+                      "step_ns_lo:r step_ns_hi:r",
+                      v->saved_bytes, v->peak_predicted, v->peak_measured, v->step_ns_best, v->step_ns_median,
+                      v->step_ns_lo, v->step_ns_hi);
+    gcut_json_members(j, "ratio:r ratio_lo:r ratio_hi:r separable:b", v->ratio, v->ratio_lo, v->ratio_hi,
+                      v->separable);
     gcut_json_end(j);
 }
 
@@ -150,13 +153,14 @@ void gcut_write_comparison_json(const gcut_comparison *c, gcut_text *out)
     gcut_text at = {.arena = out->arena};
     gcut_write_sizes(c->at, c->nat, "", &at);
     gcut_json_object(&j);
-    gcut_json_members(&j, "graph:s at:s threads:i rounds:i", c->graph, at.at ? at.at : "",
-                      (int64_t)c->threads, (int64_t)c->rounds);
+    gcut_json_members(&j, "graph:s at:s threads:i rounds:i seed:i", c->graph, at.at ? at.at : "",
+                      (int64_t)c->threads, (int64_t)c->rounds, (int64_t)c->seed);
     gcut_json_key_array(&j, "variants");
     for (size_t i = 0; i < c->n; i++) json_variant(&j, c->variant[i]);
     gcut_json_end(&j);
-    gcut_json_members(&j, "from:s to:s sentence:s", c->from ? c->from->name : NULL,
-                      c->to ? c->to->name : NULL, c->sentence);
+    gcut_json_members(&j, "from:s to:s again:s sentence:s", c->from ? c->from->name : NULL, c->to->name,
+                      c->again->name, c->sentence);
+    gcut_json_samples(&j, c->sample, c->nsamples);
     gcut_json_end(&j);
     gcut_text_add(out, "\n");
 }

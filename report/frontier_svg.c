@@ -156,20 +156,20 @@ static void put_axes(picture *p)
              gcut_printf(out->arena, "%s, %s", time_kind(p->s), p->y.name));
 }
 
-/* A budget takes the fastest point that fits: level from a point to the next larger one, then down.  What
- * lies above and right of the stairs is shaded. */
+/* A budget takes the point with the largest peak that fits: level from a point to the next larger one, then to
+ * that one's time, which may be longer where times were measured.  What lies above and right of the stairs is
+ * shaded. */
 static void put_stairs(picture *p)
 {
     gcut_arena *a = p->out->arena;
     gcut_text steps = {.arena = a};
-    double low = INFINITY, first = 0;
+    double first = 0;
     for (size_t i = p->s->n; i-- > 0;) {
         const gcut_frontier_point *q = p->s->point[i];
         if (q->baseline) continue;
         double x = place(&p->x, peak_of(q));
         if (!steps.n) first = x;
-        low = fmin(low, gcut_frontier_point_ns(q)); /* measured points may lie above the stairs */
-        gcut_text_add(&steps, " H%.1f V%.1f", x, place(&p->y, low));
+        gcut_text_add(&steps, " H%.1f V%.1f", x, place(&p->y, gcut_frontier_point_ns(q)));
     }
     if (!steps.n) return;
     const char *line = gcut_printf(a, "M%.1f %d%s H%d", first, TOP, steps.at, WIDE - RIGHT);

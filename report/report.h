@@ -36,9 +36,21 @@ void gcut_write_frontier_text(const gcut_frontier *f, gcut_text *out);
 void gcut_write_frontier_csv(const gcut_frontier *f, gcut_text *out);
 void gcut_write_frontier_json(const gcut_frontier *f, gcut_text *out);
 void gcut_write_frontier_svg(const gcut_frontier *f, gcut_text *out);
-/* The best known time of a point: the shortest measured one, since load from other programs only lengthens
- * times; else the predicted one; else the cost of saving and recomputing. */
+/* Its predicted time; without one, the cost of saving and recomputing. */
+double gcut_frontier_predicted_ns(const gcut_frontier_point *p);
+/* The median of its measured times, else as predicted. */
 double gcut_frontier_point_ns(const gcut_frontier_point *p);
+
+/* report/measured.c */
+/* "33.8 ms (33.1 ms to 34.9 ms)"; NULL where it was not measured. */
+const char *gcut_median_text(gcut_arena *a, double ns, double lo, double hi);
+/* "0.982 (0.961 to 1.013), not separable"; NULL where it was not measured. */
+const char *gcut_ratio_text(gcut_arena *a, double ratio, double lo, double hi, bool separable);
+/* A line that says how a table was measured. */
+void gcut_write_rounds(int rounds, uint64_t seed, gcut_text *out);
+void gcut_write_samples_csv(const gcut_sample *const *sample, size_t n, gcut_text *out);
+void gcut_json_samples(gcut_json *j, const gcut_sample *const *sample, size_t n);
+void gcut_csv_string(gcut_text *out, const char *s);
 
 /* report/comparison.c */
 const char *gcut_comparison_sentence(gcut_arena *a, const gcut_comparison *c);

@@ -48,6 +48,7 @@ _gradcut()
     --in) return ;;
     --steps) return ;;
     --compare) _gradcut_reply -W 'eager unfused save-all planned'; return ;;
+    --samples) _gradcut_reply -f; return ;;
     --out) _gradcut_reply -d; return ;;
     --tol) return ;;
     --rounds) return ;;
@@ -65,10 +66,10 @@ _gradcut()
     saved) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --without --keep-grads --symbolic --time-passes --json --help -h' ;;
     why) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --without --keep-grads --time-passes --json --help -h' ;;
     diff) files='*.json' options='--json --help -h' ;;
-    frontier) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --lambda --save-dtype --machine --at --save --recompute --threads --seed --without --keep-grads --in --measure --rounds --points --csv --svg --output -o --time-passes --json --help -h' ;;
+    frontier) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --lambda --save-dtype --machine --at --save --recompute --threads --seed --without --keep-grads --in --samples --measure --rounds --points --csv --svg --output -o --time-passes --json --help -h' ;;
     compile) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --line --unfused --without --keep-grads --output -o --shared --time-passes --json --help -h' ;;
     run) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --backend --f64 --unfused --without --keep-grads --in --steps --out --time-passes --json --help -h' ;;
-    bench) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --unfused --without --keep-grads --in --steps --compare --time-passes --json --help -h' ;;
+    bench) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --unfused --without --keep-grads --in --steps --compare --samples --time-passes --json --help -h' ;;
     crosscheck) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --unfused --without --keep-grads --in --tol --passes --time-passes --json --help -h' ;;
     gradcheck) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --without --in --tol --time-passes --json --help -h' ;;
     ops) files='' options='--model --json --help -h' ;;

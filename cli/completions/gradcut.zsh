@@ -54,7 +54,7 @@ _gradcut()
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('*--recompute=[values that must be recomputed (repeatable, comma list)]:%VALUE: ') ;; esac
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck|calibrate) specs+=('--threads=[threads]:N: ') ;; esac
     case $subcommand in (show|grad|plan|saved|why|compile|run|bench|crosscheck|gradcheck) specs+=('--dump=[write what every pass makes into this folder]:DIR:_files -/') ;; esac
-    case $subcommand in (frontier|run|bench|crosscheck|gradcheck) specs+=('--seed=[seed of whatever is neither given nor declared]:N: ') ;; esac
+    case $subcommand in (frontier|run|bench|crosscheck|gradcheck) specs+=('--seed=[seed of whatever is neither given nor declared, and of measured rounds]:N: ') ;; esac
     case $subcommand in (run) specs+=('--backend=[what runs the step]:NAME:(compiled eager joint planned)') ;; esac
     case $subcommand in (run) specs+=('--f64[the interpreted backends compute in f64]') ;; esac
     case $subcommand in (compile) specs+=('--line[debug info of the emitted C (#line) has the lines of the model]') ;; esac
@@ -66,11 +66,12 @@ _gradcut()
     case $subcommand in (plan|saved) specs+=('--symbolic[sizes as formulas of the symbols]') ;; esac
     case $subcommand in (frontier|run|bench|crosscheck|gradcheck) specs+=('*--in=[value of a param, input, state or cotangent, a .npy file (repeatable)]:NAME=FILE: ') ;; esac
     case $subcommand in (run|bench) specs+=('--steps=[number of training steps]:K: ') ;; esac
-    case $subcommand in (bench) specs+=('--compare=[run these variants of the step in turns, with --steps runs of each; any policy is one]:LIST:(eager unfused save-all planned)') ;; esac
+    case $subcommand in (bench) specs+=('--compare=[run these variants of the step in random order, --steps rounds; any policy is one]:LIST:(eager unfused save-all planned)') ;; esac
+    case $subcommand in (frontier|bench) specs+=('--samples=[write every measured time as CSV too]:FILE:_files') ;; esac
     case $subcommand in (run) specs+=('--out=[write results and gradients as .npy into this folder]:DIR:_files -/') ;; esac
     case $subcommand in (crosscheck|gradcheck) specs+=('--tol=[largest relative error that passes]:X: ') ;; esac
     case $subcommand in (crosscheck) specs+=('--passes[interpret the graph behind each pass instead, up to the first that changes a result]') ;; esac
-    case $subcommand in (frontier) specs+=('--measure[compile the plans and run them, in turn, for measured peaks and times]') ;; esac
+    case $subcommand in (frontier) specs+=('--measure[compile the plans and run them, in random order, for measured peaks and times]') ;; esac
     case $subcommand in (frontier) specs+=('--rounds=[runs of each plan]:N: ') ;; esac
     case $subcommand in (frontier) specs+=('--points=[plans to show, from the fastest to the smallest]:N: ') ;; esac
     case $subcommand in (frontier) specs+=('--csv[print CSV]') ;; esac

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The frontier of a graph: every candidate with its exact peak, those that no other dominates, a few of these
- * shown, and the other policies beside them.
+ * shown, and the other policies beside them, each with the plan that a budget of its peak takes.
+ *
+ * Which plan that is, gcut_candidates_fit decides before anything is measured.
  */
 #include "driver/options/default_sizes.h"
 #include "driver/pipeline/compile.h"
@@ -9,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "driver/measure/rounds.h"
+#include "driver/api/timed.h"
 #include "driver/options/options.h"
 #include "driver/pipeline/candidates.h"
 #include "driver/pipeline/plan_info.h"
@@ -26,12 +28,19 @@ typedef struct job {
     const gcut_frontier_options *given; /* of `how_size` bytes */
     size_t how_size;
     gcut_frontier_options how;
+    const gcut_timer *timer;
     gcut_arena *keep, *a; /* of the frontier; scratch */
     gcut_pipeline *p;
     gcut_candidates *candidates;
-    GCUT_VEC(gcut_candidate *) shown; /* by falling peak */
-    gcut_pipeline **lowered;          /* by point */
+    GCUT_VEC(const gcut_candidate *) shown; /* by falling peak */
+    gcut_candidate *baseline;               /* of every policy */
+    const gcut_candidate **ours;            /* by baseline: what a budget of its peak takes */
+    uint32_t nbaselines;
+    /* By point: those of the frontier, the baselines, `again`; then each `ours` that is not shown. */
+    const gcut_candidate **of;
+    gcut_pipeline **lowered;
     gcut_frontier_point *point;
+    uint32_t npoints;
     gcut_frontier *out;
 } job;
 
@@ -56,37 +65,52 @@ static void tell(void *user, size_t done, size_t all)
 /* By falling peak; at equal peaks, the slower first. */
 static int larger(const void *a, const void *b)
 {
-    const gcut_candidate *x = *(gcut_candidate *const *)a, *y = *(gcut_candidate *const *)b;
+    const gcut_candidate *x = *(const gcut_candidate *const *)a, *y = *(const gcut_candidate *const *)b;
     if (x->peak_bytes != y->peak_bytes) return x->peak_bytes > y->peak_bytes ? -1 : 1;
     double s = predicted(x), t = predicted(y);
     if (s != t) return s > t ? -1 : 1;
     return (x > y) - (x < y);
 }
 
-/* Selects, from the smallest peak up, each candidate that is faster than all smaller ones; then k of these,
- * evenly. */
+/* Selects the candidates that some budget takes and that are faster than what smaller ones take; then k of
+ * these, evenly. */
 static void choose_shown(job *j, uint32_t k)
 {
     gcut_candidates *o = j->candidates;
     uint32_t n = o->by_time.n, kept = 0;
-    gcut_candidate **all = gcut_calloc(j->a, n + 1, sizeof *all);
     gcut_candidates_lower(o, tell, j);
-    for (uint32_t i = 0; i < n; i++) all[i] = &o->by_time.at[i];
-    qsort(all, n, sizeof *all, larger);
-    gcut_candidate **front = gcut_calloc(j->a, n + 1, sizeof *front);
-    double best = INFINITY;
-    for (uint32_t i = n; i-- > 0;)
-        if (predicted(all[i]) < best) {
-            best = predicted(all[i]);
-            front[kept++] = all[i];
-        }
+    const gcut_candidate **front = gcut_calloc(j->a, n + 1, sizeof *front);
+    for (uint32_t i = 0; i < n; i++) {
+        const gcut_candidate *of = &o->by_time.at[i];
+        if (kept && of->peak_bytes >= front[kept - 1]->peak_bytes) continue;
+        if (kept && predicted(of) == predicted(front[kept - 1])) kept--;
+        front[kept++] = of;
+    }
     j->out->plans = n;
     j->out->frontier = kept;
     if (k > kept) k = kept;
     for (uint32_t i = k; i-- > 0;) {
-        uint32_t at = k > 1 ? (uint32_t)((uint64_t)i * (kept - 1) / (k - 1)) : kept - 1;
-        *GCUT_PUSH(j->a, &j->shown) = front[at];
+        uint32_t below = k > 1 ? (uint32_t)((uint64_t)i * (kept - 1) / (k - 1)) : kept - 1;
+        *GCUT_PUSH(j->a, &j->shown) = front[kept - 1 - below];
     }
+}
+
+/* The policies, and for each what a budget of its peak takes.  Measured, what it takes is shown too. */
+static void choose_ours(job *j)
+{
+    gcut_candidates *o = j->candidates;
+    const bool shows = j->how.rounds > 0;
+    j->nbaselines = gcut_candidates_policies(o, &j->baseline);
+    j->ours = gcut_calloc(j->a, j->nbaselines + 1, sizeof *j->ours);
+    for (uint32_t i = 0; i < j->nbaselines; i++) {
+        uint32_t at = gcut_candidates_fit(o, gcut_candidate_peak(o, &j->baseline[i]));
+        GCUT_ASSERT(at != GCUT_NONE); /* the plan of every policy is a candidate */
+        const gcut_candidate *of = j->ours[i] = &o->by_time.at[at];
+        bool found = false;
+        for (uint32_t k = 0; k < j->shown.n; k++) found = found || j->shown.at[k] == of;
+        if (shows && !found) *GCUT_PUSH(j->a, &j->shown) = of;
+    }
+    qsort(j->shown.at, j->shown.n, sizeof *j->shown.at, larger);
 }
 
 /* ---- results ---- */
@@ -99,7 +123,7 @@ static size_t count_recomputed(const gcut_plan *plan)
     return n;
 }
 
-static gcut_frontier_point describe(job *j, const gcut_candidate *of, const gcut_pipeline *q, bool baseline)
+static gcut_frontier_point describe(job *j, const gcut_candidate *of, const gcut_pipeline *q)
 {
     gcut_arena *keep = j->keep;
     gcut_text json = {.arena = j->a};
@@ -107,8 +131,8 @@ static gcut_frontier_point describe(job *j, const gcut_candidate *of, const gcut
     while (json.n && json.at[json.n - 1] == '\n') json.n--;
     const char *label = gcut_keep(keep, of->label);
     return (gcut_frontier_point){.label = label,
-                                 .policy = baseline ? label : gcut_policy_name(of->options->policy),
-                                 .baseline = baseline,
+                                 .policy = of->has_no_budget ? label : gcut_policy_name(of->options->policy),
+                                 .baseline = of->has_no_budget,
                                  .lambda = of->choice->lambda,
                                  .saved_bytes = of->choice->saved_bytes,
                                  .peak_predicted = q->peak_bytes,
@@ -118,75 +142,121 @@ static gcut_frontier_point describe(job *j, const gcut_candidate *of, const gcut
                                  .step_ns_predicted = q->plan->step_ns,
                                  .step_ns_best = NAN,
                                  .step_ns_median = NAN,
-                                 .step_ns_spread = NAN,
-                                 .ours_ns = NAN,
+                                 .step_ns_lo = NAN,
+                                 .step_ns_hi = NAN,
+                                 .ratio_predicted = NAN,
+                                 .ratio = NAN,
+                                 .ratio_lo = NAN,
+                                 .ratio_hi = NAN,
                                  .plan = gcut_strndup(keep, json.at, json.n)};
 }
 
-static void add_point(job *j, const gcut_candidate *of, bool baseline)
+static gcut_frontier_point *add_point(job *j, const gcut_candidate *of)
 {
-    gcut_frontier *s = j->out;
     gcut_pipeline *q = gcut_candidate_lower(j->candidates, of, j->a);
-    j->lowered[s->n] = q;
-    j->point[s->n++] = describe(j, of, q, baseline);
-    if (j->how.rounds > 0) return;
-    gcut_arena_free(q->arena);
+    gcut_frontier_point *x = &j->point[j->npoints];
+    *x = describe(j, of, q);
+    j->of[j->npoints] = of;
+    j->lowered[j->npoints++] = q;
+    if (j->how.rounds <= 0) gcut_arena_free(q->arena);
+    return x;
 }
 
-/* Compiles the points and runs them in turn. */
+/* The point of a candidate, which may have to be added. */
+static const gcut_frontier_point *point_of(job *j, const gcut_candidate *of)
+{
+    for (uint32_t i = 0; i < j->npoints; i++)
+        if (j->of[i] == of) return &j->point[i];
+    return add_point(j, of);
+}
+
+static void add_points(job *j)
+{
+    const uint32_t most = j->shown.n + 2 * j->nbaselines + 1;
+    uint32_t first = j->shown.n, mincut = 0;
+    j->of = gcut_calloc(j->a, most, sizeof *j->of);
+    j->lowered = gcut_calloc(j->a, most, sizeof *j->lowered);
+    j->point = gcut_calloc(j->keep, most, sizeof *j->point);
+    for (uint32_t i = 0; i < j->shown.n; i++) add_point(j, j->shown.at[i]);
+    for (uint32_t i = 0; i < j->nbaselines; i++) {
+        add_point(j, &j->baseline[i]);
+        if (j->baseline[i].options->policy == GCUT_POLICY_MINCUT) mincut = first + i;
+    }
+    if (j->how.rounds > 0) {
+        gcut_frontier_point *again = add_point(j, j->of[mincut]);
+        again->label = gcut_printf(j->keep, "%s again", again->label);
+        again->again = true;
+        again->ours = &j->point[mincut];
+    }
+    j->out->n = j->npoints;
+    for (uint32_t i = 0; i < j->nbaselines; i++) j->point[first + i].ours = point_of(j, j->ours[i]);
+    for (uint32_t i = first; i < j->out->n; i++) {
+        gcut_frontier_point *x = &j->point[i];
+        x->ratio_predicted = gcut_frontier_predicted_ns(x->ours) / gcut_frontier_predicted_ns(x);
+    }
+    GCUT_LIST(j->keep, j->out->point, j->out->n, &j->point[i]);
+}
+
+static void record(job *j, const gcut_stats *stats, const gcut_measured *m)
+{
+    for (size_t i = 0; i < j->out->n; i++) {
+        gcut_frontier_point *x = &j->point[i];
+        x->peak_measured = stats[i].peak_bytes;
+        x->step_ns_best = m->best_ns[i];
+        x->step_ns_median = m->median_ns[i].at;
+        x->step_ns_lo = m->median_ns[i].lo;
+        x->step_ns_hi = m->median_ns[i].hi;
+        if (!x->ours) continue;
+        gcut_interval r = gcut_bootstrap_ratio(&m->bootstrap, (size_t)(x->ours - j->point), i);
+        x->ratio = r.at;
+        x->ratio_lo = r.lo;
+        x->ratio_hi = r.hi;
+        x->separable = gcut_separable(r);
+    }
+    j->out->sample = m->sample;
+    j->out->nsamples = m->nsamples;
+}
+
+/* Compiles the points and runs them in rounds. */
 static void measure(job *j)
 {
     const size_t n = j->out->n;
-    gcut_rounds r = {gcut_calloc(j->a, n + 1, sizeof *r.step), n, j->how.feed, j->how.nfeed, j->how.rounds};
+    gcut_rounds r = {.step = gcut_calloc(j->a, n + 1, sizeof *r.step),
+                     .name = gcut_calloc(j->a, n + 1, sizeof *r.name),
+                     .n = n,
+                     .feed = j->how.feed,
+                     .nfeed = j->how.nfeed,
+                     .rounds = j->how.rounds,
+                     .seed = j->out->seed,
+                     .timer = j->timer};
     gcut_stats *stats = gcut_calloc(j->a, n + 1, sizeof *stats);
-    gcut_times *times = gcut_calloc(j->a, n + 1, sizeof *times);
     for (size_t i = 0; i < n; i++) {
         gcut_env_progress(j->env, "compiling", i, n);
         r.step[i] = gcut_step_of_pipeline(j->lowered[i], j->lowered[i]->arena);
+        r.name[i] = j->point[i].label;
     }
     gcut_rounds_begin(&r, stats, j->a);
     for (size_t i = 0; i < n; i++)
         if (stats[i].predicted_bytes != j->point[i].peak_predicted)
             gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, "give the sizes of the arrays with --at",
                       "the arrays have other sizes than the plans are made for");
-    gcut_rounds_run(&r, times, j->a);
-    for (size_t i = 0; i < n; i++) {
-        j->point[i].peak_measured = stats[i].peak_bytes;
-        j->point[i].step_ns_best = times[i].best_ns;
-        j->point[i].step_ns_median = times[i].median_ns;
-        j->point[i].step_ns_spread = times[i].spread_ns;
-    }
-}
-
-/* For each baseline, the fastest of our plans with at most its peak: by prediction among all candidates, by
- * measured time among those shown. */
-static void compare(job *j)
-{
-    for (size_t i = 0; i < j->out->n; i++) {
-        gcut_frontier_point *b = &j->point[i];
-        for (size_t k = 0; b->baseline && j->how.rounds > 0 && k < j->out->n; k++) {
-            const gcut_frontier_point *x = &j->point[k];
-            if (!x->baseline && x->peak_predicted <= b->peak_predicted)
-                b->ours_ns = fmin(b->ours_ns, gcut_frontier_point_ns(x));
-        }
-        for (uint32_t k = 0; b->baseline && j->how.rounds <= 0 && k < j->candidates->by_time.n; k++) {
-            const gcut_candidate *x = &j->candidates->by_time.at[k];
-            if (x->peak_bytes <= b->peak_predicted) b->ours_ns = fmin(b->ours_ns, predicted(x));
-        }
-    }
+    gcut_measured m = gcut_rounds_run(&r, j->keep, j->a);
+    record(j, stats, &m);
 }
 
 static void write_forms(job *j)
 {
-    gcut_text text = {.arena = j->keep}, csv = text, json = text, svg = text;
+    gcut_text text = {.arena = j->keep}, csv = text, json = text, svg = text, samples = text;
     gcut_write_frontier_csv(j->out, &csv);
     gcut_write_frontier_json(j->out, &json);
     gcut_write_frontier_svg(j->out, &svg);
     gcut_write_frontier_text(j->out, &text);
+    gcut_write_samples_csv(j->out->sample, j->out->nsamples, &samples);
     j->out->csv = csv.at;
     j->out->json = json.at;
     j->out->svg = svg.at;
     j->out->text = text.at;
+    j->out->samples = samples.at;
 }
 
 static void check(const job *j)
@@ -218,20 +288,15 @@ static void trace(void *arg, const gcut_made *m)
     j->p = gcut_pipeline_new(j->g, &opt, GCUT_STAGE_JOINT, j->a);
     j->candidates = gcut_candidates_of(j->p, j->a);
     choose_shown(j, j->how.points ? (uint32_t)j->how.points : POINTS);
-    gcut_candidate *baseline;
-    uint32_t nbaselines = gcut_candidates_policies(j->candidates, &baseline), n = j->shown.n + nbaselines;
-    j->lowered = gcut_calloc(j->a, n + 1, sizeof *j->lowered);
-    j->point = gcut_calloc(j->keep, n + 1, sizeof *j->point);
-    GCUT_LIST(j->keep, j->out->point, n, &j->point[i]);
+    choose_ours(j);
     j->out->graph = gcut_keep(j->keep, j->p->primal->name);
     j->out->at = gcut_sizes_named(j->keep, j->p->module, j->p->at, j->p->nat);
     j->out->nat = j->p->nat;
     j->out->threads = gcut_rt_threads(j->p->opt.threads);
     j->out->rounds = j->how.rounds;
-    for (uint32_t i = 0; i < j->shown.n; i++) add_point(j, j->shown.at[i], false);
-    for (uint32_t i = 0; i < nbaselines; i++) add_point(j, &baseline[i], true);
+    j->out->seed = j->p->opt.seed;
+    add_points(j);
     if (j->how.rounds > 0) measure(j);
-    compare(j);
     write_forms(j);
 }
 
@@ -239,10 +304,22 @@ static void trace(void *arg, const gcut_made *m)
 GCUT_ENDS_WITH(gcut_frontier_options, nfeed);
 #endif
 
+gcut_frontier *gcut_frontier_timed(const gcut_timer *timer, size_t size, size_t how_size, gcut_graph *g,
+                                   const gcut_options *opt, const gcut_frontier_options *how)
+{
+    job j = {.env = g->module->env,
+             .g = g,
+             .opt = opt,
+             .size = size,
+             .given = how,
+             .how_size = how_size,
+             .timer = timer};
+    return gcut_made_by(j.env, sizeof(gcut_frontier), trace, &j);
+}
+
 gcut_frontier *gcut_frontier_new_sized(size_t size, size_t how_size, gcut_graph *g, const gcut_options *opt,
                                        const gcut_frontier_options *how)
 {
     GCUT_NEED(NULL, g, NULL);
-    job j = {.env = g->module->env, .g = g, .opt = opt, .size = size, .given = how, .how_size = how_size};
-    return gcut_made_by(j.env, sizeof(gcut_frontier), trace, &j);
+    return gcut_frontier_timed(NULL, size, how_size, g, opt, how);
 }

@@ -4,8 +4,10 @@
  */
 #include <string.h>
 
+#include "driver/measure/bootstrap.h"
 #include "driver/measure/quantile.h"
 #include "driver/load/step.h"
+#include "report/report.h"
 
 #define WARM_UP 2 /* untimed steps; the first one touches its memory */
 
@@ -82,18 +84,30 @@ static void profile(void *arg, const gcut_made *m)
         run(s);
         ns[k] = (double)s->step_ns;
     }
+    const gcut_round_times times = {1, steps, ns};
+    const gcut_bootstrap b = gcut_bootstrap_of(&times, s->p->opt.seed, a);
+    const gcut_interval median = gcut_bootstrap_median(&b, 0);
+    gcut_sample *sample = gcut_calloc(keep, steps, sizeof *sample);
+    gcut_text samples = {.arena = keep};
+    for (size_t k = 0; k < steps; k++) sample[k] = (gcut_sample){(int)k, 0, 0, "step", ns[k]};
     gcut_sort_reals(ns, steps);
     run_timed(j, a, launches, each);
     *out = (gcut_profile){.predicted_ns = c.ns,
                           .best_ns = ns[0],
-                          .median_ns = gcut_quantile(ns, steps, 0.5),
+                          .median_ns = median.at,
                           .p90_ns = gcut_quantile(ns, steps, 0.9),
                           .flops = c.flops,
                           .bytes = c.read + c.written,
                           .threads = s->threads,
                           .steps = j->steps,
-                          .n = c.n};
+                          .n = c.n,
+                          .median_lo_ns = median.lo,
+                          .median_hi_ns = median.hi,
+                          .nsamples = steps};
     find_limits(s, out);
+    GCUT_LIST(keep, out->sample, steps, &sample[i]);
+    gcut_write_samples_csv(out->sample, steps, &samples);
+    out->samples = samples.at;
     GCUT_LIST(keep, out->at, c.n,
               kernel_of(keep, &c.at[i], median_of(j, each, launches, c.at[i].launch, ns)));
 }

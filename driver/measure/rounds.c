@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Runs several steps in turn.
+ * Runs several steps in rounds.
  */
 #include "driver/measure/rounds.h"
 
-#include "driver/measure/quantile.h"
+#include "driver/measure/draw.h"
 #include "driver/measure/step_stats.h"
 #include "partition/budget/simulator.h"
 
@@ -51,26 +51,53 @@ void gcut_rounds_begin(const gcut_rounds *r, gcut_stats *stats, gcut_arena *aren
     }
 }
 
-void gcut_rounds_run(const gcut_rounds *r, gcut_times *times, gcut_arena *arena)
+void gcut_round_order(uint64_t seed, size_t round, uint32_t *order, size_t n)
+{
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
+    for (size_t i = n; i > 1; i--) {
+        size_t k = gcut_draw(seed, GCUT_DRAW_ORDER, round, i, i);
+        uint32_t last = order[i - 1];
+        order[i - 1] = order[k];
+        order[k] = last;
+    }
+}
+
+/* The least of n >= 1 times. */
+static double least(const double *ns, size_t n)
+{
+    double best = ns[0];
+    for (size_t k = 1; k < n; k++)
+        if (ns[k] < best) best = ns[k];
+    return best;
+}
+
+gcut_measured gcut_rounds_run(const gcut_rounds *r, gcut_arena *keep, gcut_arena *arena)
 {
     size_t rounds = (size_t)r->rounds;
     gcut_env *env = gcut_arena_env(arena);
-    double *ns = gcut_calloc(arena, r->n * rounds + 1, sizeof *ns);
+    gcut_round_times t = {r->n, rounds, gcut_calloc(arena, r->n * rounds + 1, sizeof *t.ns)};
+    uint32_t *order = gcut_calloc(arena, r->n + 1, sizeof *order);
+    gcut_measured out = {.best_ns = gcut_calloc(arena, r->n + 1, sizeof *out.best_ns),
+                         .median_ns = gcut_calloc(arena, r->n + 1, sizeof *out.median_ns)};
+    gcut_sample *sample = gcut_calloc(keep, r->n * rounds + 1, sizeof *sample);
     for (size_t k = 0; k < rounds; k++) {
         gcut_env_progress(env, "measuring", k, rounds);
+        gcut_round_order(r->seed, k, order, r->n);
         for (size_t turn = 0; turn < r->n; turn++) {
-            size_t i = (turn + k) % r->n;
+            size_t i = order[turn];
             run(r->step[i]);
-            ns[i * rounds + k] = (double)r->step[i]->step_ns;
+            double ns = (double)r->step[i]->step_ns;
+            if (r->timer) ns = r->timer->time(r->timer->user, i, r->name[i], k, ns);
+            t.ns[i * rounds + k] = ns;
+            sample[out.nsamples++] = (gcut_sample){(int)k, (int)turn, i, r->name[i], ns};
         }
     }
     gcut_env_progress(env, "measuring", rounds, rounds);
+    out.bootstrap = gcut_bootstrap_of(&t, r->seed, arena);
     for (size_t i = 0; i < r->n; i++) {
-        double *x = &ns[i * rounds];
-        gcut_sort_reals(x, rounds);
-        times[i] =
-            (gcut_times){.best_ns = x[0],
-                         .median_ns = gcut_quantile(x, rounds, 0.5),
-                         .spread_ns = (gcut_quantile(x, rounds, 0.75) - gcut_quantile(x, rounds, 0.25)) / 2};
+        out.best_ns[i] = least(t.ns + i * rounds, rounds);
+        out.median_ns[i] = gcut_bootstrap_median(&out.bootstrap, i);
     }
+    GCUT_LIST(keep, out.sample, out.nsamples, &sample[i]);
+    return out;
 }

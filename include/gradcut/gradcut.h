@@ -22,7 +22,7 @@
  *     gcut_check_report, gcut_machine_report, gcut_cache_info, gcut_plan_value, gcut_plan_loop,
  *     gcut_replay_line, gcut_replay_part, gcut_plan_info, gcut_valid_range, gcut_plan_validity,
  *     gcut_explained_reader, gcut_explained_change, gcut_explained_op, gcut_explained_other,
- *     gcut_explained_step, gcut_explanation, gcut_plan_side, gcut_plan_difference, gcut_plan_diff,
+ *     gcut_explained_step, gcut_explanation, gcut_plan_side, gcut_plan_difference, gcut_plan_diff, gcut_sample,
  *     gcut_frontier_point, gcut_frontier, gcut_variant_graph, gcut_variant, gcut_comparison, gcut_mark_info,
  *     gcut_attr_info, gcut_region_info, gcut_node_info, gcut_graph_value, gcut_data_info, gcut_param_info,
  *     gcut_result_info, gcut_symbol_info, gcut_check_info, gcut_graph_info, gcut_stage_info,
@@ -345,7 +345,7 @@ typedef struct gcut_options {
     const char *const *save, *const *recompute; /* names of values that must be saved, or recomputed */
     size_t nsave, nrecompute;
     int threads;       /* 0 = OMP_NUM_THREADS, else every core; prices are then at the model's own default */
-    uint64_t seed;     /* of values that are neither bound nor declared as data */
+    uint64_t seed;     /* of values that are neither bound nor declared as data, and of measured rounds */
     bool keep_grads;   /* gradients stay results when there is an optimizer */
     bool forward_only; /* compile and run without derivatives; plans ignore it */
     bool apart;        /* forward and backward are called apart: gcut_run_forward, gcut_run_backward */
@@ -553,6 +553,10 @@ typedef struct gcut_profile {
     int threads, steps;
     size_t n;
     const gcut_kernel_time *const *at; /* in running order */
+    double median_lo_ns, median_hi_ns; /* its interval, with each step as a round */
+    const gcut_sample *const *sample;  /* each of the steps that best, median and p90 are of */
+    size_t nsamples;
+    const char *samples; /* as CSV */
 } gcut_profile;
 /* Runs a step compiled with options.profile twice to warm up, then `steps` times without and `steps` times
  * with timing of each kernel, and takes medians.  These runs train like any others.  The caller's
@@ -618,7 +622,7 @@ GCUT_API gcut_machine_report *gcut_calibrate_sized(size_t size, gcut_ctx *ctx,
 
 typedef struct gcut_frontier_options {
     int points; /* how many points to return, both ends included; 0 = 12 */
-    int rounds; /* > 0: compile the points and run each this many times, in turns */
+    int rounds; /* > 0: compile the points and run each so many times, in rounds */
     const gcut_feed *feed;
     size_t nfeed;
 } gcut_frontier_options;
@@ -642,12 +646,12 @@ typedef struct gcut_compare_options {
      * Of the options that decide what is saved, all variants but `planned` use lambda alone. */
     const char *const *variant;
     size_t nvariants;
-    int rounds; /* runs of each variant, in turns; 0 = 20 */
+    int rounds; /* runs of each variant; 0 = 20 */
     const gcut_feed *feed;
     size_t nfeed;
 } gcut_compare_options;
 
-/* Compiles the variants, runs them in turns on the same values (random where not in `feed`), and reports ops,
+/* Compiles the variants, runs them in rounds on the same values (random where not in `feed`), and reports ops,
  * bytes moved, memory and times of each.  These runs train like any others.  The caller's (gcut_free); NULL
  * on error, with GCUT_EUSAGE for a list that is empty, has an unknown name, or one twice. */
 GCUT_API gcut_comparison *gcut_compare_sized(size_t size, size_t how_size, gcut_graph *g,

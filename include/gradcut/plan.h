@@ -258,6 +258,22 @@ typedef struct gcut_plan_diff {
     const char *text, *json;
 } gcut_plan_diff;
 
+/* ---- what was measured ---- */
+
+/* Steps are measured in rounds: each runs once in a round, whose order is drawn from options.seed.  A median has
+ * the interval of 95 % that resamples of the rounds give, from the same seed; NAN for too few rounds.  A ratio of
+ * two medians has one by the same resamples, so it compares times of the same rounds, and the two steps are
+ * separable if it does not contain 1. */
+enum { GCUT_RESAMPLES = 2000, GCUT_LEAST_ROUNDS = 6 };
+
+/* One measured time. */
+typedef struct gcut_sample {
+    int round, turn;  /* from 0; turn: its place in the round */
+    size_t row;       /* of the table: which point or variant */
+    const char *name; /* of that */
+    double ns;
+} gcut_sample;
+
 /* ---- a frontier ---- */
 
 /* One plan of a frontier. */
@@ -265,6 +281,8 @@ typedef struct gcut_frontier_point {
     const char *label;  /* "lambda 0.31"; of a baseline its policy */
     const char *policy; /* "mincut" unless a baseline */
     bool baseline;
+    bool again;    /* a baseline that is the one of `mincut` once more, compiled and measured by itself: what
+                      differs between these two is noise */
     double lambda; /* price of a saved byte in ns: at which the cut was found, 0 where a limit of bytes was;
                       of a baseline the one of the options */
     int64_t saved_bytes;
@@ -273,10 +291,13 @@ typedef struct gcut_frontier_point {
     size_t recomputed;      /* values computed in both graphs */
     double cost_ns;         /* of saving and recomputing, predicted */
     double step_ns_predicted;
-    /* NAN: not measured; the spread is half the distance between the quartiles */
-    double step_ns_best, step_ns_median, step_ns_spread;
-    double ours_ns; /* of a baseline: time of the fastest frontier point whose peak is not larger: measured if
-                       measured, else predicted */
+    double step_ns_best, step_ns_median, step_ns_lo, step_ns_hi; /* NAN: not measured */
+    /* Of a baseline: the plan that a budget of its peak takes (options.budget), chosen by prediction alone, and
+     * its time over this one's, predicted and measured.  Of `again`: `mincut`.  NULL: no baseline. */
+    const struct gcut_frontier_point *ours;
+    double ratio_predicted;
+    double ratio, ratio_lo, ratio_hi; /* NAN: not measured */
+    bool separable;
     const char *plan; /* its plan file */
 } gcut_frontier_point;
 
@@ -284,11 +305,16 @@ typedef struct gcut_frontier {
     const char *graph;
     const gcut_size *at; /* the sizes of the plans */
     size_t nat;
-    int threads, rounds;                     /* rounds 0: not measured */
-    const gcut_frontier_point *const *point; /* by falling peak, then the baselines */
+    int threads, rounds; /* rounds 0: not measured */
+    /* By falling peak, then the baselines.  Measured ones include each `ours`. */
+    const gcut_frontier_point *const *point;
     size_t n;
     size_t plans, frontier; /* plans tried; of those, the number that no other beats in both peak and time */
     const char *text, *csv, *json, *svg;
+    uint64_t seed;
+    const gcut_sample *const *sample; /* every measured time, in the order in which they were taken */
+    size_t nsamples;
+    const char *samples; /* as CSV */
 } gcut_frontier;
 
 /* ---- variants of a step beside each other ---- */
@@ -309,8 +335,10 @@ typedef struct gcut_variant {
     int64_t saved_bytes;    /* that cross from the forward to the backward graph; -1: interpreted */
     int64_t peak_predicted; /* of the whole step; -1: interpreted */
     int64_t peak_measured;  /* -1: interpreted */
-    double step_ns_best, step_ns_median, step_ns_spread; /* the spread is half the distance between the
-                                                            quartiles */
+    double step_ns_best, step_ns_median, step_ns_lo, step_ns_hi;
+    /* The time of the variant `to` over this one's; NAN: it is `to`. */
+    double ratio, ratio_lo, ratio_hi;
+    bool separable;
 } gcut_variant;
 
 typedef struct gcut_comparison {
@@ -318,12 +346,20 @@ typedef struct gcut_comparison {
     const gcut_size *at; /* the sizes of the runs */
     size_t nat;
     int threads, rounds;
-    const gcut_variant *const *variant; /* in the order of the call */
+    const gcut_variant *const *variant; /* in the order of the call, then `again` */
     size_t n;
-    const gcut_variant *from, *to; /* the two that the sentence compares: `unfused`, else the first, and
-                                      `planned`, else the last; NULL: there is only one */
-    const char *sentence;          /* "" where there is only one */
+    const gcut_variant *from; /* of the two that the sentence compares: `unfused`, else the first; NULL: there
+                                 is only one */
+    const gcut_variant *to;   /* the other, which all are compared with: `planned`, else the last */
+    const char *sentence;     /* "" where there is only one */
     const char *text, *json;
+    const gcut_variant
+        *again; /* `to` once more, "planned again", compiled and measured by itself: what differs
+                                  between these two is noise */
+    uint64_t seed;
+    const gcut_sample *const *sample; /* every measured time, in the order in which they were taken */
+    size_t nsamples;
+    const char *samples; /* as CSV */
 } gcut_comparison;
 
 #ifdef __cplusplus

@@ -332,7 +332,9 @@ static void test_bench(void **state)
 {
     (void)state;
     json_t *j = json_of(ARGV("bench", MLP, "--json", "--steps", "3", "--at", "N=8", "--threads", "1"));
-    has_keys(j, "ok max_rel_error worst compile_ns step_ns step_ns_best step_ns_p90 predicted_ns rel_error "
+    has_keys(j, "ok max_rel_error worst compile_ns step_ns step_ns_lo step_ns_hi step_ns_best step_ns_p90 "
+                "predicted_ns "
+                "rel_error samples "
                 "flops bytes limit_flops_per_s limit_bytes_per_s steps threads blis classes kernels");
     assert_true(json_is_true(json_object_get(j, "ok")));
     double worst = json_number_value(json_object_get(j, "max_rel_error")), seen = 0, predicted = 0, sum = 0;
@@ -367,31 +369,37 @@ static void test_bench(void **state)
 /* What is after the list is counted, by the library's test; here that every option reaches it. */
 static void test_bench_compare(void **state)
 {
-    static const char *const names[] = {"eager", "unfused", "sqrt", "planned"};
+    static const char *const names[] = {"eager", "unfused", "sqrt", "planned", "planned again"};
     (void)state;
     json_t *j = json_of(ARGV("bench", MLP, "--compare", "eager,unfused,sqrt,planned", "--json", "--steps",
-                             "3", "--at", "N=8", "--threads", "1", "--optimizer", "sgd(lr=0.1)")),
+                             "3", "--at", "N=8", "--threads", "1", "--optimizer", "sgd(lr=0.1)", "--samples",
+                             "beside.csv")),
            *v;
     size_t i;
-    has_keys(j, "graph at threads rounds variants from to sentence");
+    has_keys(j, "graph at threads rounds seed variants from to again sentence samples");
     assert_int_equal(json_integer_value(json_object_get(j, "rounds")), 3);
     assert_int_equal(json_integer_value(json_object_get(j, "threads")), 1);
     assert_string_equal(json_string_value(json_object_get(j, "at")), "N=8");
     assert_string_equal(json_string_value(json_object_get(j, "from")), "unfused");
     assert_string_equal(json_string_value(json_object_get(j, "to")), "planned");
-    assert_int_equal(json_array_size(json_object_get(j, "variants")), 4);
+    assert_int_equal(json_array_size(json_object_get(j, "variants")), 5);
+    assert_int_equal(json_array_size(json_object_get(j, "samples")), 15);
     json_array_foreach(json_object_get(j, "variants"), i, v)
     {
         has_keys(v, "name policy forward backward saved_bytes peak_predicted peak_measured step_ns_best "
-                    "step_ns_median step_ns_spread");
+                    "step_ns_median step_ns_lo step_ns_hi ratio ratio_lo ratio_hi separable");
         has_keys(json_object_get(v, "backward"), "ops kernels launches bytes");
         assert_string_equal(json_string_value(json_object_get(v, "name")), names[i]);
         assert_true(json_equal(json_object_get(v, "peak_measured"), json_object_get(v, "peak_predicted")));
     }
     char *text = fine(ARGV("bench", "small.gcut", "--compare", "save-all,planned", "--forward"));
     begins(text, "variants of @");
-    assert_non_null(strstr(text, "20 rounds in turns\n"));
+    assert_non_null(strstr(text, "\n20 rounds in random order, seed 0; "));
+    assert_non_null(strstr(text, "\nplanned again "));
     assert_non_null(strstr(text, "\nsave-all -> planned: "));
+    free(text);
+    text = slurp("beside.csv");
+    begins(text, "round,turn,row,ns,name\n0,0,");
     free(text);
     json_decref(j);
     static const char hint[] = "variants: eager, unfused, planned, or a policy: mincut, save-all, ";

@@ -23,9 +23,10 @@ static bool flag(const json_t *j, const char *key)
 static void test_json(void **state)
 {
     (void)state;
-    static const char *const keys[] = {"label",       "lambda",         "policy",         "baseline",
-                                       "saved_bytes", "peak_predicted", "peak_measured",  "recomputed",
-                                       "cost_ns",     "step_ns_median", "step_ns_spread", "plan"};
+    static const char *const keys[] = {
+        "label",           "lambda",     "policy",    "baseline",       "saved_bytes", "peak_predicted",
+        "peak_measured",   "recomputed", "cost_ns",   "step_ns_median", "step_ns_lo",  "step_ns_hi",
+        "ratio_predicted", "ratio",      "separable", "ours",           "plan"};
     json_t *j = json_of(ARGV("frontier", GPT, SIZES, "--json")), *p, *points = json_object_get(j, "points");
     double peak = INFINITY, ns = 0;
     size_t i, ours = 0, policies = 0;
@@ -41,7 +42,9 @@ static void test_json(void **state)
         if (flag(p, "baseline")) {
             policies++;
             assert_true(json_is_null(json_object_get(plan, "budget")));
-            assert_true(real(p, "ours_ns") <= real(p, "step_ns_predicted"));
+            const json_t *best = json_object_get(p, "ours");
+            assert_true(real(best, "peak_predicted") <= real(p, "peak_predicted"));
+            assert_true(real(best, "step_ns_predicted") <= real(p, "step_ns_predicted"));
             continue;
         }
         ours++;
@@ -109,29 +112,35 @@ static void test_budget_is_the_point(void **state)
     json_decref(j);
 }
 
-static void test_measured(void **state)
-{
-    (void)state;
-    json_t *j = json_of(
-               ARGV("frontier", "small.gcut", "--json", "--measure", "--rounds", "3", "--points", "2")),
-           *p;
-    size_t i;
-    json_array_foreach(json_object_get(j, "points"), i, p)
-    {
-        assert_true(real(p, "peak_measured") == real(p, "peak_predicted"));
-        assert_that(real(p, "step_ns_best"), >, 0);
-        assert_that(real(p, "step_ns_median"), >=, real(p, "step_ns_best"));
-        assert_that(real(p, "step_ns_spread"), >=, 0);
-    }
-    assert_int_equal((int)real(j, "rounds"), 3);
-    json_decref(j);
-}
-
 static size_t lines_of(const char *s)
 {
     size_t n = 0;
     for (; *s; s++) n += *s == '\n';
     return n;
+}
+
+static void test_measured(void **state)
+{
+    (void)state;
+    json_t *j = json_of(ARGV("frontier", "small.gcut", "--json", "--measure", "--rounds", "6", "--points",
+                             "2", "--seed", "7", "--samples", "samples.csv")),
+           *p, *sample = json_object_get(j, "samples");
+    size_t i, n = json_array_size(json_object_get(j, "points"));
+    json_array_foreach(json_object_get(j, "points"), i, p)
+    {
+        assert_true(real(p, "peak_measured") == real(p, "peak_predicted"));
+        assert_that(real(p, "step_ns_best"), >, 0);
+        assert_that(real(p, "step_ns_median"), >=, real(p, "step_ns_best"));
+        assert_true(real(p, "step_ns_lo") <= real(p, "step_ns_hi"));
+    }
+    assert_int_equal((int)real(j, "rounds"), 6);
+    assert_int_equal((int)real(j, "seed"), 7);
+    assert_int_equal(json_array_size(sample), 6 * n);
+    char *csv = slurp("samples.csv");
+    assert_int_equal(lines_of(csv), 6 * n + 1);
+    free(csv);
+    json_decref(j);
+    refused(2, "no samples without --measure", ARGV("frontier", "small.gcut", "--samples", "samples.csv"));
 }
 
 static void test_text_and_csv(void **state)
