@@ -71,6 +71,7 @@ void gcut_write_comparison_text(const gcut_comparison *c, gcut_text *out)
     gcut_text_add(out, ", %d thread%s\n", c->threads, c->threads == 1 ? "" : "s");
     gcut_table_print(&t, 0, t.nrows, "", out);
     gcut_write_rounds(c->rounds, c->seed, out);
+    gcut_write_again(c->to->name, c->again->separable, out);
     if (*c->sentence) gcut_text_add(out, "%s\n", c->sentence);
     gcut_arena_free(a);
 }

@@ -105,6 +105,8 @@ void gcut_write_frontier_text(const gcut_frontier *s, gcut_text *out)
     gcut_text_add(out, "without a budget, by policy\n");
     gcut_table_print(&t, 1 + shown, t.nrows, "", out);
     if (s->rounds) gcut_write_rounds(s->rounds, s->seed, out);
+    for (size_t i = 0; i < s->n; i++)
+        if (s->point[i]->again) gcut_write_again(s->point[i]->ours->label, s->point[i]->separable, out);
     gcut_arena_free(a);
 }
 

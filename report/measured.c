@@ -36,6 +36,14 @@ void gcut_write_rounds(int rounds, uint64_t seed, gcut_text *out)
     gcut_text_add(out, "\n");
 }
 
+void gcut_write_again(const char *name, bool separable, gcut_text *out)
+{
+    if (separable)
+        gcut_text_add(
+            out, "%s again, the same plan, is separable from %s: no difference as small as theirs counts\n",
+            name, name);
+}
+
 /* A field, in quotes when needed. */
 void gcut_csv_string(gcut_text *out, const char *s)
 {

@@ -48,6 +48,8 @@ const char *gcut_median_text(gcut_arena *a, double ns, double lo, double hi);
 const char *gcut_ratio_text(gcut_arena *a, double ratio, double lo, double hi, bool separable);
 /* A line that says how a table was measured. */
 void gcut_write_rounds(int rounds, uint64_t seed, gcut_text *out);
+/* Where two measurements of one plan are separable, a line that says so. */
+void gcut_write_again(const char *name, bool separable, gcut_text *out);
 void gcut_write_samples_csv(const gcut_sample *const *sample, size_t n, gcut_text *out);
 void gcut_json_samples(gcut_json *j, const gcut_sample *const *sample, size_t n);
 void gcut_csv_string(gcut_text *out, const char *s);

@@ -282,9 +282,16 @@ static void overlaps_are_not_separable(void **state)
     assert_false(c->again->separable);
     assert_string_equal(strstr(c->sentence, " times as fast"), " times as fast");
     gcut_free(c);
+    times.slow = "planned again";
+    c = compared(ctx, 9, &times);
+    assert_true(c->again->separable && !c->variant[2]->separable);
+    assert_non_null(strstr(c->text, "\nplanned again, the same plan, is separable from planned"));
+    gcut_free(c);
+    times.slow = "unfused";
     c = compared(ctx, 5, &times); /* too few rounds for an interval */
     assert_true(isnan(c->from->ratio_lo) && isnan(c->to->step_ns_hi) && !c->from->separable);
     assert_non_null(strstr(c->text, "fewer than 6 rounds"));
+    assert_null(strstr(c->text, "the same plan"));
     assert_string_equal(strstr(c->sentence, " times as fast"), " times as fast, not separable");
     gcut_free(c);
     gcut_ctx_free(ctx);
