@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # char_gpt.sh [CHAR_GPT-OPTION…]: the GPT of examples/char_gpt against PyTorch: same weights, batches, optimiser and
-# threads, the runs interleaved, so that a change of the machine's speed meets all of them.  Prints chars/s and ratios.
+# threads, in rounds (bench/peers/rounds.py).  Writes the table of chars/s that doc/measured.md has (bench/tables.py) to
+# bench/results/chars.txt, and every round to chars-samples.txt: "round contender chars/s".
 #
-#   PYTHON   a Python with torch (python3)      ROUNDS   of every contender (3)      STEPS   per round (40)
+#   PYTHON   a Python with torch (python3)      ROUNDS   of every contender (9)      STEPS   per round (40)
 #   THREADS  of every contender (every core)    CHAR_GPT the program (build/examples/char_gpt)
+#   SEED     of the order of rounds (0)         OUT      the folder (bench/results)
 set -eu
 cd "$(dirname "$0")/.."
-python=${PYTHON:-python3} rounds=${ROUNDS:-3} steps=${STEPS:-40} threads=${THREADS:-$(nproc)}
+python=${PYTHON:-python3} rounds=${ROUNDS:-9} seed=${SEED:-0} out=${OUT:-bench/results} steps=${STEPS:-40} threads=${THREADS:-$(nproc)}
 program=${CHAR_GPT:-build/examples/char_gpt}
 "$python" -c 'import torch; print("torch", torch.__version__)' || {
     echo "char_gpt.sh: set PYTHON to a Python that has torch" >&2
@@ -17,33 +19,24 @@ program=${CHAR_GPT:-build/examples/char_gpt}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# note WHO FILE: the round's figure, for the medians
-note()
-{
-    sed -n 's/^throughput: \([0-9]*\) chars.*/\1/p' "$2" >>"$work/$1"
-    printf '  %-14s %s\n' "$1" "$(grep '^throughput' "$2")"
-}
-
-round=1
-while [ "$round" -le "$rounds" ]; do
-    echo "round $round of $rounds, $threads threads, $steps steps each"
-    "$program" --steps "$steps" --sample 0 --threads "$threads" --dump-run "$work" "$@" data/shakespeare.txt >"$work/out"
-    note gradcut "$work/out"
-    for mode in eager compile; do
-        "$python" bench/char_gpt_torch.py "$work" --mode $mode --threads "$threads" >"$work/out"
-        note torch-$mode "$work/out"
-        grep '^losses' "$work/out" | sed 's/^/                 /'
+# What PyTorch begins from.
+"$program" --steps "$steps" --sample 0 --threads "$threads" --dump-run "$work" "$@" data/shakespeare.txt | grep '^losses' || true
+round=0
+while [ "$round" -lt "$rounds" ]; do
+    echo "round $round of $rounds, seed $seed, $threads threads, $steps steps each"
+    for who in $("$python" bench/peers/rounds.py order "$seed" "$round" gradcut gradcut-again torch-eager torch-compile); do
+        case $who in
+        torch-*) "$python" bench/char_gpt_torch.py "$work" --mode "${who#torch-}" --threads "$threads" >"$work/out" ;;
+        *) "$program" --steps "$steps" --sample 0 --threads "$threads" "$@" data/shakespeare.txt >"$work/out" ;;
+        esac
+        printf '  %-14s %s\n' "$who" "$(grep '^throughput' "$work/out")"
+        grep '^losses' "$work/out" | sed 's/^/                 /' || true
+        sed -n "s/^throughput: \([0-9]*\) chars.*/$round $who \1/p" "$work/out" >>"$work/samples"
     done
     round=$((round + 1))
 done
-
-# The middle value of a file of numbers.
-median()
-{
-    sort -n "$1" | awk '{v[NR] = $1} END {print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2}'
-}
-ours=$(median "$work/gradcut")
-for mode in eager compile; do
-    theirs=$(median "$work/torch-$mode")
-    awk -v a="$ours" -v b="$theirs" -v m=$mode 'BEGIN {printf "gradcut / torch %s: %.0f / %.0f chars/s = %.2f\n", m, a, b, a / b}'
-done
+"$python" bench/peers/rounds.py table "$seed" "$work/samples" gradcut >"$work/chars.txt"
+mkdir -p "$out"
+cp "$work/samples" "$out/chars-samples.txt"
+cp "$work/chars.txt" "$out/chars.txt"
+cat "$out/chars.txt"

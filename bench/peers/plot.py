@@ -4,7 +4,7 @@
 import math
 from xml.sax.saxutils import escape
 
-COLOURS = {"floor": "#b8c4cc", "torch eager": "#e8a33d", "torch.compile": "#d8672f",
+COLOURS = {"gradcut again": "#7fa8c9", "floor": "#b8c4cc", "torch eager": "#e8a33d", "torch.compile": "#d8672f",
            "max-autotune": "#a63d2f", "JAX": "#5b8c5a"}
 LEFT, WIDTH, BAR, GAP, TOP = 250, 900, 13, 16, 64
 STYLE = "font-family='Helvetica, Arial, sans-serif'"

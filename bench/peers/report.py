@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The results of the bench: peers.csv, and the table and the plot that are made of it."""
+"""The results of the bench: peers.csv, the table and the plot that are made of it, and every time in
+peers-samples.csv."""
 
 import csv
 import os
@@ -9,12 +10,14 @@ import tempfile
 
 from cases import CASES
 import plot
+import rounds
 
-CONTENDERS = ["gradcut", "floor", "torch eager", "torch.compile", "max-autotune", "JAX"]
-RIVALS = CONTENDERS[2:]
-FIELDS = ["case", "title", "contender", "best_ms", "median_ms", "spread_ms", "ours_best_ms", "ours_median_ms",
-          "floor_best_ms", "floor_median_ms", "steps", "rounds", "rss_bytes", "saved_bytes", "compile_s", "loss_gap",
-          "version", "threads", "machine", "note"]
+CONTENDERS = ["gradcut", "gradcut again", "floor", "torch eager", "torch.compile", "max-autotune", "JAX"]
+RIVALS = CONTENDERS[3:]
+FIELDS = ["case", "title", "contender", "median_ms", "lo_ms", "hi_ms", "ratio", "ratio_lo", "ratio_hi", "separable",
+          "best_ms", "ours_median_ms", "floor_median_ms", "steps", "rounds", "seed", "rss_bytes", "saved_bytes",
+          "compile_s", "loss_gap", "version", "threads", "machine", "note"]
+SAMPLES = ["case", "group", "round", "turn", "contender", "ms"]  # ms: of every step, separated by blanks
 TEXT = {"case", "title", "contender", "version", "machine", "note"}
 
 
@@ -35,8 +38,8 @@ def machine():
     return platform.processor() or platform.machine()
 
 
-def merge(folder, case, rows, threads, isa):
-    """Replaces the rows of a case, then the table and the plot; each file at once."""
+def merge(folder, case, rows, samples, threads, isa):
+    """Replaces the rows and samples of a case, then the table and the plot; each file at once."""
     folder.mkdir(parents=True, exist_ok=True)
     kept = [r for r in read(folder / "peers.csv") if r["case"] != case.name]
     for name in CONTENDERS:
@@ -45,16 +48,24 @@ def merge(folder, case, rows, threads, isa):
                          "machine": machine() + (" without AVX-512" if isa == "avx2" else ""), **rows[name]})
     order = {c.name: i for i, c in enumerate(CASES)}
     kept.sort(key=lambda r: (order.get(r["case"], len(order)), r["case"], CONTENDERS.index(r["contender"])))
-    replace(folder / "peers.csv", lambda f: write(f, kept))
+    listed = [r for r in lines(folder / "peers-samples.csv") if r["case"] != case.name]
+    listed += [dict(zip(SAMPLES, (case.name, *s, " ".join(f"{x:.6g}" for x in ms)))) for *s, ms in samples]
+    listed.sort(key=lambda r: order.get(r["case"], len(order)))
+    replace(folder / "peers-samples.csv", lambda f: write(f, SAMPLES, listed))
+    replace(folder / "peers.csv", lambda f: write(f, FIELDS, kept))
     replace(folder / "peers.md", lambda f: f.write(table(kept)))
     replace(folder / "peers.svg", lambda f: f.write(plot.bars(by_case(kept), CONTENDERS)))
 
 
-def read(path):
+def lines(path):
     if not path.exists():
         return []
     with open(path, newline="") as f:
-        rows = list(csv.DictReader(f))
+        return list(csv.DictReader(f))
+
+
+def read(path):
+    rows = lines(path)
     for r in rows:
         for k, v in r.items():
             if k not in TEXT:
@@ -62,11 +73,11 @@ def read(path):
     return rows
 
 
-def write(f, rows):
-    w = csv.DictWriter(f, FIELDS, lineterminator="\n")
+def write(f, fields, rows):
+    w = csv.DictWriter(f, fields, lineterminator="\n")
     w.writeheader()
     for r in rows:
-        w.writerow({k: "" if r.get(k) is None else f"{r[k]:.7g}" if isinstance(r[k], float) else r[k] for k in FIELDS})
+        w.writerow({k: "" if r.get(k) is None else f"{r[k]:.7g}" if isinstance(r[k], float) else r[k] for k in fields})
 
 
 def replace(path, fill):
@@ -86,17 +97,21 @@ def by_case(rows):
 
 # ---- the table ----
 
-def number(x):
-    return "–" if x is None else f"{x:.3g}" if x < 100 else f"{x:.0f}"
+def median(r):
+    return rounds.median_text(r["median_ms"], r.get("lo_ms"), r.get("hi_ms"))
 
 
 def mib(x):
     return "–" if x is None else f"{x / 2**20:.4g}" if x < 100 * 2**20 else f"{x / 2**20:.0f}"
 
 
-def ratio(r, kind):
-    """Our time over theirs, of the same rounds."""
-    return r[f"ours_{kind}_ms"] / r[f"{kind}_ms"]
+def ratio(r):
+    """Our median over theirs, of the same rounds."""
+    return r["ours_median_ms"] / r["median_ms"]
+
+
+def ratio_text(r):
+    return rounds.ratio_text(ratio(r), r.get("ratio_lo"), r.get("ratio_hi")) if timed(r) else "–"
 
 
 def timed(r):
@@ -106,20 +121,22 @@ def timed(r):
 def best_rival(rows):
     """The fastest peer in the rounds that it shared with us: the one that our ratio to is largest."""
     good = [rows[n] for n in RIVALS if timed(rows.get(n))]
-    return max(good, key=lambda r: ratio(r, "median"), default=None)
+    return max(good, key=ratio, default=None)
+
+
+def verdict(r, limit):
+    """Is our time at most that much of theirs? Only where the whole interval is on one side."""
+    lo, hi = r.get("ratio_lo"), r.get("ratio_hi")
+    return "open" if lo is None or lo <= limit < hi else "met" if hi <= limit else "missed"
 
 
 def summary_line(rows, case):
-    ours, floor, rival = rows["gradcut"], rows["floor"], best_rival(rows)
-    cells = [ours["title"], f"{number(ours['best_ms'])}, {number(ours['median_ms'])} ± {number(ours['spread_ms'])}"]
-    cells.append(number(floor["best_ms"]))
-    cells.append(f"{ratio(floor, 'best'):.2f}, {ratio(floor, 'median'):.2f}")
-    for name in RIVALS:
-        cells.append(f"{ratio(rows[name], 'best'):.2f}, {ratio(rows[name], 'median'):.2f}"
-                     if timed(rows.get(name)) else "–")
-    reached = {"floor": ratio(floor, "median"), "peer": rival and ratio(rival, "median")}
+    ours, floor = rows["gradcut"], rows["floor"]
+    cells = [ours["title"], median(ours), ratio_text(rows.get("gradcut again")), ratio_text(floor)]
+    cells += [ratio_text(rows.get(name)) for name in RIVALS]
+    reached = {"floor": floor, "peer": best_rival(rows)}
     partly = "" if all(timed(rows.get(n)) for n in RIVALS) else " (not all ran)"
-    aims = [f"{what} ≤ {limit}: {'met' if reached[what] <= limit else 'missed'}{partly if what == 'peer' else ''}"
+    aims = [f"{what} ≤ {limit}: {verdict(reached[what], limit)}{partly if what == 'peer' else ''}"
             for what, limit in (case.targets if case else {}).items() if reached[what]]
     cells.append("; ".join(aims) or "–")
     return "| " + " | ".join(cells) + " |"
@@ -134,8 +151,7 @@ def detail_lines(rows):
             yield f"| {r['title']} | {name} | – | – | – | – | – | {r['note']} |"
             continue
         gap = r.get("loss_gap")
-        cells = [r["title"], name, f"{number(r['best_ms'])}, {number(r['median_ms'])} ± {number(r['spread_ms'])}",
-                 mib(r["rss_bytes"]), mib(r.get("saved_bytes")),
+        cells = [r["title"], name, median(r), mib(r["rss_bytes"]), mib(r.get("saved_bytes")),
                  "–" if r.get("compile_s") is None or name == "torch eager" else f"{r['compile_s']:.1f}",
                  "–" if gap is None else f"{gap:.0e}", r.get("note") or ""]
         yield "| " + " | ".join(cells) + " |"
@@ -150,14 +166,17 @@ def table(all_rows):
     out = ["# A training step beside its peers", "",
            f"Written by `bench/peers.sh` on {first['machine']}, {int(first['threads'])} threads, float32"
            + (", " + ", ".join(versions) if versions else "") + ". Times are milliseconds of a whole step, forward, "
-           "backward and AdamW (20 elementwise ops: gradients alone): the best of all, and the median ± half the "
-           "distance between the quartiles. Contenders begin from the same weights and inputs, their losses are "
-           "compared step by step, and they take turns.", "",
+           "backward and AdamW (20 elementwise ops: gradients alone): medians over rounds of the round's medians, with "
+           "intervals of 95 % from resamples of the rounds (doc/measured.md, How steps are compared). Contenders begin "
+           "from the same weights and inputs, their losses are compared step by step, and the order of each round is "
+           "random. Every time is in `peers-samples.csv`.", "",
            "## gradcut's time over theirs", "",
-           "Best over best and median over median, in the same rounds: below 1 gradcut is faster. The floor is the "
-           "sum of all matrix products, each by the fastest of BLIS and our own kernels, and the bytes that must "
-           "move over the bandwidth of memory that large. Aims are those of the medians, over the fastest peer.", "",
-           "| case | gradcut, ms | floor, ms | over floor | " + " | ".join(f"over {n}" for n in RIVALS) + " | aim |",
+           "Median over median, with the interval of this ratio: below 1 gradcut is faster, and where the interval "
+           "contains 1 the two are not separable. *Again* is gradcut over gradcut, measured twice: noise. The floor is "
+           "the sum of all matrix products, each by the fastest of BLIS and our own kernels, and the bytes that must "
+           "move over the bandwidth of memory that large. Aims are of the peer that comes closest; they are met or "
+           "missed where the whole interval is on one side, else open.", "",
+           "| case | gradcut, ms | again | over floor | " + " | ".join(f"over {n}" for n in RIVALS) + " | aim |",
            "|---|---|---|---|" + "---|" * (len(RIVALS) + 1)]
     out += [summary_line(rows, cases.get(name)) for name, rows in groups.items()]
     out += ["", "## Time, memory and compilation", "",

@@ -2,8 +2,9 @@
 """gradcut against its peers: see bench/peers.sh.
 
 One process per contender, each behind a pipe (bench/worker.h has the protocol). All begin from the same arrays; first
-their losses are compared step by step, then they take turns. A ratio is only ever taken between times of the same
-rounds.
+their losses are compared step by step, then they run in rounds, each in an order drawn from --seed (rounds.py). A ratio
+is only ever taken between times of the same rounds. gradcut runs twice, as `gradcut` and as `gradcut again`: what differs
+between these two is noise.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import time
 
 import products
 import report
+import rounds
 from cases import CASES
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -33,6 +35,7 @@ PEERS = {  # contender: worker, its first argument, the module it needs
 # Everyone as on a processor without AVX-512; for our steps see bench/CMakeLists.txt.
 AVX2 = {"BLIS_ARCH_TYPE": "zen3", "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2",
         "MKL_ENABLE_INSTRUCTIONS": "AVX2", "XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}
+OURS, AGAIN, FLOOR = "gradcut", "gradcut again", "floor"
 COMPARED = 4  # losses
 # Same arithmetic in another order; AdamW's first steps amplify it, as they are of one size however small a gradient.
 TOLERANCE = [1e-5, 1e-4, 1e-3, 1e-3]
@@ -100,33 +103,6 @@ class Worker:
         self.process.stdout.close()
 
 
-class Times:
-    """Of one contender, with those of gradcut in the same rounds."""
-
-    def __init__(self):
-        self.ms, self.rounds = [], 0
-
-    def add(self, ms):
-        self.ms += ms
-        self.rounds += 1
-
-    @property
-    def best(self):
-        return min(self.ms)
-
-    @property
-    def median(self):
-        return statistics.median(self.ms)
-
-    @property
-    def spread(self):
-        """Half the distance between the quartiles."""
-        if len(self.ms) < 4:
-            return (max(self.ms) - min(self.ms)) / 2
-        low, _, high = statistics.quantiles(self.ms, n=4)
-        return (high - low) / 2
-
-
 def say(text):
     print(text, flush=True)
 
@@ -142,6 +118,7 @@ class CaseRun:
     def __init__(self, case, options, folder):
         self.case, self.options, self.folder = case, options, folder
         self.rows = {}
+        self.samples = []  # (group, round, turn, contender, [ms])
         self.workers = []
 
     # ---- preparing ----
@@ -165,8 +142,11 @@ class CaseRun:
         path, values = self.model(), self.folder / "values"
         values.mkdir()
         sizes = [f"{k}={v}" for k, v in self.case.at.items()]
-        ours = self.start("gradcut", self.options.build / "bench/step_worker", path, self.case.update(),
-                          self.options.threads, values, *sizes)
+        again = self.folder / "again"
+        again.mkdir()
+        ours, _ = (self.start(name, self.options.build / "bench/step_worker", path, self.case.update(),
+                              self.options.threads, folder, *sizes)
+                   for name, folder in ((OURS, values), (AGAIN, again)))
         about = ours.about
         moved = report.compulsory(about, self.case.optimizer != "none")
         grad = self.tool(self.options.build / "gradcut", "grad", path)
@@ -174,7 +154,7 @@ class CaseRun:
             for p in products.products(grad, self.case.at):
                 print("gemm", *(int(x) if isinstance(x, bool) else x for x in p), file=f)
             print("bytes", *moved, file=f)
-        self.start("floor", self.options.build / f"bench/floor_worker_{self.options.isa}", self.folder / "floor.txt",
+        self.start(FLOOR, self.options.build / f"bench/floor_worker_{self.options.isa}", self.folder / "floor.txt",
                    self.options.threads)
         return ours
 
@@ -199,15 +179,17 @@ class CaseRun:
         return [(worker.steps(1, 0), worker.ask("loss")["loss"])[1] for _ in range(COMPARED)]
 
     def run(self, peers):
-        """In groups that fit in memory; gradcut and the floor take part in each."""
+        """In groups that fit in memory; gradcut, twice, and the floor take part in each."""
         ours = self.start_ours()
         wanted = self.losses(ours)
+        if self.losses(self.worker(AGAIN)) != wanted:
+            raise Failed("the losses of two equal steps differ")
         say(f"  gradcut: compiled in {ours.about['compile_s']:.1f} s, losses "
             + " ".join("–" if x is None else f"{x:.6f}" for x in wanted))
         size = self.options.together or len(peers)
         for k in range(0, max(len(peers), 1), max(size, 1)):
             group = [w for w in (self.peer(p, wanted, ours) for p in peers[k:k + size]) if w]
-            self.race(ours, group)
+            self.race(k, group)
             for w in group:
                 w.stop()
                 self.workers.remove(w)
@@ -234,50 +216,60 @@ class CaseRun:
             return None
         return worker
 
-    def race(self, ours, group):
-        floor = next(w for w in self.workers if w.name == "floor")
-        all_ = [ours, floor, *group]
-        share = 1e3 * self.options.seconds / len(all_) / self.options.rounds
-        for w in all_:
+    def worker(self, name):
+        return next(w for w in self.workers if w.name == name)
+
+    def race(self, number, group):
+        """Rounds of gradcut, again, the floor and a group of peers. A round of a contender counts with the median of its
+        steps."""
+        contenders = {w.name: w for w in (self.worker(OURS), self.worker(AGAIN), self.worker(FLOOR), *group)}
+        share = 1e3 * self.options.seconds / len(contenders) / self.options.rounds
+        for w in contenders.values():
             w.steps(2, 0)
             w.forget_peak()
         if self.options.wait:
             say(f"ready: {self.case.name}")
             sys.stdin.readline()
         plan = {}
-        for w in all_:  # warm-up, and steps in a turn, by how long three of them are
+        for w in contenders.values():  # warm-up, and steps in a turn, by how long three of them are
             start = time.perf_counter()
             w.steps(0, 3)
             ms = 1e3 * (time.perf_counter() - start) / 3
-            plan[w] = (min(int(20 / ms), 200), max(1, min(int(share / ms), 500)))
-        times = {w: Times() for w in all_}
+            plan[w.name] = (min(int(20 / ms), 200), max(1, min(int(share / ms), 200)))
+        times = {name: [] for name in contenders}
         for r in range(self.options.rounds):
-            for w in all_[r % len(all_):] + all_[:r % len(all_)]:
+            for turn, name in enumerate(rounds.order(self.options.seed, r, contenders)):
                 time.sleep(PAUSE)
-                times[w].add(w.steps(*plan[w]))
+                ms = contenders[name].steps(*plan[name])
+                times[name].append(ms)
+                self.samples.append((number, r, turn, name, ms))
         if self.options.wait:
             say(f"timed: {self.case.name}")
-        for w in all_:
-            self.note(w, times[w], times[ours], times[floor])
+        b = rounds.Bootstrap({name: [statistics.median(ms) for ms in t] for name, t in times.items()}, self.options.seed)
+        for name, w in contenders.items():
+            self.note(w, times[name], b)
 
-    def note(self, w, t, ours, floor):
+    def note(self, w, times, b):
         row = self.rows.setdefault(w.name, {})
-        if "best_ms" in row and row["median_ms"] <= t.median:
-            return  # of gradcut and the floor, the faster group counts
-        row.update(best_ms=t.best, median_ms=t.median, spread_ms=t.spread, steps=len(t.ms), rounds=t.rounds,
-                   ours_best_ms=ours.best, ours_median_ms=ours.median, floor_best_ms=floor.best,
-                   floor_median_ms=floor.median, rss_bytes=w.peak() if w.name != "floor" else None)
+        if "median_ms" in row:
+            return  # of what takes part in every group, the first one counts
+        median, ratio = b.median(w.name), b.ratio(OURS, w.name)
+        row.update(zip(("median_ms", "lo_ms", "hi_ms"), median))
+        if w.name != OURS:
+            row.update(zip(("ratio", "ratio_lo", "ratio_hi"), ratio), separable=int(rounds.separable(*ratio[1:])))
+        row.update(best_ms=min(min(ms) for ms in times), steps=sum(len(ms) for ms in times), rounds=len(times),
+                   seed=self.options.seed, ours_median_ms=b.median(OURS)[0], floor_median_ms=b.median(FLOOR)[0],
+                   rss_bytes=w.peak() if w.name != FLOOR else None)
         if w.name in PEERS:
             row["saved_bytes"] = w.ask("saved")["saved_bytes"]
-        say(f"  {w.name:14} best {t.best:10.3f}  median {t.median:10.3f} ± {t.spread:.3f} ms; gradcut takes "
-            f"{ours.best / t.best:.2f} × (best), {ours.median / t.median:.2f} × (median)")
+        say(f"  {w.name:14} median {rounds.median_text(*median)} ms"
+            + ("" if w.name == OURS else f"; gradcut over it {rounds.ratio_text(*ratio)}"))
 
     def finish(self, ours):
-        self.rows["gradcut"].update(compile_s=ours.about["compile_s"], saved_bytes=ours.about["saved_bytes"],
+        self.rows[OURS].update(compile_s=ours.about["compile_s"], saved_bytes=ours.about["saved_bytes"],
                                     version=ours.about["version"])
-        floor = next(w for w in self.workers if w.name == "floor")
-        parts = floor.ask("parts")
-        self.rows["floor"]["note"] = (f"{parts['gemm_ms']:.4g} ms for {parts['gflop']:.4g} GFLOP of products, "
+        parts = self.worker(FLOOR).ask("parts")
+        self.rows[FLOOR]["note"] = (f"{parts['gemm_ms']:.4g} ms for {parts['gflop']:.4g} GFLOP of products, "
                                       f"{parts['bytes_ms']:.4g} ms for {parts['mbytes']:.4g} MB; {parts['kernels']}")
 
     def stop(self):
@@ -295,7 +287,8 @@ def arguments():
     p.add_argument("--quick", action="store_true", help="small stand-ins, to check the bench itself")
     p.add_argument("--peers", help="comma list of " + ", ".join(PEERS) + '; "" = gradcut and the floor alone')
     p.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of each (every core)")
-    p.add_argument("--rounds", type=int, default=8, help="in each, everyone takes a turn (8)")
+    p.add_argument("--rounds", type=int, default=9, help="in each, everyone takes a turn (9); fewer than 6 separate nothing")
+    p.add_argument("--seed", type=int, default=0, help="of the order of each round and of resamples (0)")
     p.add_argument("--seconds", type=float, default=40, help="of timed steps per case, if they are short (40)")
     p.add_argument("--isa", choices=["native", "avx2"], default="native", help="avx2: everyone without AVX-512")
     p.add_argument("--together", type=int, default=0, help="peers in memory at once (0: all)")
@@ -336,12 +329,12 @@ def main():
             say(f"{name} is left out: {o.python} has no {PEERS[name][2]}; PYTHON=… chooses another")
     failed = False
     for case in o.cases:
-        say(f"{case.name}: {case.title}, {o.threads} threads")
+        say(f"{case.name}: {case.title}, {o.threads} threads, {o.rounds} rounds in random order, seed {o.seed}")
         folder = pathlib.Path(tempfile.mkdtemp(prefix="gradcut-peers-"))
         run = CaseRun(case, o, folder)
         try:
             run.run(peers)
-            report.merge(o.out, case, run.rows, o.threads, o.isa)
+            report.merge(o.out, case, run.rows, run.samples, o.threads, o.isa)
         except Failed as e:
             say(f"  {case.name} failed: {e}")
             failed = True
