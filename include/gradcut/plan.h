@@ -353,9 +353,8 @@ typedef struct gcut_comparison {
     const gcut_variant *to;   /* the other, which all are compared with: `planned`, else the last */
     const char *sentence;     /* "" where there is only one */
     const char *text, *json;
-    const gcut_variant
-        *again; /* `to` once more, "planned again", compiled and measured by itself: what differs
-                                  between these two is noise */
+    /* `to` once more, "planned again", compiled and measured by itself: what differs between the two is noise */
+    const gcut_variant *again;
     uint64_t seed;
     const gcut_sample *const *sample; /* every measured time, in the order in which they were taken */
     size_t nsamples;
