@@ -210,14 +210,16 @@ void gcut_checks_copy(gcut_graph *dst, const gcut_graph *src)
 static uint32_t attrs_add(gcut_graph *g, gcut_op op, const gcut_attr *attrs, uint32_t nattrs)
 {
     uint32_t begin = g->attrs.n;
-    for (int key = 0; key < GCUT_NATTRS; key++)
-        for (uint32_t i = 0; i < nattrs; i++) {
-            if ((int)attrs[i].key != key) continue;
-            const gcut_attr *d = gcut_attr_among(g->module, op, NULL, 0, attrs[i].key);
-            if (d && gcut_attr_equal(d, &attrs[i])) continue;
-            gcut_attr a = attrs[i]; /* the push may move the pool attrs[] lies in */
-            *GCUT_PUSH(g->module->arena, &g->attrs) = a;
+    for (uint32_t i = 0; i < nattrs; i++) {
+        const gcut_attr a = attrs[i]; /* the push may move the pool attrs[] lies in */
+        const gcut_attr *d = gcut_attr_among(g->module, op, NULL, 0, a.key);
+        if (d && gcut_attr_equal(d, &a)) continue;
+        *GCUT_PUSH(g->module->arena, &g->attrs) = a;
+        for (uint32_t k = g->attrs.n - 1; k > begin && g->attrs.at[k - 1].key > a.key; k--) {
+            g->attrs.at[k] = g->attrs.at[k - 1];
+            g->attrs.at[k - 1] = a;
         }
+    }
     return begin;
 }
 
@@ -265,13 +267,11 @@ static void hoist_checks(gcut_graph *g, const gcut_node_spec *s)
     }
 }
 
-gcut_ref gcut_node_make(gcut_graph *g, const gcut_node_spec *s)
+/* out: the types of the results; interned: s->names are of this module. */
+static gcut_ref append(gcut_graph *g, const gcut_node_spec *s, const gcut_type *out, uint32_t nout,
+                       bool interned)
 {
     gcut_module *m = g->module;
-    gcut_type out[GCUT_MAX_RESULTS];
-    uint32_t nout = gcut_infer(g, s, out);
-    if (s->types) state_types(g, s, out, nout);
-    hoist_checks(g, s);
     gcut_node n = {.op = (uint16_t)s->op,
                    .nres = (uint16_t)nout,
                    .nargs = s->nargs,
@@ -294,10 +294,21 @@ gcut_ref gcut_node_make(gcut_graph *g, const gcut_node_spec *s)
     uint32_t id = g->nodes.n;
     *GCUT_PUSH(m->arena, &g->nodes) = n;
     for (uint32_t k = 0; k < nout; k++) {
-        gcut_ref v = value_new(g, result_name(g, s, n.res0, k), &out[k], id, k);
+        const char *own = interned && s->names ? s->names[k] : NULL;
+        const char *name = own ? gcut_name_fresh_interned(g, own) : result_name(g, s, n.res0, k);
+        gcut_ref v = value_new(g, name, &out[k], id, k);
         g->values.at[v].made_up = !s->name && !(s->names && k < s->ntypes && s->names[k]);
     }
     return n.res0;
+}
+
+gcut_ref gcut_node_make(gcut_graph *g, const gcut_node_spec *s)
+{
+    gcut_type out[GCUT_MAX_RESULTS];
+    uint32_t nout = gcut_infer(g, s, out);
+    if (s->types) state_types(g, s, out, nout);
+    hoist_checks(g, s);
+    return append(g, s, out, nout, false);
 }
 
 gcut_ref gcut_node_typed(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs,
@@ -336,8 +347,37 @@ gcut_node_spec gcut_node_spec_of(const gcut_graph *g, const gcut_node *n)
                             .loc = n->loc};
 }
 
+/* Are the same facts about sizes declared and checked in both graphs, as in a copy that was begun with those
+ * of src? */
+static bool same_sizes(const gcut_graph *dst, const gcut_graph *src)
+{
+    if (dst->module != src->module || dst->decls.n != src->decls.n || dst->checks.n < src->checks.n)
+        return false;
+    for (uint32_t i = 0; i < src->decls.n; i++) {
+        const gcut_dim_decl *x = &src->decls.at[i], *y = &dst->decls.at[i];
+        if (x->sym != y->sym || x->lo != y->lo || x->hi != y->hi || x->mult != y->mult) return false;
+    }
+    for (uint32_t i = 0; i < src->checks.n; i++) {
+        const gcut_dim_check *x = &src->checks.at[i], *y = &dst->checks.at[i];
+        if (x->a != y->a || x->b != y->b) return false;
+    }
+    return true;
+}
+
+/* Does the shape rule say of the copy what it said of node n?  Then it need not be asked. */
+static bool keeps_types(const gcut_graph *dst, const gcut_graph *src, const gcut_node *n,
+                        const gcut_ref *args)
+{
+    if (n->nregs || !same_sizes(dst, src)) return false;
+    for (uint32_t k = 0; k < n->nargs; k++)
+        if (!gcut_type_equal(gcut_type_of(dst, args[k]), gcut_type_of(src, gcut_arg(src, n, k))))
+            return false;
+    return true;
+}
+
 static gcut_ref copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
-                     const gcut_ref *map, gcut_locid loc, const char *name, const char *const *names)
+                     const gcut_ref *map, gcut_locid loc, const char *name, const char *const *names,
+                     bool interned)
 {
     const gcut_node *node = &src->nodes.at[n];
     gcut_marks marks = gcut_marks_carry(dst, src, &node->marks, map);
@@ -350,7 +390,8 @@ static gcut_ref copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const g
     s.names = names;
     s.types = types;
     s.ntypes = node->nres;
-    gcut_ref r = gcut_node_make(dst, &s);
+    gcut_ref r = keeps_types(dst, src, node, args) ? append(dst, &s, types, node->nres, interned)
+                                                   : gcut_node_make(dst, &s);
     dst->nodes.at[dst->nodes.n - 1].marks = marks;
     return r;
 }
@@ -358,7 +399,7 @@ static gcut_ref copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const g
 gcut_ref gcut_node_copy_as(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
                            const gcut_ref *map, gcut_locid loc, const char *const *names)
 {
-    return copy(dst, src, n, args, map, loc, NULL, names);
+    return copy(dst, src, n, args, map, loc, NULL, names, false);
 }
 
 gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
@@ -367,5 +408,5 @@ gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, cons
     const char *names[GCUT_MAX_RESULTS];
     const gcut_node *node = &src->nodes.at[n];
     for (uint32_t k = 0; k < node->nres; k++) names[k] = src->values.at[node->res0 + k].name;
-    return copy(dst, src, n, args, map, loc, name, name ? NULL : names);
+    return copy(dst, src, n, args, map, loc, name, name ? NULL : names, true);
 }

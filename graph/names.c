@@ -36,13 +36,13 @@ void gcut_value_rename(gcut_graph *g, gcut_ref v, const char *name)
 
 /* ---- numbers behind names ---- */
 
-/* base, else base.1, base.2, … (or from base.2): the first after the last one used for which is_taken is
+/* base, which is interned, else base.1, base.2, … (or from base.2): the first after the last one used for which is_taken is
  * false.  The last one is remembered, so that n names of one base take O(n) time, also when their values are
  * renamed. */
-static const char *number(gcut_graph *g, const char *text, uint32_t first,
+static const char *number(gcut_graph *g, const char *base, uint32_t first,
                           bool (*is_taken)(const gcut_graph *, const char *))
 {
-    const char *base = gcut_intern_name(g->module, text), *name = base;
+    const char *name = base;
     if (!is_taken(g, name)) return name;
     uint32_t *last = gcut_map_at(g->module->arena, &g->last_number, gcut_map_key(base));
     if (*last + 1 < first) *last = first - 1;
@@ -56,9 +56,14 @@ static bool has(const gcut_graph *g, const char *name)
     return find_interned(g, name) != 0;
 }
 
-const char *gcut_name_fresh(gcut_graph *g, const char *base)
+const char *gcut_name_fresh_interned(gcut_graph *g, const char *base)
 {
     return number(g, base, 1, has);
+}
+
+const char *gcut_name_fresh(gcut_graph *g, const char *base)
+{
+    return gcut_name_fresh_interned(g, gcut_intern_name(g->module, base));
 }
 
 /* ---- generated names ---- */
@@ -74,7 +79,7 @@ static bool is_taken(const gcut_graph *g, const char *name)
 
 static const char *next_name(gcut_graph *g, const char *base)
 {
-    return number(g, base, 2, is_taken);
+    return number(g, gcut_intern_name(g->module, base), 2, is_taken);
 }
 
 /* The location, where it is derived from others; NULL for a location in a file. */

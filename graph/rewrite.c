@@ -48,11 +48,27 @@ void gcut_result_copy(gcut_graph *dst, const gcut_graph *src, uint32_t i, const 
     dst->results.at[dst->results.n - 1].marks = r->marks;
 }
 
+/* Room for as many elements as `like` has and a few more: a list that grows leaves its former memory behind. */
+#define RESERVE(arena, list, like)                                                                           \
+    ((list)->at = gcut_alloc(arena, ((like)->n + 8) * sizeof *(list)->at), (list)->cap = (like)->n + 8)
+
+static void reserve(gcut_graph *dst, const gcut_graph *src)
+{
+    gcut_arena *a = dst->module->arena;
+    gcut_value none = dst->values.at[0];
+    RESERVE(a, &dst->values, &src->values);
+    dst->values.at[0] = none;
+    RESERVE(a, &dst->nodes, &src->nodes);
+    RESERVE(a, &dst->args, &src->args);
+    RESERVE(a, &dst->attrs, &src->attrs);
+}
+
 gcut_rewrite gcut_rewrite_begin(const gcut_graph *src, const char *name)
 {
     gcut_module *m = src->module;
     gcut_rewrite rw = {.src = src, .dst = gcut_graph_shell(src, name)};
     gcut_graph *dst = rw.dst;
+    reserve(dst, src);
     rw.scratch = gcut_arena_new(m->env, m->arena);
     rw.map = gcut_calloc(rw.scratch, src->values.n, sizeof *rw.map);
     for (uint32_t i = 0; i < src->params.n; i++) gcut_param_copy(dst, src, i, rw.map);

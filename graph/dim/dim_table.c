@@ -338,7 +338,25 @@ bool gcut_dim_mono_div(gcut_dims *t, uint32_t x, uint32_t y, uint32_t *out)
 
 /* ---- making ---- */
 
-gcut_dim gcut_dim_make(gcut_dims *t, gcut_dim_op op, gcut_dim a, gcut_dim b)
+/* Of two constants; false: not a size, or not worth a case of its own. */
+static bool make_constant(gcut_dim_op op, gcut_dim a, gcut_dim b, gcut_dim *out)
+{
+    if (a < 0 || b < 0) return false;
+    switch (op) {
+    case GCUT_DIM_ADD: return !__builtin_add_overflow(a, b, out);
+    case GCUT_DIM_SUB: return !__builtin_sub_overflow(a, b, out) && *out >= 0;
+    case GCUT_DIM_MUL: return !__builtin_mul_overflow(a, b, out);
+    default: return false;
+    }
+}
+
+static gcut_dim_made *recent_of(gcut_dims *t, gcut_dim_op op, gcut_dim a, gcut_dim b)
+{
+    uint64_t h = ((uint64_t)a * 31 + (uint64_t)b) * 8 + (uint64_t)op;
+    return &t->recent[h * UINT64_C(0x9e3779b97f4a7c15) >> 56];
+}
+
+static gcut_dim make_expression(gcut_dims *t, gcut_dim_op op, gcut_dim a, gcut_dim b)
 {
     static const char *const verb[] = {"+", "-", "*", "div", "ceildiv", "mod", "min", "max"};
     gcut_dim_poly p, q, r;
@@ -356,6 +374,17 @@ gcut_dim gcut_dim_make(gcut_dims *t, gcut_dim_op op, gcut_dim a, gcut_dim b)
     if (!err) return out;
     gcut_fail(gcut_arena_env(t->arena), GCUT_ETYPE, (gcut_place){0}, NULL, "%s: (%.200s) %s (%.200s)", err,
               gcut_dim_text(t->arena, t, a), verb[op], gcut_dim_text(t->arena, t, b));
+}
+
+gcut_dim gcut_dim_make(gcut_dims *t, gcut_dim_op op, gcut_dim a, gcut_dim b)
+{
+    gcut_dim out;
+    if (make_constant(op, a, b, &out)) return out;
+    gcut_dim_made *r = recent_of(t, op, a, b);
+    if (r->op == op && r->a == a && r->b == b && (a < 0 || b < 0)) return r->out;
+    out = make_expression(t, op, a, b);
+    *r = (gcut_dim_made){op, a, b, out};
+    return out;
 }
 
 const gcut_dim_atom *gcut_dim_sole(const gcut_dims *t, gcut_dim d, gcut_dim_op op)

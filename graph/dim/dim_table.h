@@ -61,6 +61,12 @@ typedef struct gcut_dim_index {
     uint32_t n, cap;
 } gcut_dim_index;
 
+/* out = a op b. */
+typedef struct gcut_dim_made {
+    gcut_dim_op op;
+    gcut_dim a, b, out;
+} gcut_dim_made;
+
 struct gcut_dims {
     gcut_arena *arena;
     gcut_names names;
@@ -69,7 +75,8 @@ struct gcut_dims {
     GCUT_VEC(gcut_dim_expr) exprs;
     GCUT_VEC(gcut_dim) symbols; /* in order of first interning */
     gcut_dim_index atom_index, mono_index, expr_index;
-    int64_t first; /* number of its first expression: a multiple of 2^32 below 2^61 */
+    gcut_dim_made recent[256]; /* by hash: the latest result, since sizes are multiplied in every pass anew */
+    int64_t first;             /* number of its first expression: a multiple of 2^32 below 2^61 */
 };
 
 static inline gcut_dim gcut_dim_numbered(const gcut_dims *t, uint32_t id)
