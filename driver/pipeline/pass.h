@@ -31,7 +31,7 @@ typedef struct gcut_pass_row {
     const char *name;
     char letter; /* in the names of dumped files; the same wherever the pass runs */
     gcut_pass_group makes;
-    /* Whether the pass runs, asked of the graph that it would get. */
+    /* Whether the pass runs, asked of each graph that it would get; of g[0] for `run`. */
     bool (*when)(const struct gcut_pipeline *p, const gcut_graph *g);
     bool optional; /* --without can leave it out: results stay the same */
     /* One of the two is set: `each` maps one graph; `run` also reads and writes the pipeline. */

@@ -56,13 +56,19 @@ static void keep(gcut_pipeline *p, const gcut_pass_run *r)
                                             .nodes_out = (int64_t)r->nodes_out});
 }
 
+static bool runs(const gcut_pipeline *p, const gcut_pass_row *row, gcut_graph *const g[2])
+{
+    return row->when(p, g[0]) || (row->each && g[1] && row->when(p, g[1]));
+}
+
 static void run(gcut_pipeline *p, const gcut_pass_row *row, gcut_graph *g[2])
 {
     gcut_graph *const in[2] = {g[0], g[1]};
     if (row->run) row->run(p, g);
     for (int k = 0; row->each && k < 2 && g[k]; k++)
-        g[k] = row->each(g[k], gcut_module_unused(p->module, p->primal->name, row->name));
-    for (int k = 0; row->verify && k < 2 && g[k]; k++)
+        if (row->when(p, g[k]))
+            g[k] = row->each(g[k], gcut_module_unused(p->module, p->primal->name, row->name));
+    for (int k = 0; row->verify && gcut_pipeline_verifies(p) && k < 2 && g[k]; k++)
         if (g[k] != in[k]) row->verify(g[k]);
 }
 
@@ -119,7 +125,7 @@ static void apply(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2], boo
     gcut_graph *const begin[2] = {g[0], g[1]};
     for (uint32_t i = 0; i < p->passes.n; i++) {
         const gcut_pass_row *row = &p->passes.row[i];
-        if (row->makes != group || is_left_out(p, row) || !row->when(p, g[0])) continue;
+        if (row->makes != group || is_left_out(p, row) || !runs(p, row, g)) continue;
         gcut_pass_run r = {.row = row, .in = {g[0], g[1]}};
         const int64_t start = gcut_passes_clock();
         run(p, row, g);

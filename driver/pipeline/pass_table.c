@@ -18,24 +18,73 @@ bool gcut_passes_always(const gcut_pipeline *p, const gcut_graph *g)
     return true;
 }
 
-/* Looks into bodies, too.  A graph without calls is not inlined: that would copy bodies that nodes share. */
-static bool has_calls(const gcut_pipeline *p, const gcut_graph *g)
+/* Does `is` hold for a node of g or of its bodies? */
+static bool has_node(const gcut_graph *g, bool (*is)(const gcut_graph *g, const gcut_node *n))
 {
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        if (n->op == GCUT_OP_call) return true;
+        if (is(g, n)) return true;
         for (uint32_t k = 0; k < n->nregs; k++)
-            if (has_calls(p, gcut_region_at(g, n, k)->body)) return true;
+            if (has_node(gcut_region_at(g, n, k)->body, is)) return true;
     }
     return false;
+}
+
+static bool is_call(const gcut_graph *g, const gcut_node *n)
+{
+    (void)g;
+    return n->op == GCUT_OP_call;
+}
+
+static bool is_loop(const gcut_graph *g, const gcut_node *n)
+{
+    (void)g;
+    return n->nregs > 0;
+}
+
+static bool has_no_kernel(gcut_op op)
+{
+    return gcut_op_get(op)->emit == GCUT_EMIT_EXPAND;
+}
+
+static bool is_expanded(const gcut_graph *g, const gcut_node *n)
+{
+    (void)g;
+    return has_no_kernel((gcut_op)n->op);
+}
+
+static bool is_narrow(const gcut_graph *g, const gcut_node *n)
+{
+    for (uint32_t k = 0; k < n->nargs; k++)
+        if (gcut_dtype_is_16bit_float(gcut_type_of(g, gcut_arg(g, n, k))->dtype)) return true;
+    for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
+        if (gcut_dtype_is_16bit_float(gcut_type_of(g, v)->dtype)) return true;
+    return false;
+}
+
+/* A graph without calls is not inlined: that would copy bodies that nodes share. */
+static bool has_calls(const gcut_pipeline *p, const gcut_graph *g)
+{
+    (void)p;
+    return has_node(g, is_call);
 }
 
 static bool has_regions(const gcut_pipeline *p, const gcut_graph *g)
 {
     (void)p;
-    for (uint32_t i = 0; i < g->nodes.n; i++)
-        if (gcut_node_at(g, i)->nregs) return true;
-    return false;
+    return has_node(g, is_loop);
+}
+
+static bool has_composites(const gcut_pipeline *p, const gcut_graph *g)
+{
+    (void)p;
+    return has_node(g, is_expanded);
+}
+
+static bool has_narrow_types(const gcut_pipeline *p, const gcut_graph *g)
+{
+    (void)p;
+    return has_node(g, is_narrow);
 }
 
 /* A graph with cotangents, or with gradients and late parameters, is a joint graph already, unless the
@@ -181,11 +230,6 @@ static void split(gcut_pipeline *p, gcut_graph *g[2])
     g[1] = p->bwd;
 }
 
-static bool has_no_kernel(gcut_op op)
-{
-    return gcut_op_get(op)->emit == GCUT_EMIT_EXPAND;
-}
-
 static gcut_graph *expand(gcut_graph *g, const char *name)
 {
     return gcut_pass_expand(g, name, has_no_kernel);
@@ -209,10 +253,10 @@ static void lower(gcut_pipeline *p, gcut_graph *g[2])
 enum { MUST = false, MAY = true };
 
 /* These run wherever a pass may leave nodes that simplify. */
-#define SIMPLIFY(makes, when) \
+#define SIMPLIFY(makes, when, merges) \
     {"fold",     'f', makes, when, MAY, EACH(gcut_pass_fold),  "constants and identities are computed, keeping every bit"}, \
     {"cse",      'c', makes, when, MAY, EACH(gcut_pass_cse),   "equal nodes become one"}, \
-    {"merge",    'm', makes, when, MAY, EACH(gcut_pass_merge), "scans that differ only in what they yield become one"}, \
+    {"merge",    'm', makes, merges, MAY, EACH(gcut_pass_merge), "scans that differ only in what they yield become one"}, \
     {"dce",      'd', makes, when, MAY, EACH(gcut_pass_dce),   "nodes that no result needs go"}
 
 /*   name      letter  makes     when     optional  pass                        what it does */
@@ -221,28 +265,28 @@ static const gcut_pass_row rows[] = {
 
     {"inline",   'i', GCUT_MAKES_FOLDED,  is_not_derived, MUST, EACH(gcut_pass_inline), "calls become the ops of their functions"},
     {"gather",   'g', GCUT_MAKES_FOLDED,  ALWAYS, MAY,  WITH(gather),               "products of gathered rows become products of their table, where that has at most half as many"},
-    SIMPLIFY(GCUT_MAKES_FOLDED, ALWAYS),
+    SIMPLIFY(GCUT_MAKES_FOLDED, ALWAYS, has_regions),
 
     {"joint",    'j', GCUT_MAKES_RAW,     is_derived, MUST, WITH(joint),          "the reverse pass is added: a derivative rule for each op"},
     {"inline",   'i', GCUT_MAKES_RAW,     has_calls, MUST, EACH(gcut_pass_inline), "calls that state their derivative become ops"},
     {"optimize", 'o', GCUT_MAKES_RAW,     has_optimizer, MUST, WITH(optimize),    "gradients become new parameter values"},
 
     {"head",     'h', GCUT_MAKES_JOINT,   ALWAYS, MAY,  EACH(gcut_pass_head),       "the gradient of a loss head becomes one for the cotangent 1, multiplied behind it"},
-    SIMPLIFY(GCUT_MAKES_JOINT, has_regions),
+    SIMPLIFY(GCUT_MAKES_JOINT, has_regions, has_regions),
     {"products", 'p', GCUT_MAKES_JOINT,   has_regions, MAY, EACH(gcut_pass_products), "sums of products that loops carry become one product behind the loop"},
-    SIMPLIFY(GCUT_MAKES_JOINT, ALWAYS),
+    SIMPLIFY(GCUT_MAKES_JOINT, ALWAYS, has_regions),
 
     {"loops",    'l', GCUT_MAKES_PLANNED, ALWAYS, MAY,  WITH(loops),                "what an iteration of a scan saves is decided"},
-    SIMPLIFY(GCUT_MAKES_PLANNED, has_planned_loops),
+    SIMPLIFY(GCUT_MAKES_PLANNED, has_planned_loops, has_planned_loops),
 
     {"plan",     'b', GCUT_MAKES_SPLIT,   is_asked, MUST, ALONE(plan),            "what is saved and what is recomputed is decided, by prices and min-cuts (GLPK)"},
     {"search",   'y', GCUT_MAKES_SPLIT,   is_searched, MUST, ALONE(search),       "under a budget: candidate plans, loops included, are lowered until one fits"},
     {"split",    's', GCUT_MAKES_SPLIT,   ALWAYS, MUST, ALONE(split),               "the joint graph becomes a forward and a backward graph"},
 
-    {"expand",   'x', GCUT_MAKES_KERNELS, ALWAYS, MUST, EACH(expand),               "composite ops without a kernel become their decomposition"},
-    {"sink",     'k', GCUT_MAKES_KERNELS, ALWAYS, MAY,  EACH(gcut_pass_sink),       "constants that bodies capture are computed inside of them"},
-    SIMPLIFY(GCUT_MAKES_KERNELS, ALWAYS),
-    {"widen",    'w', GCUT_MAKES_KERNELS, ALWAYS, MUST, EACH(gcut_pass_widen),      "f16 and bf16 are computed in f32"},
+    {"expand",   'x', GCUT_MAKES_KERNELS, has_composites, MUST, EACH(expand),               "composite ops without a kernel become their decomposition"},
+    {"sink",     'k', GCUT_MAKES_KERNELS, has_regions, MAY,  EACH(gcut_pass_sink),       "constants that bodies capture are computed inside of them"},
+    SIMPLIFY(GCUT_MAKES_KERNELS, ALWAYS, has_regions),
+    {"widen",    'w', GCUT_MAKES_KERNELS, has_narrow_types, MUST, EACH(gcut_pass_widen),      "f16 and bf16 are computed in f32"},
     {"localize", 'z', GCUT_MAKES_KERNELS, is_fused, MAY, EACH(gcut_pass_localize), "what depends on sizes alone is computed again for each reader"},
 
     {"lower",    'q', GCUT_MAKES_PROGRAM, ALWAYS, MUST, ALONE(lower),               "nodes become kernels, which #kernel(kN) names, values become memory"},

@@ -56,6 +56,8 @@ typedef struct gcut_pipeline {
 gcut_pipeline *gcut_pipeline_nested(const gcut_pipeline *p, gcut_graph *planned, gcut_arena *parent);
 /* Applies a group of passes to g and names the result; returns g, not renamed, where no pass ran. */
 gcut_graph *gcut_pipeline_make(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g, const char *name);
+/* Are graphs verified?  Those of a candidate are, by tests alone: the chosen plan's are made once more. */
+bool gcut_pipeline_verifies(const gcut_pipeline *p);
 /* Is the plan searched for under a budget, with loops planned by each candidate? */
 bool gcut_pipeline_searches(const gcut_pipeline *p);
 /* Plans what the loops of the joint graph save by `asked`, to which the pipeline then points; returns the

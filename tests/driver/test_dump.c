@@ -103,7 +103,7 @@ static int dump(const char *path, const gcut_options *o, bool forward)
         gcut_plan_free(plan);
     }
     int n = check_folder(strrchr(path, '/') + 1, &bad);
-    if (n < (forward ? 10 : 18)) fail_msg("%s: %d graphs", path, n);
+    if (n < (forward ? 7 : 14)) fail_msg("%s: %d graphs", path, n);
     gcut_ctx_free(ctx);
     return bad;
 }
