@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One decision explained: the plan, the value's part in it, and the whole step planned, lowered and placed
- * again with the other decision for that value.
+ * One decision explained: the plan, the value's part in it, and the step lowered and placed again with the other
+ * decision for that value.
  */
 #include <math.h>
 #include <string.h>
 
 #include "driver/options/options.h"
 #include "driver/pipeline/compile.h"
+#include "driver/pipeline/plan_info.h"
 #include "partition/query/explanation.h"
 #include "report/report.h"
 
@@ -38,31 +39,33 @@ static bool is_named(const char *name, const char *bare)
     return !strcmp(name + (name[0] == '%'), bare);
 }
 
-/* Replaces what the options say about this value by a constraint for the other decision. */
-static void constrain(const explaining *e, gcut_settings *o, const char *name, gcut_plan_decision to)
+/* The names of the list but that one. */
+static const char **without(const explaining *e, const char *const *list, size_t *n, const char *name)
 {
-    const char **save = gcut_calloc(e->arena, o->nsave + 1, sizeof *save);
-    const char **recompute = gcut_calloc(e->arena, o->nrecompute + 1, sizeof *recompute);
-    size_t ns = 0, nr = 0;
-    for (size_t i = 0; i < o->nsave; i++)
-        if (!is_named(o->save[i], name)) save[ns++] = o->save[i];
-    for (size_t i = 0; i < o->nrecompute; i++)
-        if (!is_named(o->recompute[i], name)) recompute[nr++] = o->recompute[i];
-    if (to == GCUT_PLAN_SAVED)
-        save[ns++] = name;
-    else
-        recompute[nr++] = name;
-    o->save = save, o->nsave = ns;
-    o->recompute = recompute, o->nrecompute = nr;
+    const char **out = gcut_calloc(e->arena, *n + 1, sizeof *out);
+    size_t kept = 0;
+    for (size_t i = 0; i < *n; i++)
+        if (!is_named(list[i], name)) out[kept++] = list[i];
+    *n = kept;
+    return out;
 }
 
+/* The plan with the other decision for this value: all others stay, except of values that only this one needs,
+ * and the step is lowered and placed again. */
 static void flip(void *arg)
 {
     explaining *e = arg;
     gcut_settings o = e->opt;
     const char *name = e->why->r.g->values.at[e->why->v].name;
-    if (!o.plan) constrain(e, &o, name, gcut_why_flip(e->why));
-    e->flipped = gcut_pipeline_flipped(e->g, &o, GCUT_STAGE_KERNEL, e->arena, name)->plan;
+    gcut_text text = {.arena = e->arena};
+    gcut_plan_file_text(e->plan, &text);
+    gcut_plan_file *file = gcut_plan_file_parse(e->arena, "the plan", text.at, text.n);
+    gcut_plan_file_flip(file, name, e->arena);
+    o.save = without(e, o.save, &o.nsave, name);
+    o.recompute = without(e, o.recompute, &o.nrecompute, name);
+    o.plan = NULL;
+    o.budget = o.saved_budget = 0;
+    e->flipped = gcut_pipeline_replay(e->g, &o, GCUT_STAGE_KERNEL, e->arena, file)->plan;
 }
 
 /* The message of a failed flip becomes part of the answer; the call itself succeeds. */

@@ -3,17 +3,18 @@
  * The frontier of a graph: every candidate with its exact peak, those that no other dominates, a few of these
  * shown, and the other policies beside them, each with the plan that a budget of its peak takes.
  *
- * Which plan that is, gcut_candidates_fit decides before anything is measured.
+ * Which plan that is, gcut_budget_best decides before anything is measured.
  */
 #include "driver/options/default_sizes.h"
 #include "driver/pipeline/compile.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "driver/api/timed.h"
 #include "driver/options/options.h"
-#include "driver/pipeline/candidates.h"
+#include "driver/pipeline/budget_search.h"
 #include "driver/pipeline/plan_info.h"
 #include "gradcut/gradcut_rt.h"
 #include "report/report.h"
@@ -32,6 +33,7 @@ typedef struct job {
     gcut_arena *keep, *a; /* of the frontier; scratch */
     gcut_pipeline *p;
     gcut_candidates *candidates;
+    GCUT_VEC(const gcut_candidate *) taken; /* by some budget */
     GCUT_VEC(const gcut_candidate *) shown; /* by falling peak */
     gcut_candidate *baseline;               /* of every policy */
     const gcut_candidate **ours;            /* by baseline: what a budget of its peak takes */
@@ -72,8 +74,34 @@ static int larger(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Selects the candidates that some budget takes and that are faster than what smaller ones take; then k of
- * these, evenly. */
+/* What that budget takes: one pointer for one plan. */
+static const gcut_candidate *taken(job *j, int64_t budget)
+{
+    const gcut_candidate x = gcut_budget_best(j->candidates, budget);
+    for (uint32_t i = 0; i < j->taken.n; i++) {
+        const gcut_candidate *y = j->taken.at[i];
+        if (y->peak_bytes == x.peak_bytes && y->step_ns == x.step_ns && !strcmp(y->label, x.label)) return y;
+    }
+    return *GCUT_PUSH(j->a, &j->taken) = gcut_memdup(j->a, &x, sizeof x);
+}
+
+/* Of the plans shown those that have a smaller peak than all faster ones. */
+static void drop_dominated(job *j)
+{
+    uint32_t n = 0;
+    double best = INFINITY;
+    if (j->shown.n) qsort(j->shown.at, j->shown.n, sizeof *j->shown.at, larger);
+    for (uint32_t i = j->shown.n; i-- > 0;)
+        if (predicted(j->shown.at[i]) < best) {
+            best = predicted(j->shown.at[i]);
+            j->shown.at[j->shown.n - ++n] = j->shown.at[i];
+        }
+    if (n) memmove(j->shown.at, j->shown.at + (j->shown.n - n), n * sizeof *j->shown.at);
+    j->shown.n = n;
+}
+
+/* Selects the candidates that fit some budget first and are faster than what smaller ones fit; of these k,
+ * evenly: what budgets of their peaks take. */
 static void choose_shown(job *j, uint32_t k)
 {
     gcut_candidates *o = j->candidates;
@@ -89,10 +117,13 @@ static void choose_shown(job *j, uint32_t k)
     j->out->plans = n;
     j->out->frontier = kept;
     if (k > kept) k = kept;
-    for (uint32_t i = k; i-- > 0;) {
+    int64_t *budget = gcut_calloc(j->a, k + 1u, sizeof *budget); /* the search sorts the candidates */
+    for (uint32_t i = 0; i < k; i++) {
         uint32_t below = k > 1 ? (uint32_t)((uint64_t)i * (kept - 1) / (k - 1)) : kept - 1;
-        *GCUT_PUSH(j->a, &j->shown) = front[kept - 1 - below];
+        budget[i] = front[kept - 1 - below]->peak_bytes;
     }
+    for (uint32_t i = k; i-- > 0;) *GCUT_PUSH(j->a, &j->shown) = taken(j, budget[i]);
+    drop_dominated(j);
 }
 
 /* The policies, and for each what a budget of its peak takes.  Measured, what it takes is shown too. */
@@ -103,9 +134,9 @@ static void choose_ours(job *j)
     j->nbaselines = gcut_candidates_policies(o, &j->baseline);
     j->ours = gcut_calloc(j->a, j->nbaselines + 1, sizeof *j->ours);
     for (uint32_t i = 0; i < j->nbaselines; i++) {
-        uint32_t at = gcut_candidates_fit(o, gcut_candidate_peak(o, &j->baseline[i]));
-        GCUT_ASSERT(at != GCUT_NONE); /* the plan of every policy is a candidate */
-        const gcut_candidate *of = j->ours[i] = &o->by_time.at[at];
+        int64_t peak = gcut_candidate_peak(o, &j->baseline[i]);
+        const gcut_candidate *of = j->ours[i] = taken(j, peak);
+        GCUT_ASSERT(of->peak_bytes <= peak); /* the plan of every policy is a candidate */
         bool found = false;
         for (uint32_t k = 0; k < j->shown.n; k++) found = found || j->shown.at[k] == of;
         if (shows && !found) *GCUT_PUSH(j->a, &j->shown) = of;

@@ -64,14 +64,13 @@ static bool is_allowed(const gcut_graph *g, const char *symbol, int64_t n)
     return false;
 }
 
-void gcut_pipeline_read_plan(gcut_pipeline *p, const char *flip)
+void gcut_pipeline_read_plan(gcut_pipeline *p, gcut_plan_file *file)
 {
-    if (!p->opt.plan || p->opt.forward_only) return;
+    if ((!p->opt.plan && !file) || p->opt.forward_only) return;
     if (p->opt.budget > 0)
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){.file = p->opt.plan}, "leave one of the two out",
                   "--plan and --budget both say what is saved");
-    p->file = gcut_plan_file_read(p->arena, p->opt.plan);
-    if (flip) gcut_plan_file_flip(p->file, flip, p->arena);
+    p->file = file ? file : gcut_plan_file_read(p->arena, p->opt.plan);
     p->opt.policy = p->file->head.policy;
     p->opt.lambda = p->file->head.lambda == 0 ? GCUT_LAMBDA_FASTEST : p->file->head.lambda;
     p->opt.save_dtype = p->file->save_dtype;

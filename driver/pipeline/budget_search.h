@@ -5,7 +5,13 @@
 #ifndef GCUT_DRIVER_PIPELINE_BUDGET_SEARCH_H
 #define GCUT_DRIVER_PIPELINE_BUDGET_SEARCH_H
 
-#include "driver/pipeline/pipeline.h"
+#include "driver/pipeline/candidates.h"
+
+/* The fastest plan that the search finds for that budget; where it finds none that fits, gcut_budget_least.
+ * The candidates are lowered and sorted. */
+gcut_candidate gcut_budget_best(gcut_candidates *o, int64_t budget);
+/* The plan with the smallest peak that the search finds: a budget of this peak is met. */
+gcut_candidate gcut_budget_least(gcut_candidates *o);
 
 /* Sets p->planned and p->plan for p->opt.budget.  Throws GCUT_EPLAN, with the smallest peak and the values
  * alive there, when nothing fits. */

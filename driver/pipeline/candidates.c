@@ -199,20 +199,48 @@ void gcut_candidate_record(gcut_plan *plan, const gcut_candidate *of, int64_t bu
 gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candidate *of, gcut_arena *parent)
 {
     gcut_pipeline *q = gcut_pipeline_nested(o->p, of->base->planned, parent);
-    gcut_problem *problem = gcut_problem_new(q->arena, q->planned, of->options);
+    gcut_problem *problem = gcut_problem_of_clone(q->arena, of->base->problem, q->planned);
+    problem->opt = of->options;
     gcut_pipeline_split(q, gcut_plan_from(problem, of->options, of->choice), q->primal->name);
     gcut_pipeline_lower(q);
-    if (!of->has_no_budget) gcut_candidate_record(q->plan, of, q->peak_bytes);
+    if (!of->has_no_budget) gcut_candidate_record(q->plan, of, of->budget ? of->budget : q->peak_bytes);
     return q;
 }
 
-int64_t gcut_candidate_peak(const gcut_candidates *o, gcut_candidate *of)
+static void key_of(const gcut_candidate *of, unsigned char key[GCUT_HASH_BYTES])
+{
+    const gcut_choice *c = of->choice;
+    const uint32_t values = of->base->planned->values.n;
+    gcut_hash h;
+    gcut_hash_begin(&h);
+    gcut_hash_add(&h, &of->base, sizeof of->base); /* equal within a search; no result depends on the key */
+    for (gcut_ref v = 1; v < values; v++) {
+        const unsigned char d[2] = {(unsigned char)c->decision[v], (unsigned char)c->format[v]};
+        gcut_hash_add(&h, d, sizeof d);
+    }
+    if (c->backward.n) gcut_hash_add(&h, c->backward.node, c->backward.n * sizeof *c->backward.node);
+    gcut_hash_end(&h, key);
+}
+
+int64_t gcut_candidate_peak(gcut_candidates *o, gcut_candidate *of)
 {
     if (of->peak_bytes >= 0) return of->peak_bytes;
-    gcut_pipeline *q = gcut_candidate_lower(o, of, o->arena);
-    of->peak_bytes = q->peak_bytes;
-    of->step_ns = q->plan->step_ns;
-    gcut_arena_free(q->arena);
+    unsigned char key[GCUT_HASH_BYTES];
+    uint64_t first;
+    key_of(of, key);
+    memcpy(&first, key, sizeof first);
+    o->nodes_tried += of->base->planned->nodes.n;
+    uint32_t *at = gcut_map_at(o->arena, &o->index, first);
+    if (!*at || memcmp(o->known.at[*at - 1].key, key, sizeof key) != 0) {
+        gcut_pipeline *q = gcut_candidate_lower(o, of, o->arena);
+        gcut_known_plan known = {.peak_bytes = q->peak_bytes, .step_ns = q->plan->step_ns};
+        memcpy(known.key, key, sizeof key);
+        *GCUT_PUSH(o->arena, &o->known) = known;
+        *at = o->known.n;
+        gcut_arena_free(q->arena);
+    }
+    of->peak_bytes = o->known.at[*at - 1].peak_bytes;
+    of->step_ns = o->known.at[*at - 1].step_ns;
     return of->peak_bytes;
 }
 

@@ -9,6 +9,8 @@
 #ifndef GCUT_DRIVER_PIPELINE_CANDIDATES_H
 #define GCUT_DRIVER_PIPELINE_CANDIDATES_H
 
+#include "base/hash.h"
+#include "base/map.h"
 #include "driver/pipeline/pipeline.h"
 #include "partition/cut/decisions.h"
 
@@ -26,17 +28,28 @@ typedef struct gcut_candidate {
     const gcut_plan_options *options; /* of its plan: those of the base, or of a policy */
     const gcut_choice *choice;
     const char *label;
+    int64_t budget;     /* for which it was found; 0: its own peak */
     bool has_no_budget; /* from gcut_candidate_policy: a policy's plan without a budget */
     double cost_ns;     /* above the least work_ns of all bases */
     int64_t peak_bytes; /* exact; -1 until gcut_candidate_peak */
     double step_ns;     /* predicted; NAN until gcut_candidate_peak, and without a prediction */
 } gcut_candidate;
 
+/* A plan that was lowered, by a hash of its decisions and schedule. */
+typedef struct gcut_known_plan {
+    unsigned char key[GCUT_HASH_BYTES];
+    int64_t peak_bytes;
+    double step_ns;
+} gcut_known_plan;
+
 typedef struct gcut_candidates {
     gcut_pipeline *p; /* at JOINT */
     gcut_arena *arena;
-    int64_t resident;  /* bytes that live through the whole step under any plan */
-    double least_work; /* smallest work_ns of the bases */
+    int64_t resident;     /* bytes that live through the whole step under any plan */
+    double least_work;    /* smallest work_ns of the bases */
+    uint64_t nodes_tried; /* of the graphs of all plans whose peak was asked for: the work of the search */
+    GCUT_VEC(gcut_known_plan) known; /* the plans lowered so far */
+    gcut_map index;                  /* of known, plus 1, by the first bytes of its key */
     GCUT_VEC(const gcut_candidate_base *) bases;
     /* In the order in which a budget takes them: by rising predicted time once all are lowered, and by rising
      * cost before that and where they are too many to lower them all for one budget. */
@@ -55,8 +68,8 @@ uint32_t gcut_candidates_policies(gcut_candidates *o, gcut_candidate **out);
 gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candidate *of, gcut_arena *parent);
 /* Records in the plan of a candidate which budget it was found for. */
 void gcut_candidate_record(gcut_plan *plan, const gcut_candidate *of, int64_t budget);
-/* The exact peak, at the sizes and threads of the options; the first call lowers the candidate. */
-int64_t gcut_candidate_peak(const gcut_candidates *o, gcut_candidate *of);
+/* The exact peak, at the sizes and threads of the options; the first call for a plan lowers it. */
+int64_t gcut_candidate_peak(gcut_candidates *o, gcut_candidate *of);
 /* A lower bound of the peak under any schedule: all saved values are alive together between the forward and
  * the backward graph. */
 int64_t gcut_candidate_least(const gcut_candidates *o, const gcut_candidate *of);

@@ -52,7 +52,7 @@ static void to_kernel(gcut_pipeline *p)
 gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcut_stage_name goal,
                                  gcut_arena *parent)
 {
-    return gcut_pipeline_flipped(user, opt, goal, parent, NULL);
+    return gcut_pipeline_replay(user, opt, goal, parent, NULL);
 }
 
 static gcut_pipeline *begin(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
@@ -114,11 +114,11 @@ static void refuse_derivative(const gcut_graph *g)
 }
 
 static gcut_pipeline *run(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
-                          gcut_stage_name goal, gcut_arena *parent, const char *flip)
+                          gcut_stage_name goal, gcut_arena *parent, gcut_plan_file *file)
 {
     gcut_pipeline *p = begin(passes, user, opt, parent);
     gcut_arena *a = p->arena;
-    gcut_pipeline_read_plan(p, flip);
+    gcut_pipeline_read_plan(p, file);
     p->at = gcut_default_sizes(a, p->primal, p->opt.at, p->opt.nat, &p->nat);
     gcut_verify_module(p->module);
     gcut_refuse_lost_statistics(p->primal);
@@ -137,10 +137,10 @@ static gcut_pipeline *run(const gcut_pass_table *passes, gcut_graph *user, const
     return p;
 }
 
-gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_stage_name goal,
-                                     gcut_arena *parent, const char *flip)
+gcut_pipeline *gcut_pipeline_replay(gcut_graph *user, const gcut_settings *opt, gcut_stage_name goal,
+                                    gcut_arena *parent, gcut_plan_file *file)
 {
-    return run(&gcut_passes, user, opt, goal, parent, flip);
+    return run(&gcut_passes, user, opt, goal, parent, file);
 }
 
 gcut_pipeline *gcut_pipeline_by(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,

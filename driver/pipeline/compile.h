@@ -15,9 +15,9 @@ gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcu
 gcut_pipeline *gcut_pipeline_by(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
                                 gcut_stage_name goal, gcut_arena *parent);
 
-/* As gcut_pipeline_new, replaying the plan file of the options with the other decision for that value. */
-gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_stage_name goal,
-                                     gcut_arena *parent, const char *value);
+/* As gcut_pipeline_new, replaying that plan file, which the options do not name. */
+gcut_pipeline *gcut_pipeline_replay(gcut_graph *user, const gcut_settings *opt, gcut_stage_name goal,
+                                    gcut_arena *parent, gcut_plan_file *file);
 
 /* The pipeline of a step from the cache, from the text of its joint graph; it has neither plan nor program.
  * Throws. */

@@ -28,6 +28,15 @@ gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_
     return p;
 }
 
+gcut_problem *gcut_problem_of_clone(gcut_arena *arena, const gcut_problem *p, gcut_graph *clone)
+{
+    gcut_problem *q = gcut_memdup(arena, p, sizeof *p);
+    q->g = clone;
+    q->facts = gcut_memdup(arena, p->facts, sizeof *p->facts);
+    q->facts->g = clone;
+    return q;
+}
+
 /* A plan file may force values without a mark or option. */
 gcut_problem *gcut_problem_of(gcut_arena *arena, const gcut_plan *plan)
 {

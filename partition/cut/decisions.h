@@ -43,6 +43,8 @@ typedef struct gcut_choice {
 
 /* Finds sides and prices, resolves forced values.  Throws as gcut_plan_make says. */
 gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_plan_options *opt);
+/* The same problem of a clone of its graph. */
+gcut_problem *gcut_problem_of_clone(gcut_arena *arena, const gcut_problem *p, gcut_graph *clone);
 /* The problem that a plan solves, with its constraints and storage formats. */
 gcut_problem *gcut_problem_of(gcut_arena *arena, const gcut_plan *plan);
 /* partition/cut/constraints.c: marks and options into p->force. */

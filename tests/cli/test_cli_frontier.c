@@ -48,7 +48,7 @@ static void test_json(void **state)
             continue;
         }
         ours++;
-        assert_true(real(plan, "budget") == real(p, "peak_predicted"));
+        assert_true(real(plan, "budget") >= real(p, "peak_predicted"));
         assert_that(real(p, "peak_predicted"), <, peak);
         assert_that(real(p, "step_ns_predicted"), >, ns);
         peak = real(p, "peak_predicted");
@@ -87,7 +87,7 @@ static void test_loops(void **state)
     }
 }
 
-/* What frontier shows at a peak is what --budget of that peak chooses, and the step keeps to it. */
+/* What frontier shows is what --budget of the plan's own budget chooses, and the step keeps to it. */
 static void test_budget_is_the_point(void **state)
 {
     (void)state;
@@ -97,8 +97,8 @@ static void test_budget_is_the_point(void **state)
     {
         char budget[32];
         if (flag(p, "baseline")) continue;
-        snprintf(budget, sizeof budget, "%.0f", real(p, "peak_predicted"));
         json_t *want = json_object_get(p, "plan");
+        snprintf(budget, sizeof budget, "%.0f", real(want, "budget"));
         json_t *plan = json_of(ARGV("plan", GPT, SIZES, "--json", "--budget", budget));
         assert_true(json_equal(json_object_get(plan, "saved"), json_object_get(want, "saved")));
         assert_true(json_equal(json_object_get(plan, "recomputed"), json_object_get(want, "recomputed")));

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Rounds over all flips, until a round finds none.
+ *
+ * A flip changes the decision of one value: what is saved becomes recomputed, or the other way round.  All
+ * other decisions stay, except of values that only this one needs, and the schedule is rebuilt.  Where a value
+ * is no longer saved, its operands may be saved instead: that is a flip, too.
+ *
+ * A round lowers the plan once for every flip and takes those that are better, the best first, each again
+ * from the plan so far.  Values that the graph has several times, as the layers of a network have, form a
+ * class: one of them stands for all, and a flip that is better is first tried for the whole class.
+ */
+#include "driver/pipeline/local_search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/ops/node_facts.h"
+
+enum {
+    ALIKE_STEPS = 3,   /* values of a class have equal neighbours up to this distance */
+    FEW_VALUES = 160,  /* each value is a class of its own */
+    DOUBT = 32,        /* a price is at least this part of what kernels take */
+    EXCESS_PARTS = 64, /* a flip is of at least this part of the bytes that do not fit */
+};
+
+typedef struct move {
+    gcut_ref v;
+    bool shifts; /* its operands are saved instead */
+    double
+        gain; /* as promised, then as lowered: of the goal, or of bytes per time where the plan does not fit */
+} move;
+
+typedef struct search {
+    gcut_candidates *o;
+    const gcut_goal *goal;
+    const gcut_problem *p;
+    gcut_arena *arena; /* of the result */
+    gcut_arena *round;
+    gcut_candidate best;
+    double score;
+    uint64_t *class; /* by value */
+    uint32_t flips;  /* taken */
+    uint64_t end;    /* o->nodes_tried at which the search ends */
+} search;
+
+static double score_of(const search *s, const gcut_candidate *c)
+{
+    if (c->peak_bytes > s->goal->budget || isnan(c->step_ns)) return INFINITY;
+    return c->step_ns + s->goal->lambda * (double)c->choice->saved_bytes;
+}
+
+/* ---- classes ---- */
+
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ h >> 29;
+}
+
+static uint64_t hash_of_type(const gcut_type *t)
+{
+    uint64_t h = mix(t->dtype, t->rank);
+    for (uint32_t d = 0; d < t->rank; d++) h = mix(h, (uint64_t)t->dim[d]);
+    return h;
+}
+
+/* Equal where the graph around two values is the same up to a distance. */
+static uint64_t *classes_of(const gcut_graph *g, gcut_arena *a)
+{
+    uint64_t *h = gcut_calloc(a, g->values.n, sizeof *h), *next = gcut_calloc(a, g->values.n, sizeof *next);
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        const gcut_node *n = gcut_def(g, v);
+        h[v] = mix(hash_of_type(gcut_type_of(g, v)), n ? 1 + n->op * 16u + g->values.at[v].index : 0);
+    }
+    for (int step = 0; step < ALIKE_STEPS; step++) {
+        memcpy(next, h, g->values.n * sizeof *h);
+        for (uint32_t i = 0; i < g->nodes.n; i++) {
+            const gcut_node *n = gcut_node_at(g, i);
+            for (uint32_t k = 0; k < n->nargs; k++) {
+                gcut_ref x = gcut_arg(g, n, k);
+                for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
+                    next[v] = mix(next[v], h[x] + k);
+                    next[x] += mix(h[v], k); /* the order of readers does not matter */
+                }
+            }
+        }
+        memcpy(h, next, g->values.n * sizeof *h);
+    }
+    return h;
+}
+
+/* ---- flips ---- */
+
+static bool is_flippable(const gcut_problem *p, const gcut_choice *c, gcut_ref v)
+{
+    if (p->force[v] != GCUT_CONSTRAINT_NONE || !gcut_def(p->g, v)) return false;
+    if (c->decision[v] != GCUT_PLAN_SAVED && c->decision[v] != GCUT_PLAN_RECOMPUTED) return false;
+    const char *why;
+    return isfinite(gcut_save_price(p, v, 0, &why)) && isfinite(p->price[v].recompute_ns) &&
+           !gcut_value_runs_once(p->g, v);
+}
+
+static gcut_choice *choice_with(const gcut_problem *p, gcut_arena *arena, const gcut_choice *from,
+                                const bool *saved)
+{
+    gcut_recomputations *again =
+        gcut_schedule_recomputations(arena, p->facts, from->decision, &from->backward);
+    gcut_problem q = *p; /* with the formats of `from` */
+    q.format = gcut_memdup(arena, p->format, p->g->values.n * sizeof *p->format);
+    for (gcut_ref v = 1; v < p->g->values.n; v++)
+        if (from->decision[v] == GCUT_PLAN_SAVED) q.format[v] = from->format[v];
+    return gcut_choice_saving(&q, arena, saved, again, from->lambda);
+}
+
+static bool same_decisions(const gcut_problem *p, const gcut_choice *x, const gcut_choice *y)
+{
+    return !memcmp(x->decision, y->decision, p->g->values.n * sizeof *x->decision);
+}
+
+const gcut_choice *gcut_choice_flipped(const gcut_problem *p, gcut_arena *arena, const gcut_choice *from,
+                                       gcut_ref v)
+{
+    bool *saved = gcut_saved_of(p, arena, from->decision);
+    saved[v] = !saved[v];
+    const gcut_choice *c = choice_with(p, arena, from, saved);
+    return same_decisions(p, c, from) ? NULL : c;
+}
+
+/* All values of the list flipped; for `shifts`, the operands that are then recomputed are saved. */
+static const gcut_choice *flipped(const search *s, const gcut_choice *from, const gcut_ref *v, uint32_t n,
+                                  bool shifts)
+{
+    const gcut_problem *p = s->p;
+    const gcut_graph *g = p->g;
+    bool *saved = gcut_saved_of(p, s->round, from->decision);
+    for (uint32_t i = 0; i < n; i++) saved[v[i]] = from->decision[v[i]] != GCUT_PLAN_SAVED;
+    const gcut_choice *c = choice_with(p, s->round, from, saved);
+    if (shifts) {
+        bool any = false;
+        for (uint32_t i = 0; i < n; i++) {
+            const gcut_node *x = gcut_def(g, v[i]);
+            for (uint32_t k = 0; k < x->nargs; k++) {
+                gcut_ref u = p->facts->base[gcut_arg(g, x, k)];
+                if (c->decision[u] != GCUT_PLAN_RECOMPUTED || from->decision[u] == GCUT_PLAN_RECOMPUTED)
+                    continue;
+                saved[u] = any = true;
+            }
+        }
+        if (!any) return NULL;
+        c = choice_with(p, s->round, from, saved);
+    }
+    return same_decisions(p, c, from) ? NULL : c;
+}
+
+/* How much this plan may be worth: the prices of what is no longer saved or recomputed, were all else free; of a
+ * plan that does not fit, the bytes whose decision changes.  0 where that is clearly too little: DOUBT is by how much
+ * prices and kernels may differ. */
+static double promise_of(const search *s, const gcut_choice *c)
+{
+    const gcut_choice *now = s->best.choice;
+    double ns = 0, bytes = 0;
+    for (gcut_ref v = 1; v < s->p->g->values.n; v++) {
+        if (c->decision[v] == now->decision[v]) continue;
+        bytes += (double)s->p->price[v].bytes;
+        ns += s->p->opt->machine.kernel_ns;
+        if (now->decision[v] == GCUT_PLAN_RECOMPUTED && isfinite(s->p->price[v].recompute_ns))
+            ns += s->p->price[v].recompute_ns;
+        if (now->decision[v] == GCUT_PLAN_SAVED)
+            ns += gcut_saved_ns(s->p, v, now->format[v]) +
+                  s->goal->lambda * (double)gcut_value_saved_bytes(s->p, v, now->format[v]);
+    }
+    double excess = (double)s->best.peak_bytes - (double)s->goal->budget;
+    if (excess > 0) return bytes * EXCESS_PARTS > excess ? bytes : 0;
+    return ns * DOUBT > GCUT_FLIP_WORTH * s->best.step_ns ? ns : 0;
+}
+
+static double evaluate(search *s, const gcut_choice *c, gcut_candidate *out)
+{
+    *out = s->best;
+    out->choice = c;
+    out->cost_ns = s->best.cost_ns + c->fixed_ns - s->best.choice->fixed_ns;
+    out->peak_bytes = -1;
+    out->step_ns = NAN;
+    if (gcut_candidate_least(s->o, out) >
+        (s->best.peak_bytes > s->goal->budget ? s->best.peak_bytes : s->goal->budget))
+        return INFINITY;
+    gcut_candidate_peak(s->o, out);
+    return score_of(s, out);
+}
+
+/* How much better the evaluated x is than the plan so far, 0 where it is not worth a change.  A plan that does
+ * not fit gets nearer to the budget for as little time as possible. */
+static double gain_of(const search *s, const gcut_candidate *x, double score)
+{
+    double time = x->step_ns - s->best.step_ns;
+    if (isnan(x->step_ns)) return 0;
+    if (s->best.peak_bytes <= s->goal->budget)
+        return score < s->score - GCUT_FLIP_WORTH * s->best.step_ns ? s->score - score : 0;
+    int64_t to = x->peak_bytes > s->goal->budget ? x->peak_bytes : s->goal->budget;
+    double less = (double)(s->best.peak_bytes - to);
+    return less > 0 ? less / fmax(time, GCUT_FLIP_WORTH * s->best.step_ns) : 0;
+}
+
+/* Takes that choice if it is worth it. */
+static bool take(search *s, const gcut_choice *c)
+{
+    gcut_candidate x;
+    if (!c) return false;
+    double score = evaluate(s, c, &x);
+    if (!(gain_of(s, &x, score) > 0)) return false;
+    x.choice = choice_with(s->p, s->arena, c, gcut_saved_of(s->p, s->round, c->decision));
+    s->best = x;
+    s->score = score_of(s, &x);
+    s->flips++;
+    return true;
+}
+
+static int by_gain(const void *a, const void *b)
+{
+    const move *x = a, *y = b;
+    if (x->gain != y->gain) return x->gain > y->gain ? -1 : 1;
+    return x->v != y->v ? (x->v > y->v) - (x->v < y->v) : x->shifts - y->shifts;
+}
+
+/* The flips of one value of each class that are promising, the most promising first. */
+static uint32_t find_moves(search *s, move *out)
+{
+    const gcut_graph *g = s->p->g;
+    const gcut_choice *now = s->best.choice;
+    gcut_map seen = {0};
+    uint32_t n = 0, values = 0;
+    for (gcut_ref v = 1; v < g->values.n; v++) values += is_flippable(s->p, now, v);
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        if (!is_flippable(s->p, now, v)) continue;
+        uint32_t *known = gcut_map_at(s->round, &seen, mix(s->class[v], now -> decision[v]));
+        if (values > FEW_VALUES && (*known)++) continue;
+        for (int shifts = 0; shifts <= (now->decision[v] == GCUT_PLAN_SAVED); shifts++) {
+            const gcut_choice *c = flipped(s, now, &v, 1, shifts);
+            double promise = c ? promise_of(s, c) : 0;
+            if (promise > 0) out[n++] = (move){v, shifts, promise};
+        }
+    }
+    if (n) qsort(out, n, sizeof *out, by_gain);
+    return n;
+}
+
+/* Keeps those that are better than the plan so far, the best first. */
+static uint32_t keep_better(search *s, move *m, uint32_t n)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n && s->o->nodes_tried < s->end; i++) {
+        gcut_candidate x;
+        double score = evaluate(s, flipped(s, s->best.choice, &m[i].v, 1, m[i].shifts), &x);
+        double gain = gain_of(s, &x, score);
+        if (gain > 0) m[kept++] = (move){m[i].v, m[i].shifts, gain};
+    }
+    if (kept) qsort(m, kept, sizeof *m, by_gain);
+    return kept;
+}
+
+static bool apply(search *s, const move *m)
+{
+    const gcut_graph *g = s->p->g;
+    const gcut_choice *now = s->best.choice;
+    gcut_ref *all = gcut_calloc(s->round, g->values.n, sizeof *all);
+    uint32_t n = 0;
+    if (!is_flippable(s->p, now, m->v)) return false;
+    for (gcut_ref v = 1; v < g->values.n; v++)
+        if (s->class[v] == s->class[m->v] && now->decision[v] == now->decision[m->v] &&
+            is_flippable(s->p, now, v))
+            all[n++] = v;
+    if (n > 1 && take(s, flipped(s, now, all, n, m->shifts))) return true;
+    return take(s, flipped(s, now, &m->v, 1, m->shifts));
+}
+
+gcut_candidate gcut_candidate_refined(gcut_candidates *o, const gcut_candidate *from, const gcut_goal *goal,
+                                      uint64_t nodes)
+{
+    const gcut_graph *g = from->base->planned;
+    search s = {.o = o, .goal = goal, .p = from->base->problem, .arena = o->arena, .best = *from};
+    s.end = o->nodes_tried + nodes;
+    gcut_candidate_peak(o, &s.best);
+    s.score = score_of(&s, &s.best);
+    if (isnan(s.best.step_ns)) return s.best;
+    s.class = classes_of(g, o->arena);
+    for (uint32_t better = 1; better && s.o->nodes_tried < s.end;) {
+        s.round = gcut_arena_new(gcut_arena_env(o->arena), o->arena);
+        move *m = gcut_calloc(s.round, 2 * (size_t)g->values.n, sizeof *m);
+        uint32_t n = keep_better(&s, m, find_moves(&s, m));
+        bool fits = s.best.peak_bytes <= goal->budget;
+        better = 0;
+        for (uint32_t i = 0; i < n && fits == (s.best.peak_bytes <= goal->budget); i++)
+            better += apply(&s, &m[i]);
+        gcut_arena_free(s.round);
+    }
+    if (s.flips)
+        s.best.label = gcut_printf(o->arena, "%s, %u flip%s", from->label, s.flips, s.flips == 1 ? "" : "s");
+    return s.best;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Plans under a budget: no flip of one decision makes them better, by the effect that `why` finds for it, which
+ * replays the plan's file and shares no code with the search.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "harness.h"
+#include "nightly.h"
+#include "driver/pipeline/local_search.h"
+#include "public.h"
+
+/* Above the search's own threshold by what rounding of sums may add. */
+#define WORTH (GCUT_FLIP_WORTH * 1.001)
+
+static gcut_plan *plan_of(gcut_graph *g, const gcut_options *o)
+{
+    gcut_plan *plan = gcut_plan_new(g, o);
+    assert_non_null(plan);
+    return plan;
+}
+
+/* The budget between the smallest peak found and that of save-all; the smallest peak is what a refused budget
+ * names. */
+static int64_t budget_at(gcut_ctx *ctx, gcut_graph *g, double share)
+{
+    gcut_options o = TEST_OPTIONS;
+    o.policy = "save-all";
+    gcut_plan *all = plan_of(g, &o);
+    int64_t most = gcut_plan_look(all)->peak_bytes;
+    gcut_plan_free(all);
+    o.policy = NULL;
+    o.budget = 1;
+    assert_null(gcut_plan_new(g, &o));
+    char *text = strdup(gcut_last_error(ctx));
+    for (char *s = text, *t = text; (*t = *s); s++) t += *s != ','; /* 34,048 -> 34048 */
+    const char *said = strstr(text, "plans tried is ");
+    assert_non_null(said);
+    int64_t least = atoll(said + strlen("plans tried is "));
+    free(text);
+    gcut_clear_errors(ctx);
+    assert_true(least > 0 && least <= most);
+    return least + (int64_t)(share * (double)(most - least));
+}
+
+/* Every value of the plan's file, flipped: returns how many flips there were. */
+static int flip_all(const char *model, gcut_graph *g, int64_t budget)
+{
+    char path[] = "/tmp/gcut_flips_XXXXXX";
+    gcut_options o = TEST_OPTIONS;
+    int n = 0, fd = mkstemp(path);
+    assert_true(fd >= 0);
+    o.budget = budget;
+    gcut_plan *plan = plan_of(g, &o);
+    const gcut_plan_info *p = gcut_plan_look(plan);
+    char *json = gcut_plan_json(plan);
+    assert_int_equal(write(fd, json, strlen(json)), strlen(json));
+    close(fd);
+    gcut_free(json);
+    o.budget = 0;
+    o.plan = path;
+    assert_true(p->peak_bytes <= budget);
+    for (size_t i = 0; i < p->n; i++) {
+        const char *name = p->value[i]->name;
+        gcut_plan_decision d = p->value[i]->decision;
+        if (d != GCUT_PLAN_SAVED && d != GCUT_PLAN_RECOMPUTED) continue;
+        gcut_explanation *e = gcut_explain(g, &o, name);
+        assert_non_null(e);
+        const gcut_explained_step *x = e->flipped;
+        if (x && x->peak_bytes <= budget && x->time_ns < p->step_ns * (1 - WORTH))
+            fail_msg("%s, budget %lld: %.0f ns at %lld bytes, and with %%%s flipped %.0f ns at %lld bytes",
+                     model, (long long)budget, p->step_ns, (long long)p->peak_bytes, name, x->time_ns,
+                     (long long)x->peak_bytes);
+        n += x != NULL;
+        gcut_free(e);
+    }
+    gcut_plan_free(plan);
+    unlink(path);
+    return n;
+}
+
+static void no_flip_is_better(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"mlp",  "autoencoder", "vae", "lenet", "rnn",       "bert",  "gpt2",
+                                         "unet", "llama",       "vit", "lstm",  "mobilenet", "resnet"};
+    int flips = 0;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        if (i > 3 && !nightly()) continue;
+        char path[300];
+        snprintf(path, sizeof path, GCUT_SOURCE_DIR "/tests/models/%s.gcut", models[i]);
+        gcut_ctx *ctx = gcut_ctx_new(NULL);
+        gcut_graph *g = gcut_load(ctx, path, NULL);
+        assert_non_null(g);
+        flips += flip_all(models[i], g, budget_at(ctx, g, 0.4));
+        flips += flip_all(models[i], g, budget_at(ctx, g, 0.7));
+        gcut_ctx_free(ctx);
+    }
+    assert_true(flips > 30);
+}
+
+/* A U-Net at the budget where a wish used to be worth 16 % of the step, and below the smallest candidate. */
+static void no_wish_is_better(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/models/unet.gcut", NULL);
+    gcut_options o = TEST_OPTIONS;
+    for (int k = 0; k < 2; k++) {
+        o.budget = budget_at(ctx, g, k ? 0.4 : 0);
+        gcut_plan *plan = plan_of(g, &o);
+        const gcut_plan_info *p = gcut_plan_look(plan);
+        for (size_t i = 0; i < p->n; i++) {
+            const char *name = p->value[i]->name;
+            gcut_options with = o;
+            if (i % 12 != 4 && !nightly()) continue;
+            if (p->value[i]->decision == GCUT_PLAN_SAVED)
+                with.recompute = &name, with.nrecompute = 1;
+            else if (p->value[i]->decision == GCUT_PLAN_RECOMPUTED)
+                with.save = &name, with.nsave = 1;
+            else
+                continue;
+            gcut_plan *other = gcut_plan_new(g, &with);
+            gcut_clear_errors(ctx);
+            if (!other) continue;
+            double ns = gcut_plan_look(other)->step_ns;
+            if (ns < p->step_ns * (1 - WORTH))
+                fail_msg("budget %lld: %.0f ns, and with another decision for %%%s %.0f", (long long)o.budget,
+                         p->step_ns, name, ns);
+            gcut_plan_free(other);
+        }
+        gcut_plan_free(plan);
+    }
+    gcut_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_flip_is_better),
+                                       cmocka_unit_test(no_wish_is_better)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
