@@ -24,6 +24,28 @@ gcut_graph *gcut_pass_products(gcut_graph *g, const char *name);
 /* products of every row of a gather -> products of the rows of its table, where these are at most half as
  * many at the sizes `at` (passes/gathered_products.c) */
 gcut_graph *gcut_pass_gather(gcut_graph *g, const char *name, const gcut_dim_binding *at, uint32_t nat);
+/* An identity of real numbers, a row of passes/algebra.def. */
+typedef struct gcut_identity {
+    const char *pattern, *becomes;
+    const char *differs; /* where results differ by more than rounding; "" = nowhere */
+} gcut_identity;
+extern const gcut_identity gcut_identities[];
+extern const uint32_t gcut_nidentities;
+
+/* What an identity was applied to. */
+typedef struct gcut_rewritten {
+    const gcut_identity *by;
+    const char *value; /* that it replaced, or computes another way */
+    gcut_locid loc;    /* of its node */
+} gcut_rewritten;
+typedef GCUT_VEC(gcut_rewritten) gcut_rewritings;
+typedef GCUT_VEC(const char *) gcut_value_names;
+
+/* Cheaper nodes for the same real numbers, whose results may differ by rounding and where the identity says
+ * so (passes/algebra.c); g itself where nothing is cheaper.  No value named in `keep` is replaced.  Adds to
+ * `done`, in the module's arena. */
+gcut_graph *gcut_pass_algebra(gcut_graph *g, const char *name, const gcut_value_names *keep,
+                              gcut_rewritings *done);
 /* drops what no result needs; params stay (passes/dead_code.c) */
 gcut_graph *gcut_pass_dce(gcut_graph *g, const char *name);
 

@@ -33,7 +33,7 @@ typedef struct gcut_pass_row {
     gcut_pass_group makes;
     /* Whether the pass runs, asked of each graph that it would get; of g[0] for `run`. */
     bool (*when)(const struct gcut_pipeline *p, const gcut_graph *g);
-    bool optional; /* --without can leave it out: results stay the same */
+    bool optional; /* --without can leave it out: results stay the same up to rounding */
     /* One of the two is set: `each` maps one graph; `run` also reads and writes the pipeline. */
     gcut_graph *(*each)(gcut_graph *g, const char *name);
     void (*run)(struct gcut_pipeline *p, gcut_graph *g[2]);

@@ -3,6 +3,7 @@
  * The table of passes, in running order.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "driver/options/plan_options.h"
 #include "driver/pipeline/budget_search.h"
@@ -144,6 +145,23 @@ static bool is_fused(const gcut_pipeline *p, const gcut_graph *g)
     return !p->opt.unfused;
 }
 
+static bool is_algebraic(const gcut_pipeline *p, const gcut_graph *g)
+{
+    (void)g;
+    return !p->opt.no_algebra;
+}
+
+static bool is_rewritten(const gcut_pipeline *p, const gcut_graph *g)
+{
+    (void)g;
+    return p->is_rewritten;
+}
+
+static bool has_rewritten_loops(const gcut_pipeline *p, const gcut_graph *g)
+{
+    return p->is_rewritten && has_regions(p, g);
+}
+
 /* ---- passes that read or write the pipeline ---- */
 
 static const char *new_name(const gcut_pipeline *p, const char *pass)
@@ -157,22 +175,36 @@ static void clone(gcut_pipeline *p, gcut_graph *g[2])
     p->module = g[0]->module;
 }
 
-static bool is_lost(const gcut_graph *before, const gcut_graph *after, const char *value)
+static void add_lost(const gcut_pipeline *p, const gcut_graph *before, const gcut_graph *after,
+                     const char *value, gcut_value_names *lost)
 {
     value += *value == '%';
-    return gcut_graph_find(before, value) && !gcut_graph_find(after, value);
+    for (uint32_t i = 0; i < lost->n; i++)
+        if (!strcmp(lost->at[i], value)) return;
+    if (gcut_graph_find(before, value) && !gcut_graph_find(after, value)) *GCUT_PUSH(p->arena, lost) = value;
 }
 
-/* Does the graph still have each value that the options or the plan file name? */
-static bool keeps_named(const gcut_pipeline *p, const gcut_graph *before, const gcut_graph *after)
+/* Adds the values that the options or the plan file name and that a pass has removed; true = there are any
+ * but those that are in the list already. */
+static bool loses_named(const gcut_pipeline *p, const gcut_graph *before, const gcut_graph *after,
+                        gcut_value_names *lost)
 {
+    const uint32_t n = lost->n;
     for (uint32_t i = 0; p->file && i < p->file->whole.lines.n; i++)
-        if (is_lost(before, after, p->file->whole.lines.at[i]->name)) return false;
-    for (size_t i = 0; i < p->opt.nsave; i++)
-        if (is_lost(before, after, p->opt.save[i])) return false;
-    for (size_t i = 0; i < p->opt.nrecompute; i++)
-        if (is_lost(before, after, p->opt.recompute[i])) return false;
-    return true;
+        add_lost(p, before, after, p->file->whole.lines.at[i]->name, lost);
+    for (size_t i = 0; i < p->opt.nsave; i++) add_lost(p, before, after, p->opt.save[i], lost);
+    for (size_t i = 0; i < p->opt.nrecompute; i++) add_lost(p, before, after, p->opt.recompute[i], lost);
+    return lost->n > n;
+}
+
+/* The same of a graph whose unread nodes are still there. */
+static bool would_lose_named(gcut_pipeline *p, const gcut_graph *before, gcut_graph *after,
+                             gcut_value_names *lost)
+{
+    if (!p->file && !p->opt.nsave && !p->opt.nrecompute) return false;
+    gcut_graph *live = gcut_pass_dce(after, new_name(p, "live"));
+    gcut_module_unlist(p->module, live);
+    return loses_named(p, before, live, lost);
 }
 
 /* A plan file belongs to the graph that its own sizes give, whatever the sizes of this run. */
@@ -180,14 +212,27 @@ static void gather(gcut_pipeline *p, gcut_graph *g[2])
 {
     const gcut_dim_binding *at = p->file ? gcut_pipeline_planned_sizes(p) : p->at;
     gcut_graph *out = gcut_pass_gather(g[0], new_name(p, "gather"), at, p->nat);
-    bool named = p->file || p->opt.nsave || p->opt.nrecompute;
-    gcut_graph *live = named ? gcut_pass_dce(out, new_name(p, "live")) : out;
-    bool keeps = !named || keeps_named(p, g[0], live);
-    if (named) gcut_module_unlist(p->module, live);
-    if (keeps)
-        g[0] = out;
-    else
+    gcut_value_names lost = {0};
+    if (would_lose_named(p, g[0], out, &lost))
         gcut_module_unlist(p->module, out);
+    else
+        g[0] = out;
+}
+
+/* Repeated without the identities that lose a named value: each time there are more such values. */
+static void algebra(gcut_pipeline *p, gcut_graph *g[2])
+{
+    gcut_value_names keep = {0};
+    const uint32_t before = p->rewritten.n;
+    gcut_graph *out;
+    for (;;) {
+        out = gcut_pass_algebra(g[0], new_name(p, "algebra"), &keep, &p->rewritten);
+        if (out == g[0] || !would_lose_named(p, g[0], out, &keep)) break;
+        gcut_module_unlist(p->module, out);
+        p->rewritten.n = before;
+    }
+    p->is_rewritten = out != g[0];
+    g[0] = out;
 }
 
 static void joint(gcut_pipeline *p, gcut_graph *g[2])
@@ -266,6 +311,8 @@ static const gcut_pass_row rows[] = {
     {"inline",   'i', GCUT_MAKES_FOLDED,  is_not_derived, MUST, EACH(gcut_pass_inline), "calls become the ops of their functions"},
     {"gather",   'g', GCUT_MAKES_FOLDED,  ALWAYS, MAY,  WITH(gather),               "products of gathered rows become products of their table, where that has at most half as many"},
     SIMPLIFY(GCUT_MAKES_FOLDED, ALWAYS, has_regions),
+    {"algebra",  'a', GCUT_MAKES_FOLDED,  is_algebraic, MAY, WITH(algebra),         "identities of real numbers, such as log(exp(x)) = x, where they save work; results may differ by rounding"},
+    SIMPLIFY(GCUT_MAKES_FOLDED, is_rewritten, has_rewritten_loops),
 
     {"joint",    'j', GCUT_MAKES_RAW,     is_derived, MUST, WITH(joint),          "the reverse pass is added: a derivative rule for each op"},
     {"inline",   'i', GCUT_MAKES_RAW,     has_calls, MUST, EACH(gcut_pass_inline), "calls that state their derivative become ops"},
@@ -275,6 +322,8 @@ static const gcut_pass_row rows[] = {
     SIMPLIFY(GCUT_MAKES_JOINT, has_regions, has_regions),
     {"products", 'p', GCUT_MAKES_JOINT,   has_regions, MAY, EACH(gcut_pass_products), "sums of products that loops carry become one product behind the loop"},
     SIMPLIFY(GCUT_MAKES_JOINT, ALWAYS, has_regions),
+    {"algebra",  'a', GCUT_MAKES_JOINT,   is_algebraic, MAY, WITH(algebra),         "identities of real numbers in the reverse pass and the updates, too"},
+    SIMPLIFY(GCUT_MAKES_JOINT, is_rewritten, has_rewritten_loops),
 
     {"loops",    'l', GCUT_MAKES_PLANNED, ALWAYS, MAY,  WITH(loops),                "what an iteration of a scan saves is decided"},
     SIMPLIFY(GCUT_MAKES_PLANNED, has_planned_loops, has_planned_loops),

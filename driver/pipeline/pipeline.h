@@ -10,6 +10,7 @@
 #include "driver/pipeline/pass.h"
 #include "kernels/kernels.h"
 #include "partition/plan_file/plan_file.h"
+#include "passes/passes.h"
 
 typedef struct gcut_pipeline {
     gcut_env *env;
@@ -44,6 +45,9 @@ typedef struct gcut_pipeline {
     gcut_program *program;   /* in: kfwd, kbwd */
     int64_t peak_bytes;      /* of the whole step at `at`, once there is a program */
 
+    gcut_rewritings rewritten; /* what identities of real numbers replaced, in the order of the passes */
+    bool is_rewritten;         /* the last pass of identities replaced something */
+
     gcut_pass_table passes; /* the rows to apply: gcut_passes */
     gcut_pass_runs runs;    /* those that ran, in order */
     struct gcut_dump *dump; /* where they are written; NULL = nowhere */
@@ -75,7 +79,8 @@ int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, u
 void gcut_stage_check(gcut_env *env, gcut_stage_name stage, const char *call);
 /* The graphs of a stage, one or two. */
 uint32_t gcut_stage_graphs(const gcut_pipeline *p, gcut_stage_name stage, gcut_graph *out[2]);
-/* The text of a stage; of the primal one with the functions that it calls. */
+/* The text of a stage; of the primal one with the functions that it calls; of the others with a comment for
+ * each value that an identity of real numbers replaced. */
 void gcut_stage_text(const gcut_pipeline *p, gcut_stage_name stage, bool locations, gcut_text *out);
 
 #endif

@@ -315,7 +315,7 @@ typedef enum gcut_unbound {
 
 #define GCUT_POLICIES                                                                                        \
     "mincut, save-all, recompute-all, torch, torch:B, sqrt, every-2nd-matmul, attention-only"
-#define GCUT_OPTIONAL_PASSES "gather, fold, cse, merge, dce, head, products, loops, sink, localize"
+#define GCUT_OPTIONAL_PASSES "gather, fold, cse, merge, dce, algebra, head, products, loops, sink, localize"
 
 /* {0} = compiled, mincut at 0.05 ns a saved byte, no budget, no optimizer.  Strings and lists are copied by
  * every function that takes options; each of these is a macro over NAME_sized, which is told the size of the
@@ -353,9 +353,9 @@ typedef struct gcut_options {
     bool profile;      /* the compiled step can time its kernels: gcut_step_profile */
     bool line;         /* emitted C has #line directives for a debugger: the lines of the model's text, or of
                           the calls that built the graph; variables are named after the values */
-    bool unfused; /* every op is a kernel of its own and no result overwrites an operand: a baseline whose
-                     results have the same bits */
-    uint8_t reserved[9];        /* 0; later flags are put here, as padding would not be initialised */
+    bool unfused;      /* a baseline of the same bits: an op is a kernel, no result overwrites an operand */
+    bool no_algebra; /* no identities of real numbers (doc/kernels.md): results as the graph computes them */
+    uint8_t reserved[8];        /* 0; later flags are put here, as padding would not be initialised */
     const char *const *without; /* names of GCUT_OPTIONAL_PASSES that are left out, wherever they run */
     size_t nwithout;
 } gcut_options;
