@@ -210,6 +210,7 @@ static void write_report(gcut_trial *c, rung *r, size_t n)
                       bad == 1 ? "s" : "");
     else
         gcut_text_add(&t, "all %zu backends agree within %g\n", n - 1, most);
+    gcut_trial_tell_rewritten(r[1].step->p, &t); /* of the joint graph, which no cache keeps */
     gcut_json w = {.out = &js};
     gcut_trial_json(c, &w);
     gcut_json_key_str(&w, "culprit", out->culprit);

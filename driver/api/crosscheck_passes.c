@@ -226,6 +226,7 @@ static void check_all(passes_check *c, const gcut_pass_row **bad)
         gcut_text_add(&c->table, "the first pass that changes a result: %s\n", out->culprit);
     else
         gcut_text_add(&c->table, "every pass keeps every result within %g, interpreted in f64\n", c->tol);
+    gcut_trial_tell_rewritten(c->p, &c->table);
 }
 
 void gcut_crosscheck_passes(gcut_trial *t, const gcut_pass_table *passes)

@@ -334,6 +334,12 @@ static void read_buffers(const looking *j, gcut_stage_info *out)
     GCUT_LIST(j->a, out->buffer, n, buffer_of(j, &b[i]));
 }
 
+static const gcut_rewrite_info *rewrite_of(const looking *j, const gcut_rewritten *r)
+{
+    return GCUT_NEW(j->a, gcut_rewrite_info, r->by->pattern, r->by->becomes, r->value,
+                    gcut_query_line(j->a, j->m, r->loc));
+}
+
 static void look(void *arg, const gcut_made *made)
 {
     looking *j = arg;
@@ -354,7 +360,9 @@ static void look(void *arg, const gcut_made *made)
                              .data = j->data,
                              .ndata = j->m->data.n,
                              .at = gcut_sizes_named(j->a, j->m, j->p->at, j->p->nat),
-                             .nat = j->p->nat};
+                             .nat = j->p->nat,
+                             .nrewrites = j->p->rewritten.n};
+    GCUT_LIST(j->a, out->rewrite, out->nrewrites, rewrite_of(j, &j->p->rewritten.at[i]));
     if (lowered) read_buffers(j, out);
 }
 

@@ -64,6 +64,16 @@ void gcut_trial_json(const gcut_trial *c, gcut_json *j)
                       c->out->worst, c->out->worst_index);
 }
 
+void gcut_trial_tell_rewritten(const gcut_pipeline *p, gcut_text *out)
+{
+    const uint32_t n = p->rewritten.n;
+    if (n)
+        gcut_text_add(out,
+                      "algebra applied %u identit%s of real numbers: rounding, infinities and NaN may differ "
+                      "(--no-algebra)\n",
+                      n, n == 1 ? "y" : "ies");
+}
+
 typedef struct report_job {
     gcut_trial *c;
     void (*body)(gcut_trial *c);

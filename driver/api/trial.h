@@ -37,4 +37,7 @@ void gcut_trial_json(const gcut_trial *c, gcut_json *j);
  * report (gcut_free); NULL after a failure. */
 gcut_check_report *gcut_trial_report(const char *call, gcut_trial *c, void (*body)(gcut_trial *c));
 
+/* A sentence on the values that identities of real numbers replaced; nothing where there are none. */
+void gcut_trial_tell_rewritten(const gcut_pipeline *p, gcut_text *out);
+
 #endif

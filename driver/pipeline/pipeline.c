@@ -14,6 +14,7 @@
 #include "text/text.h"
 #include "partition/budget/simulator.h"
 #include "partition/policies/policy.h"
+#include "partition/query/plan_queries.h"
 
 /* ---- stages ---- */
 
@@ -155,4 +156,9 @@ void gcut_stage_text(const gcut_pipeline *p, gcut_stage_name stage, bool locatio
     gcut_graph *graph[2];
     const uint32_t n = gcut_stage_graphs(p, stage, graph);
     gcut_print_graphs(graph, n, &(gcut_print_options){.no_loc = !locations}, out);
+    for (uint32_t i = 0; i < p->rewritten.n; i++) {
+        const gcut_rewritten *r = &p->rewritten.at[i];
+        gcut_text_add(out, "// %%%s: %s = %s, %s\n", r->value, r->by->pattern, r->by->becomes,
+                      gcut_query_line(p->arena, p->module, r->loc));
+    }
 }

@@ -26,7 +26,7 @@
  *     gcut_frontier_point, gcut_frontier, gcut_variant_graph, gcut_variant, gcut_comparison, gcut_mark_info,
  *     gcut_attr_info, gcut_region_info, gcut_node_info, gcut_graph_value, gcut_data_info, gcut_param_info,
  *     gcut_result_info, gcut_symbol_info, gcut_check_info, gcut_graph_info, gcut_stage_info,
- *     gcut_buffer_info, gcut_pass_time.
+ *     gcut_rewrite_info, gcut_buffer_info, gcut_pass_time.
  *   - These are passed by value, or listed by value, and stay as they are: gcut_allocator, gcut_feed,
  *     gcut_size, gcut_shape, gcut_val, gcut_here, gcut_conv, gcut_pool, gcut_pad_options,
  *     gcut_cross_entropy_options, gcut_attention_options, gcut_plan_reader, gcut_plan_op.

@@ -190,6 +190,13 @@ typedef struct gcut_graph_info {
     size_t nmarks;
 } gcut_graph_info;
 
+/* A value that was replaced, or computed another way, by an identity of real numbers (doc/kernels.md). */
+typedef struct gcut_rewrite_info {
+    const char *pattern, *becomes; /* "log(exp(x))", "x" */
+    const char *value;
+    const char *where; /* as of gcut_node_info */
+} gcut_rewrite_info;
+
 typedef struct gcut_stage_info {
     /* Of the primal stage: the functions that it calls, each before its callers, and the function itself
      * last. Of the joint stage one.  Of the split and the kernel stage the forward graph and, but where
@@ -205,6 +212,8 @@ typedef struct gcut_stage_info {
     int threads;         /* for which the arena has workspace */
     const gcut_size *at; /* the sizes that everything is evaluated at, and planned for: one for each symbol */
     size_t nat;
+    const gcut_rewrite_info *const *rewrite; /* in the order of the passes; none of the primal stage */
+    size_t nrewrites;
 } gcut_stage_info;
 
 #ifdef __cplusplus

@@ -41,18 +41,21 @@ static const char *tail_of(const char *path)
 }
 
 /* mlp.c:41 fc1, the last part of file and scope alone; "-" when unknown. */
-const char *gcut_query_at(const gcut_query *r, gcut_ref v)
+const char *gcut_query_line(gcut_arena *a, const gcut_module *m, gcut_locid l)
 {
-    const gcut_module *m = r->g->module;
-    const gcut_node *n = gcut_def(r->g, v);
-    gcut_locid l = n ? n->loc : 0;
     while (l && m->locs.at[l].call && m->locs.at[l].nargs) l = m->locs.at[l].args[0];
     if (!l) return "-";
     const gcut_loc *loc = &m->locs.at[l];
     if (loc->call) return loc->text ? loc->text : loc->name;
     const char *file = tail_of(loc->name);
-    if (!loc->scope) return gcut_printf(r->arena, "%s:%d", file, loc->line);
-    return gcut_printf(r->arena, "%s:%d %s", file, loc->line, tail_of(loc->scope));
+    if (!loc->scope) return gcut_printf(a, "%s:%d", file, loc->line);
+    return gcut_printf(a, "%s:%d %s", file, loc->line, tail_of(loc->scope));
+}
+
+const char *gcut_query_at(const gcut_query *r, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(r->g, v);
+    return gcut_query_line(r->arena, r->g->module, n ? n->loc : 0);
 }
 
 /* ---- readers ---- */

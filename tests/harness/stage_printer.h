@@ -176,7 +176,7 @@ static bool is_of(const gcut_data_info *d, const gcut_graph_info *g)
     return false;
 }
 
-/* The text of a stage, but for pairs and marks of data; to be freed. */
+/* The text of a stage, but for marks of data, pairs and what follows them; to be freed. */
 static inline char *printed(const gcut_stage_info *s, gcut_stage_name stage)
 {
     char *text = NULL;
@@ -192,6 +192,9 @@ static inline char *printed(const gcut_stage_info *s, gcut_stage_name stage)
         fprintf(p->out, "data @%s: %s = %s\n", d->name, d->type, d->contents);
     }
     for (size_t i = 0; i < s->n; i++) put_function(p, s->graph[i]);
+    for (size_t i = 0; i < s->nrewrites && stage != GCUT_STAGE_PRIMAL && stage != GCUT_STAGE_SPLIT; i++)
+        fprintf(p->out, "// %%%s: %s = %s, %s\n", s->rewrite[i]->value, s->rewrite[i]->pattern,
+                s->rewrite[i]->becomes, s->rewrite[i]->where);
     fclose(p->out);
     while (p->nmade) free(p->made[--p->nmade]);
     free(p);
