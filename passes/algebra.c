@@ -11,6 +11,7 @@
  *   I1  A rule applies to floats, and where every value that it matches has the type of the node that it
  *       replaces, or, inside of [], one type of a lower rank: sizes that only run time can compare are not
  *       taken to be equal.
+ *       To f16 only rules apply that differ by rounding alone.
  *   I2  A rule applies where the nodes that it makes cost less than those that nobody reads behind it: a
  *       matched node with another reader stays, and does not count.  The cost of a node is that of an
  *       element, by the column `cost` of the op table, times AXIS to the power of its rank.  So the cost of
@@ -487,12 +488,18 @@ static gcut_ref build(walk *w, const rule *r, uint8_t i, const match *m, const g
     return make(w, &c, name);
 }
 
-/* May the rule replace the candidate?  name: of a value that is replaced, NULL = of none.  Where values are
- * kept, none may lose its last reader because a value that is computed from it is dropped. */
+/* Products and quotients of f16 leave its range, which ends at 65504, too easily for rules that differ there.
+ * Where values are kept, none may lose its last reader because a value that is computed from it is dropped. */
+static bool is_safe(const walk *w, const rule *r, gcut_dtype t)
+{
+    return (t != GCUT_F16 || !*r->row->differs) && (!r->drops || !w->all->keep->n);
+}
+
+/* May the rule replace the candidate?  name: of a value that is replaced, NULL = of none. */
 static bool applies(walk *w, const rule *r, const candidate *c, const char *name, match *m)
 {
     const term *t = &r->at[r->pattern];
-    if (t->op != c->op || (r->drops && w->all->keep->n)) return false;
+    if (t->op != c->op || !is_safe(w, r, c->type.dtype)) return false;
     for (unsigned order = 0; order < r->norders; order++) {
         double made = 0;
         *m = (match){.ninner = 0};

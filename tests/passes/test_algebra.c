@@ -294,7 +294,8 @@ static const still stays[] = {
     {"1 / 0 is infinite", "f32", CONST("a", "0.0") "%r = div(%x, %a)"},
     {"the product of the factors overflows", "f32",
      CONST("a", "1e30") CONST("b", "2e30") "%p = mul(%a, %x) %r = mul(%b, %p)"},
-    {"65536 is infinite", "f16", CONST("a", "256") "%p = mul(%a, %x) %r = mul(%a, %p)"},
+    {"1 / 6e4 is subnormal", "f16", CONST("a", "6e4") "%r = div(%x, %a)"},
+    {"a product of f16 overflows easily", "f16", "%p = div(%x, %y) %r = div(%p, %z)"},
     {"both exponentials are needed", "f32",
      "%p = exp(%x) %q = exp(%y) %s = mul(%p, %q) %t = sin(%p) %w = cos(%q) %k = add(%s, %t) %r = add(%k, "
      "%w)"},
