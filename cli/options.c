@@ -42,9 +42,19 @@
 #define COUNT_SIZES(m) offsetof(gcut_cli, opt.n##m)
 #define COUNT_FEEDS(m) offsetof(gcut_cli, n##m)
 
-#define ROW(path, member, kind, name, letter, argument, words, lo, hi, zero, unset, commands, help)          \
-    {GCUT_KIND_##kind,    name,           letter, argument, words, (double)(lo),                             \
-     (double)(hi),        (double)(zero), unset,  commands, help,  offsetof(gcut_cli, path),                 \
+#define ROW(path, member, kind, name, letter, argument, words, lo, hi, constant, unset, commands, help)      \
+    {GCUT_KIND_##kind,                                                                                       \
+     name,                                                                                                   \
+     letter,                                                                                                 \
+     argument,                                                                                               \
+     words,                                                                                                  \
+     (double)(lo),                                                                                           \
+     (double)(hi),                                                                                           \
+     (double)(constant),                                                                                     \
+     unset,                                                                                                  \
+     commands,                                                                                               \
+     help,                                                                                                   \
+     offsetof(gcut_cli, path),                                                                               \
      COUNT_##kind(member)},
 const gcut_option_row gcut_option_rows[GCUT_NOPTIONS] = {
 #define OPTION(member, ...) ROW(opt.member, member, __VA_ARGS__)
@@ -87,13 +97,13 @@ bool gcut_cli_takes(const gcut_cli_command *cmd, int option)
 
 static bool take_integer(const gcut_option_row *o, const char *s, int64_t *out)
 {
-    /* If the member's 0 means the default, `zero` is what stores a value of 0. */
-    int64_t lo = o->zero != 0 ? 0 : (int64_t)o->lo, hi = o->hi >= 9e18 ? INT64_MAX : (int64_t)o->hi;
+    /* If the member's 0 means the default, `constant` is what stores a value of 0. */
+    int64_t lo = o->constant != 0 ? 0 : (int64_t)o->lo, hi = o->hi >= 9e18 ? INT64_MAX : (int64_t)o->hi;
     char *end;
     errno = 0;
     long long n = strtoll(s, &end, 10);
     if (end != s && !*end && !errno && n >= lo && n <= hi) {
-        *out = n == 0 ? (int64_t)o->zero : n;
+        *out = n == 0 ? (int64_t)o->constant : n;
         return true;
     }
     if (hi == INT64_MAX)
@@ -108,17 +118,17 @@ static bool take_real(const gcut_option_row *o, const char *s, double *out)
 {
     char *end;
     double x = strtod(s, &end);
-    if (end != s && !*end && isfinite(x) && ((x == 0 && o->zero != 0) || (x >= o->lo && x <= o->hi))) {
-        *out = x == 0 ? o->zero : x;
+    if (end != s && !*end && isfinite(x) && ((x == 0 && o->constant != 0) || (x >= o->lo && x <= o->hi))) {
+        *out = x == 0 ? o->constant : x;
         return true;
     }
-    gcut_cli_complain("--%s: '%s' is not a number from %g to %g", o->name, s, o->zero != 0 ? 0 : o->lo,
+    gcut_cli_complain("--%s: '%s' is not a number from %g to %g", o->name, s, o->constant != 0 ? 0 : o->lo,
                       o->hi);
     return false;
 }
 
-/* 64000000, 64MB, 200MiB, 1.5GiB: more than 0 bytes.  Units are powers of 1000 and of 1024, in the case of
- * their standards, except that K is accepted for k. */
+/* 64000000, 64MB, 200MiB, 1.5GiB: more than 0 bytes; or the option's word for its constant.  Units are powers
+ * of 1000 and of 1024, in the case of their standards, except that K is accepted for k. */
 static bool take_bytes(const gcut_option_row *o, const char *s, int64_t *out)
 {
     static const struct {
@@ -128,8 +138,8 @@ static bool take_bytes(const gcut_option_row *o, const char *s, int64_t *out)
                 {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6},     {"GB", 1e9}};
     char *end;
     double x = strtod(s, &end);
-    if (!strcmp(s, "0") && o->zero != 0) {
-        *out = (int64_t)o->zero;
+    if (o->constant != 0 && !strcmp(s, *o->words ? o->words : "0")) {
+        *out = (int64_t)o->constant;
         return true;
     }
     for (size_t i = 0; end != s && x > 0 && i < sizeof unit / sizeof *unit; i++)
@@ -138,9 +148,9 @@ static bool take_bytes(const gcut_option_row *o, const char *s, int64_t *out)
             return true;
         }
     gcut_cli_complain(
-        "--%s: '%s' is not a size in bytes such as 64000000, 200MiB or 1.5GiB; units are B, KB, "
+        "--%s: '%s' is not a size in bytes such as 64000000, 200MiB or 1.5GiB%s%s; units are B, KB, "
         "MB, GB (of 1000) and KiB, MiB, GiB (of 1024)",
-        o->name, s);
+        o->name, s, *o->words ? ", nor " : "", o->words);
     return false;
 }
 

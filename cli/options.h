@@ -61,7 +61,7 @@ typedef struct gcut_option_row {
     const char *name;
     int letter; /* 0 = none */
     const char *argument, *words;
-    double lo, hi, zero;
+    double lo, hi, constant;
     const char *unset;
     unsigned commands; /* bit GCUT_COMMAND_x: x takes it */
     const char *help;

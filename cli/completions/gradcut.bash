@@ -31,7 +31,7 @@ _gradcut()
     --optimizer) return ;;
     --policy) _gradcut_reply -W 'mincut save-all recompute-all torch sqrt every-2nd-matmul attention-only'; return ;;
     --lambda) return ;;
-    --budget) return ;;
+    --budget) _gradcut_reply -W 'min'; return ;;
     --saved-budget) return ;;
     --plan) _gradcut_reply -f; return ;;
     --save-dtype) _gradcut_reply -W 'bf16'; return ;;

@@ -44,8 +44,8 @@ _gradcut()
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('--optimizer=[update the parameters too: '\''adamw(lr=3e-4)'\'', '\''sgd(lr=0.1)'\'']:TEXT: ') ;; esac
     case $subcommand in (show|grad|plan|saved|why|compile|run|bench|crosscheck|gradcheck) specs+=('--policy=[who decides what is saved]:NAME:(mincut save-all recompute-all torch sqrt every-2nd-matmul attention-only)') ;; esac
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('--lambda=[price of a saved byte in ns; 0: the least recomputation by the cut'\''s prices]:NS: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|compile|run|bench|crosscheck|gradcheck) specs+=('--budget=[bytes that the peak of a training step may take: 200MiB, 1.5GiB, 64000000]:SIZE: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|compile|run|bench|crosscheck|gradcheck) specs+=('--saved-budget=[bytes that may be saved for the backward graph, as above or 0]:SIZE: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|compile|run|bench|crosscheck|gradcheck) specs+=('--budget=[bytes that the peak of a training step may take: 200MiB, 1.5GiB, 64000000; min: the smallest found]:SIZE:(min)') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|compile|run|bench|crosscheck|gradcheck) specs+=('--saved-budget=[bytes that may be saved for the backward graph, a size as above, or 0]:SIZE: ') ;; esac
     case $subcommand in (show|grad|plan|saved|why|compile|run|bench|crosscheck|gradcheck) specs+=('--plan=[replay this plan file, its policy and its price, instead of deciding]:FILE:_files') ;; esac
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('--save-dtype=[f32 values may be saved rounded to this type]:TYPE:(bf16)') ;; esac
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('--machine=[machine model for prices, or shipped]:FILE:_files') ;; esac

@@ -43,13 +43,13 @@ typedef struct row {
     storage storage;
     size_t count; /* offset, as `at`; 0 unless it is a list */
     double lo, hi;
-    double zero; /* the value by which the user asks for a 0; 0 = there is none */
-    const char *zero_name;
+    double constant; /* the value outside of the range that has a meaning of its own; 0 = there is none */
+    const char *constant_name;
 } row;
 
 static const row rows[] = {
-#define OPTION(m, kind, name, letter, argument, words, lo, hi, zero, default_, commands, help)               \
-    {#m, offsetof(gcut_options, m), KIND_##kind(m), (double)(lo), (double)(hi), zero, #zero},
+#define OPTION(m, kind, name, letter, argument, words, lo, hi, constant, default_, commands, help)           \
+    {#m, offsetof(gcut_options, m), KIND_##kind(m), (double)(lo), (double)(hi), constant, #constant},
 #include "gradcut/options.def"
 #undef OPTION
 };
@@ -68,25 +68,25 @@ static size_t count(const gcut_options *o, const row *r)
 
 /* ---- checking ---- */
 
-/* Accepts 0 (unset), the range, where there is one, and the value by which the user asks for a 0. */
+/* Accepts 0 (unset), the range, where there is one, and the constant. */
 static void check_integer(gcut_env *env, const row *r, int64_t x)
 {
     char value[WORDS], range[WORDS];
     int64_t lo = (int64_t)r->lo, hi = r->hi >= 0x1p63 ? INT64_MAX : (int64_t)r->hi;
-    if (x == 0 || x == (int64_t)r->zero || (lo == 0 && hi == 0) || (x >= lo && x <= hi)) return;
+    if (x == 0 || x == (int64_t)r->constant || (lo == 0 && hi == 0) || (x >= lo && x <= hi)) return;
     snprintf(value, sizeof value, "%lld", (long long)x);
     snprintf(range, sizeof range, "%lld to %lld, 0 (unset)%s%s", (long long)lo, (long long)hi,
-             r->zero != 0 ? ", or " : "", r->zero != 0 ? r->zero_name : "");
+             r->constant != 0 ? ", or " : "", r->constant != 0 ? r->constant_name : "");
     refuse(env, r->name, value, range);
 }
 
 static void check_real(gcut_env *env, const row *r, double x)
 {
     char value[WORDS], range[WORDS];
-    if (x == 0 || x == r->zero || (x >= r->lo && x <= r->hi)) return;
+    if (x == 0 || x == r->constant || (x >= r->lo && x <= r->hi)) return;
     snprintf(value, sizeof value, "%g", x);
-    snprintf(range, sizeof range, "%g to %g, 0 (unset)%s%s", r->lo, r->hi, r->zero != 0 ? ", or " : "",
-             r->zero != 0 ? r->zero_name : "");
+    snprintf(range, sizeof range, "%g to %g, 0 (unset)%s%s", r->lo, r->hi, r->constant != 0 ? ", or " : "",
+             r->constant != 0 ? r->constant_name : "");
     refuse(env, r->name, value, range);
 }
 

@@ -18,7 +18,12 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
                   p->opt.policy);
     bool mincut = policy.policy == GCUT_POLICY_MINCUT;
     const bool saved_limited = p->opt.saved_budget != 0;
-    if (saved_limited && (!mincut || p->opt.budget > 0 || p->opt.plan))
+    if (!mincut && p->opt.budget == GCUT_BUDGET_MIN)
+        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, "leave one of the two out",
+                  "policy '%s' makes one plan: the smallest peak (GCUT_BUDGET_MIN, --budget min) is searched "
+                  "for under mincut alone",
+                  p->opt.policy);
+    if (saved_limited && (!mincut || p->opt.budget || p->opt.plan))
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
                   "a budget on saved bytes (saved_budget, --saved-budget) leaves no room for %s",
                   p->opt.plan ? "a plan file (plan, --plan)"
@@ -67,7 +72,7 @@ static bool is_allowed(const gcut_graph *g, const char *symbol, int64_t n)
 void gcut_pipeline_read_plan(gcut_pipeline *p, gcut_plan_file *file)
 {
     if ((!p->opt.plan && !file) || p->opt.forward_only) return;
-    if (p->opt.budget > 0)
+    if (p->opt.budget)
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){.file = p->opt.plan}, "leave one of the two out",
                   "--plan and --budget both say what is saved");
     p->file = file ? file : gcut_plan_file_read(p->arena, p->opt.plan);

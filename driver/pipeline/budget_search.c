@@ -167,12 +167,15 @@ void gcut_budget_plan(gcut_pipeline *p)
 {
     gcut_arena *a = gcut_arena_new(p->env, p->arena);
     gcut_candidates *o = gcut_candidates_of(p, a);
-    const gcut_candidate best = gcut_budget_best(o, p->opt.budget), *of = &best;
-    if (of->peak_bytes > p->opt.budget) refuse(o, of);
+    /* The peak that a budget of nothing would name, which is a budget like any other. */
+    const int64_t budget =
+        p->opt.budget == GCUT_BUDGET_MIN ? gcut_budget_best(o, 0).peak_bytes : p->opt.budget;
+    const gcut_candidate best = gcut_budget_best(o, budget), *of = &best;
+    if (of->peak_bytes > budget) refuse(o, of);
     p->planned = of->base->planned;
     p->plan = gcut_plan_from(of->base->problem, of->options, of->choice);
-    gcut_candidate_record(p->plan, of, p->opt.budget);
-    p->plan->lower_bound_ns = cost_bound(o, of, p->opt.budget);
+    gcut_candidate_record(p->plan, of, budget);
+    p->plan->lower_bound_ns = cost_bound(o, of, budget);
     gcut_arena_free(a);
 }
 

@@ -53,7 +53,7 @@ bool gcut_pipeline_verifies(const gcut_pipeline *p)
 bool gcut_pipeline_searches(const gcut_pipeline *p)
 {
     gcut_plan_options o = {0};
-    return p->opt.budget > 0 && gcut_policy_read(p->opt.policy, &o) && o.policy == GCUT_POLICY_MINCUT;
+    return p->opt.budget && gcut_policy_read(p->opt.policy, &o) && o.policy == GCUT_POLICY_MINCUT;
 }
 
 gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *asked)

@@ -326,7 +326,7 @@ typedef struct gcut_options {
     gcut_unbound unbound;
     const char *policy; /* how saved values are chosen: one of GCUT_POLICIES, B from 0 to 1; NULL = mincut */
     double lambda;      /* price of a saved byte in ns; 0 = 0.05; or GCUT_LAMBDA_FASTEST */
-    int64_t budget;     /* bytes that the peak of a training step may take; 0 = no limit */
+    int64_t budget; /* bytes that the peak of a training step may take; 0 = no limit; or GCUT_BUDGET_MIN */
     int64_t saved_budget; /* bytes that may be saved; 0 = no limit; or GCUT_SAVE_NOTHING.  Excludes budget */
     const char *plan;     /* a plan file to replay instead of deciding; NULL = none */
     const char *save_dtype;   /* "bf16": f32 values may be saved rounded to it; NULL = as they are */

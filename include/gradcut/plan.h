@@ -34,6 +34,7 @@ typedef struct gcut_pass_time {
 /* In options and plans 0 means "not set": these values mean a price of 0 and a limit of 0 bytes. */
 #define GCUT_LAMBDA_FASTEST (-1.0) /* saved bytes cost nothing */
 #define GCUT_SAVE_NOTHING INT64_C(-1)
+#define GCUT_BUDGET_MIN INT64_C(-1) /* the smallest peak that the planner finds */
 
 typedef enum gcut_plan_decision {
     GCUT_PLAN_SAVED = 0,      /* crosses from the forward to the backward graph */

@@ -258,7 +258,7 @@ static void options_out_of_range(void **state)
         assert_int_equal(gcut_last_status(ctx), GCUT_EUSAGE);
     }
     /* The hint has the word to write for a zero that is meant, not its number. */
-    REFUSED(NULL, gcut_compile(g, &bad[1]), "0 (unset), or GCUT_SAVE_NOTHING");
+    REFUSED(NULL, gcut_compile(g, &bad[0]), "0 (unset), or GCUT_BUDGET_MIN");
     REFUSED(NULL, gcut_compile(g, &bad[7]), "0 (unset), or GCUT_LAMBDA_FASTEST");
     gcut_ctx_free(ctx);
 }

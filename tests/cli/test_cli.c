@@ -110,7 +110,7 @@ static void test_man_page_values(void **state)
     static const struct {
         const char *name, *words, *unset;
     } rows[] = {
-#define OPTION(member, kind, name, letter, argument, words, lo, hi, zero, unset, commands, help)             \
+#define OPTION(member, kind, name, letter, argument, words, lo, hi, constant, unset, commands, help)         \
     {name, words, unset},
 #include "cli/options.def"
 #include "gradcut/options.def"

@@ -112,6 +112,27 @@ static void test_budget_is_the_point(void **state)
     json_decref(j);
 }
 
+/* The peak of --budget min is the one that a refused budget names; a plan file replays it. */
+static void test_smallest_budget(void **state)
+{
+    (void)state;
+    json_t *least = json_of(ARGV("plan", GPT, SIZES, "--json", "--budget", "min", "-o", "min.json"));
+    char named[64], budget[32];
+    snprintf(budget, sizeof budget, "%.0f", real(least, "budget"));
+    json_t *same = json_of(ARGV("plan", GPT, SIZES, "--json", "--budget", budget));
+    assert_true(json_equal(least, same));
+    json_t *replayed = json_of(ARGV("plan", GPT, SIZES, "--json", "--plan", "min.json"));
+    assert_true(real(replayed, "peak_bytes") == real(least, "peak_bytes"));
+    snprintf(named, sizeof named, "%.0f", real(least, "budget") - 1);
+    refused(1, "smallest peak", ARGV("plan", GPT, SIZES, "--budget", named));
+    json_t *step = json_of(ARGV("run", GPT, SIZES, "--json", "--budget", "min"));
+    assert_true(real(step, "peak_bytes") == real(least, "peak_bytes"));
+    json_decref(step);
+    json_decref(replayed);
+    json_decref(same);
+    json_decref(least);
+}
+
 static size_t lines_of(const char *s)
 {
     size_t n = 0;
@@ -222,10 +243,15 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),     cmocka_unit_test(test_budget_is_the_point),
-        cmocka_unit_test(test_measured), cmocka_unit_test(test_text_and_csv),
-        cmocka_unit_test(test_points),   cmocka_unit_test(test_picture),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_loops),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_budget_is_the_point),
+        cmocka_unit_test(test_smallest_budget),
+        cmocka_unit_test(test_measured),
+        cmocka_unit_test(test_text_and_csv),
+        cmocka_unit_test(test_points),
+        cmocka_unit_test(test_picture),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_loops),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

@@ -20,6 +20,13 @@ static void test_usage(void **state)
     refused(2, "no option --polcy|did you mean --policy?", ARGV("plan", MLP, "--polcy", "mincut"));
     refused(2, "not a size|KB, MB, GB (of 1000) and KiB, MiB, GiB (of 1024)",
             ARGV("plan", MLP, "--budget", "1Mi"));
+    refused(2, "'least' is not a size|1.5GiB, nor min;", ARGV("plan", MLP, "--budget", "least"));
+    refused(2, "'min' is not a size", ARGV("plan", MLP, "--saved-budget", "min"));
+    refused(2, "--saved-budget|budget on the peak|--budget",
+            ARGV("plan", MLP, "--saved-budget", "1MiB", "--budget", "min"));
+    refused(2, "policy 'torch' makes one plan|--budget min",
+            ARGV("compile", MLP, "-o", "never", "--policy", "torch", "--budget", "min"));
+    refused(2, "frontier has no option --budget", ARGV("frontier", MLP, "--budget", "min"));
     free(fine(ARGV("plan", MLP, "--saved-budget", "900KB")));
     free(fine(ARGV("plan", MLP, "--saved-budget", "900kB")));
     refused(2, "--policy is given twice", ARGV("plan", MLP, "--policy", "torch", "--policy", "mincut"));

@@ -102,7 +102,7 @@ static void test_bash(void **state)
     completes("gradcut show --stage = \"\"", "primal\njoint\nsplit\nkernel\n");
     completes("gradcut show --stage =", "primal\njoint\nsplit\nkernel\n");
     completes("gradcut show --stage = s", "split\n");
-    completes("gradcut plan --budget \"\"", "");
+    completes("gradcut plan --budget \"\"", "min\n");
     completes("gradcut run --at N = t", "");
 }
 

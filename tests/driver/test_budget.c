@@ -117,8 +117,8 @@ static void no_worse_plan(run_case *c, int64_t budget, const gcut_candidate *of)
 }
 
 /* The smallest peak that a refused budget names: no higher than any candidate's, met as a budget, refused with a
- * byte less. */
-static void infeasible(run_case *c, int64_t lo)
+ * byte less.  Returns it. */
+static int64_t infeasible(run_case *c, int64_t lo)
 {
     gcut_options o = with_budget(1);
     char *text = NULL;
@@ -144,6 +144,23 @@ static void infeasible(run_case *c, int64_t lo)
     o.budget = least;
     const gcut_plan *plan = gcut_plan_new(c->g, &o);
     CHECK(c, plan && plan->peak_bytes <= least, "the smallest peak, %lld, is not met", (long long)least);
+    return least;
+}
+
+/* GCUT_BUDGET_MIN is the budget of the smallest peak that a refused one names: the same plan, byte for byte. */
+static void smallest(run_case *c, int64_t lo)
+{
+    gcut_options o = with_budget(GCUT_BUDGET_MIN);
+    gcut_plan *least = gcut_plan_new(c->g, &o);
+    o.budget = lo;
+    gcut_plan *named = gcut_plan_new(c->g, &o);
+    if (!CHECK(c, least && named, "the smallest peak is refused")) return;
+    CHECK(c, least->peak_bytes <= lo && least->budget == lo, "the smallest peak is %lld, not %lld",
+          (long long)least->peak_bytes, (long long)lo);
+    char *a = gcut_plan_json(least), *b = gcut_plan_json(named);
+    CHECK(c, a && b && !strcmp(a, b), "the smallest peak has another plan than its budget");
+    gcut_free(a);
+    gcut_free(b);
 }
 
 /* At no policy's peak is there anything slower than that policy. */
@@ -173,7 +190,7 @@ static void check_model(void *arg)
     double last_ns = INFINITY;
     for (uint32_t i = 0; i < o->by_time.n; i++)
         if (o->by_time.at[i].peak_bytes < lo) lo = o->by_time.at[i].peak_bytes;
-    infeasible(c, lo);
+    smallest(c, infeasible(c, lo));
     for (int k = 0; k < BUDGETS; k++) {
         int64_t budget = lo + (all.peak_bytes - lo) * k / (BUDGETS - 1);
         uint32_t i = gcut_candidates_fit(o, budget);

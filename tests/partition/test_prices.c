@@ -130,7 +130,7 @@ static void where_consumed(void **state)
 static void default_price_is_printed(void **state)
 {
     (void)state;
-#define OPTION(member, kind, name, letter, argument, words, lo, hi, zero, unset, ...)                        \
+#define OPTION(member, kind, name, letter, argument, words, lo, hi, constant, unset, ...)                    \
     if (!strcmp(#member, "lambda")) assert_true(strtod(unset, NULL) == GCUT_LAMBDA_DEFAULT);
 #include "gradcut/options.def"
 #undef OPTION
