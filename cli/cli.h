@@ -43,6 +43,9 @@ extern gcut_hooks gcut_cli_hooks; /* of the command; one that sets another membe
 /* cmd_compare.c.  bench --compare: an exit code. */
 int gcut_cli_compare(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g);
 
+/* cmd_fixed.c.  bench --fix: an exit code. */
+int gcut_cli_fixed(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g);
+
 /* Writes a new text file; an exit code, after an error message when it is not 0. */
 int gcut_cli_write(const char *path, const char *text);
 

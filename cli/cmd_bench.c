@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * `gradcut bench`: the measured and the predicted time of a step, and the error of the prediction for each
- * class of kernels.
+ * class of kernels; --compare and --fix are in files of their own.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -205,6 +205,7 @@ int gcut_cmd_bench(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
     gcut_options opt = c->opt;
     opt.profile = true;
     if (c->compare) return gcut_cli_compare(ctx, c, g);
+    if (c->opt.nfix) return gcut_cli_fixed(ctx, c, g);
     double start = now();
     gcut_step *step = gcut_compile(g, &opt);
     b.compile_ns = now() - start;

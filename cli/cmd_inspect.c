@@ -18,11 +18,22 @@ static int print_made(gcut_ctx *ctx, char *text)
 
 /* ---- check ---- */
 
+/* The graph with the constants of --fix; NULL after an error. */
+static gcut_graph *fixed(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
+{
+    char *text = gcut_show(g, &c->opt, GCUT_STAGE_PRIMAL, true);
+    gcut_graph *out = text ? gcut_parse(ctx, text, GCUT_TO_NUL, c->file, gcut_graph_name(g)) : NULL;
+    gcut_free(text);
+    return out;
+}
+
 int gcut_cmd_check(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
-    gcut_graph *each = c->fn ? g : NULL;
+    const bool one = c->fn || c->opt.nfix; /* sizes are those of one function */
+    gcut_graph *each = one ? g : NULL;
+    if (c->opt.nfix && !(each = fixed(ctx, c, g))) return gcut_cli_failed(ctx);
     if (c->json) gcut_cli_json("{\"ok\": true, \"file\": $s, \"functions\": [", c->file);
-    for (size_t i = 0; c->fn ? i == 0 : (each = gcut_graph_sibling(g, i)) != NULL; i++) {
+    for (size_t i = 0; one ? i == 0 : (each = gcut_graph_sibling(g, i)) != NULL; i++) {
         char *text = gcut_describe(each);
         if (!text) return gcut_cli_failed(ctx);
         if (c->json)

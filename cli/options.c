@@ -208,7 +208,8 @@ static bool take_sizes(const gcut_option_row *o, char *list, gcut_size **at, siz
         char *eq = strchr(item, '=');
         int64_t size;
         if (!eq || eq == item) {
-            gcut_cli_complain("--%s: expected SYMBOL=SIZE, as in --at N=32, not '%s'", o->name, item);
+            gcut_cli_complain("--%s: expected SYMBOL=SIZE, as in --%s N=32, not '%s'", o->name, o->name,
+                              item);
             return false;
         }
         *eq = 0;
@@ -409,6 +410,8 @@ static bool fits_command(const gcut_cli *c)
         gcut_cli_complain("compile needs -o DIR/NAME: it writes NAME.c and NAME.h there, or NAME.so");
     else if (c->cmd->run == gcut_cmd_frontier && c->json && c->csv)
         gcut_cli_complain("frontier prints either --json or --csv");
+    else if (c->cmd->run == gcut_cmd_bench && c->opt.nfix && c->samples && !c->compare)
+        gcut_cli_complain("bench has no samples of two steps: leave --samples or --fix out");
     else if (c->cmd->run == gcut_cmd_frontier && c->samples && !c->measure)
         gcut_cli_complain("frontier has no samples without --measure");
     else if (c->opt.forward_only && c->given[GCUT_OPTION_optimizer])

@@ -43,7 +43,7 @@ set(GRADCUT_STEP_TESTS
     test_chained_plans test_checkpoint_levels test_cli test_cli_frontier test_cli_hostile test_cli_memory
     test_cli_wrong test_compare test_compile_parts test_compiled_loops test_concat test_control_api test_conv
     test_cotangents test_custom test_data_file test_derivatives test_doc_layers test_docs test_einsum
-    test_empty_axes test_epilogue_tiles test_external test_forward_backward test_graphs_0 test_graphs_1
+    test_empty_axes test_epilogue_tiles test_external test_fixed_sizes test_forward_backward test_graphs_0 test_graphs_1
     test_graphs_2 test_graphs_3 test_half_precision test_indices test_layering test_layers test_line_directives
     test_locale test_loop_phases test_loss_head test_mistakes test_names test_nodes test_norms test_ops_reference
     test_optimizer test_pipeline test_placement test_prologue test_random test_rounds test_row_sums test_schedules
@@ -54,7 +54,7 @@ set(GRADCUT_STEP_TESTS
 set(GRADCUT_SLOW_TESTS
     emitted_languages emitted_names test_api_step test_cache test_cache_faults test_calibrate test_chained_plans
     test_checkpoint_levels test_cli_frontier test_cli_memory test_compare test_compiled_loops test_empty_axes
-    test_epilogue_tiles test_forward_backward test_graphs_0 test_graphs_1 test_graphs_2 test_graphs_3
+    test_epilogue_tiles test_fixed_sizes test_forward_backward test_graphs_0 test_graphs_1 test_graphs_2 test_graphs_3
     test_half_precision test_indices test_layers test_loss_head test_names test_ops_reference test_pipeline
     test_prologue test_schedules test_storage test_stream test_temporary_files test_traps test_unfused test_unload
     test_value_table test_without)

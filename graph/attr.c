@@ -142,9 +142,10 @@ bool gcut_types_may_agree(const gcut_graph *g, const gcut_type *a, const gcut_ty
     return true;
 }
 
-gcut_type gcut_type_substitute(gcut_module *m, gcut_type t, const gcut_dim_subst *s, uint32_t n)
+gcut_type gcut_type_substitute(gcut_module *m, gcut_type t, const gcut_dim_subst *s, uint32_t n,
+                               gcut_place place)
 {
-    for (uint32_t d = 0; d < t.rank; d++) t.dim[d] = gcut_dim_substitute(m->dims, t.dim[d], s, n);
+    for (uint32_t d = 0; d < t.rank; d++) t.dim[d] = gcut_dim_substitute(m->dims, t.dim[d], s, n, place);
     return t;
 }
 

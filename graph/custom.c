@@ -135,7 +135,8 @@ static _Noreturn void refuse_unknown(const comparison *c, uint32_t k)
 /* A type of a function, its symbols replaced by the sizes of the call. */
 static gcut_type in_call(const comparison *c, const gcut_type *t, const gcut_call_sizes *sizes)
 {
-    return gcut_type_substitute(c->g->module, *t, sizes->at, sizes->n);
+    return gcut_type_substitute(c->g->module, *t, sizes->at, sizes->n,
+                                gcut_loc_place(c->g->module, c->s->loc));
 }
 
 /* The argument of parameter k of the derivative: its type as @f declares it, and at the call. */

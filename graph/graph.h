@@ -383,7 +383,8 @@ static inline bool gcut_dims_differ(const gcut_graph *g, gcut_dim a, gcut_dim b)
 /* Equal dtypes and ranks, and sizes that are equal or may be. */
 bool gcut_types_may_agree(const gcut_graph *g, const gcut_type *a, const gcut_type *b);
 /* t with its symbols replaced. */
-gcut_type gcut_type_substitute(gcut_module *m, gcut_type t, const gcut_dim_subst *s, uint32_t n);
+gcut_type gcut_type_substitute(gcut_module *m, gcut_type t, const gcut_dim_subst *s, uint32_t n,
+                               gcut_place place);
 bool gcut_type_equal(const gcut_type *a, const gcut_type *b); /* dtype and normal forms */
 bool gcut_shape_equal(const gcut_type *a, const gcut_type *b);
 gcut_dim gcut_type_numel(gcut_module *m, const gcut_type *t);

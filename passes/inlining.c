@@ -10,33 +10,26 @@
  * The sizes of the function called are expressed in those of the caller; its
  * values are named "<result of the call>.<name>".
  */
+#include "passes/inlining.h"
+
 #include "graph/custom.h"
-#include "passes/passes.h"
 #include "graph/node_draft.h"
 #include "graph/rewrite.h"
+#include "passes/passes.h"
 
-/* The state of inlining one function into a caller. */
-typedef struct inliner {
-    gcut_graph *dst;
-    const gcut_graph *f;
-    gcut_call_sizes sizes; /* f's symbols in terms of dst's */
-    const char *prefix;    /* of value names; NULL = the names stay */
-    const char **own;      /* by value of f: its name in dst, or NULL; the array may be NULL */
-    gcut_ref *map;         /* by value of f */
-    bool all;              /* inline calls with a custom derivative too */
-} inliner;
-
-static gcut_dim size_in(const inliner *s, gcut_dim d)
+static gcut_dim size_in(const gcut_inliner *s, gcut_dim d)
 {
-    return gcut_dim_substitute(s->dst->module->dims, d, s->sizes.at, s->sizes.n);
+    return gcut_dim_substitute(s->dst->module->dims, d, s->sizes.at, s->sizes.n,
+                               gcut_loc_place(s->dst->module, s->loc));
 }
 
-static gcut_type type_in(const inliner *s, gcut_type t)
+gcut_type gcut_inline_type(const gcut_inliner *s, gcut_type t)
 {
-    return gcut_type_substitute(s->dst->module, t, s->sizes.at, s->sizes.n);
+    return gcut_type_substitute(s->dst->module, t, s->sizes.at, s->sizes.n,
+                                gcut_loc_place(s->dst->module, s->loc));
 }
 
-static gcut_attr attr_in(const inliner *s, gcut_attr a)
+static gcut_attr attr_in(const gcut_inliner *s, gcut_attr a)
 {
     if (a.kind == GCUT_ATTR_KIND_DIM) a.u.dim = size_in(s, a.u.dim);
     if (a.kind != GCUT_ATTR_KIND_DIMS) return a;
@@ -46,30 +39,29 @@ static gcut_attr attr_in(const inliner *s, gcut_attr a)
     return a;
 }
 
-static const char *name_in(const inliner *s, gcut_ref v)
+static const char *name_in(const gcut_inliner *s, gcut_ref v)
 {
     const char *name = s->f->values.at[v].name;
     if (s->own && s->own[v]) return s->own[v];
     return s->prefix ? gcut_printf(s->dst->module->arena, "%s.%s", s->prefix, name) : name;
 }
 
-static void copy_nodes(inliner *s);
-
 /* A copy of a body of f, with the caller's sizes. */
-static gcut_graph *body_in(const inliner *s, const gcut_graph *body)
+static gcut_graph *body_in(const gcut_inliner *s, const gcut_graph *body)
 {
     gcut_graph *dst = gcut_body_new(s->dst);
     dst->outer = NULL; /* it captures nothing more */
     dst->loc = body->loc;
-    inliner in = {.dst = dst, .f = body, .sizes = s->sizes, .all = s->all};
+    gcut_inliner in = {
+        .dst = dst, .f = body, .sizes = s->sizes, .calls = s->calls, .what = s->what, .loc = s->loc};
     in.map = gcut_calloc(dst->module->arena, body->values.n, sizeof *in.map);
     for (uint32_t i = 0; i < body->params.n; i++) {
         gcut_ref v = body->params.at[i].value;
-        gcut_type t = type_in(&in, *gcut_type_of(body, v));
+        gcut_type t = gcut_inline_type(&in, *gcut_type_of(body, v));
         in.map[v] = gcut_param_new(dst, body->params.at[i].role, body->values.at[v].name, &t);
         dst->params.at[i].marks = body->params.at[i].marks;
     }
-    copy_nodes(&in);
+    gcut_inline_nodes(&in);
     for (uint32_t i = 0; i < body->results.n; i++) {
         const gcut_result *r = &body->results.at[i];
         gcut_result_new(dst, r->role, r->name, in.map[r->value]);
@@ -77,40 +69,55 @@ static gcut_graph *body_in(const inliner *s, const gcut_graph *body)
     return dst;
 }
 
-static void copy_node(inliner *s, uint32_t n)
+static bool is_inlined(const gcut_inliner *s, const gcut_node *n)
+{
+    if (n->op != GCUT_OP_call || s->calls == GCUT_INLINE_NONE) return false;
+    return s->calls == GCUT_INLINE_ALL || !gcut_node_vjp(s->f, n);
+}
+
+static void copy_node(gcut_inliner *s, uint32_t n)
 {
     const gcut_graph *f = s->f;
     const gcut_node *node = gcut_node_at(f, n);
+    s->loc = node->loc;
     gcut_draft d = gcut_draft_of(s->dst->module->arena, f, n, s->map, 0);
     for (uint32_t k = 0; k < node->nattrs; k++) d.attrs[k] = attr_in(s, d.attrs[k]);
     for (uint32_t k = 0; k < node->nres; k++) {
-        d.types[k] = type_in(s, d.types[k]);
+        d.types[k] = gcut_inline_type(s, d.types[k]);
         d.names[k] = name_in(s, node->res0 + k);
     }
     for (uint32_t k = 0; k < node->nregs; k++)
         if (d.regions[k].body->is_body) d.regions[k].body = body_in(s, d.regions[k].body);
     d.spec.name = d.names[0];
-    if (node->op == GCUT_OP_call && (s->all || !gcut_node_vjp(f, node))) {
-        gcut_inline_call(s->dst, &d.spec, s->all, s->map + node->res0);
+    if (is_inlined(s, node)) {
+        gcut_inline_call(s->dst, &d.spec, s->calls == GCUT_INLINE_ALL, s->map + node->res0);
         return;
     }
     gcut_ref r = gcut_draft_make(s->dst, &d, s->map);
     for (uint32_t k = 0; k < node->nres; k++) s->map[node->res0 + k] = r + k;
 }
 
-static void copy_nodes(inliner *s)
+void gcut_inline_nodes(gcut_inliner *s)
 {
     for (uint32_t n = 0; n < s->f->nodes.n; n++) copy_node(s, n);
-    for (uint32_t i = 0; i < s->f->checks.n; i++)
-        gcut_dim_require(s->dst, size_in(s, s->f->checks.at[i].a), size_in(s, s->f->checks.at[i].b),
-                         s->f->checks.at[i].loc, "call");
+    for (uint32_t i = 0; i < s->f->checks.n; i++) {
+        const gcut_dim_check *c = &s->f->checks.at[i];
+        s->loc = c->loc;
+        gcut_dim_require(s->dst, size_in(s, c->a), size_in(s, c->b), c->loc, s->what);
+    }
+}
+
+static gcut_inlined_calls calls_of(bool all)
+{
+    return all ? GCUT_INLINE_ALL : GCUT_INLINE_UNDERIVED;
 }
 
 /* A value that is a result gets the name of the call's result, unless it is an operand or has got the name
  * of another result. */
 void gcut_inline_call(gcut_graph *dst, const gcut_node_spec *call, bool all, gcut_ref *out)
 {
-    inliner s = {.dst = dst, .f = call->regions[0].body, .all = all};
+    gcut_inliner s = {
+        .dst = dst, .f = call->regions[0].body, .calls = calls_of(all), .what = "call", .loc = call->loc};
     gcut_arena *a = dst->module->arena;
     s.prefix = call->name ? call->name : s.f->name;
     s.map = gcut_calloc(a, s.f->values.n, sizeof *s.map);
@@ -119,15 +126,15 @@ void gcut_inline_call(gcut_graph *dst, const gcut_node_spec *call, bool all, gcu
     for (uint32_t k = 0; k < s.f->params.n; k++) s.map[s.f->params.at[k].value] = call->args[k];
     for (uint32_t k = s.f->results.n; call->names && k-- > 0;)
         s.own[s.f->results.at[k].value] = call->names[k];
-    copy_nodes(&s);
+    gcut_inline_nodes(&s);
     for (uint32_t k = 0; k < s.f->results.n; k++) out[k] = s.map[s.f->results.at[k].value];
 }
 
 static gcut_graph *inlined(gcut_graph *g, const char *name, bool all)
 {
     gcut_rewrite rw = gcut_rewrite_begin(g, name);
-    inliner s = {.dst = rw.dst, .f = g, .map = rw.map, .all = all};
-    copy_nodes(&s);
+    gcut_inliner s = {.dst = rw.dst, .f = g, .map = rw.map, .calls = calls_of(all), .what = "call"};
+    gcut_inline_nodes(&s);
     return gcut_rewrite_end(&rw);
 }
 

@@ -66,6 +66,9 @@ gcut_graph *gcut_inline_underived(gcut_graph *g, const char *name);
  * result k. all: inlines calls with a custom derivative too. */
 void gcut_inline_call(gcut_graph *dst, const gcut_node_spec *call, bool all, gcut_ref *out);
 
+/* Symbols -> numbers, in the signature too (passes/fixed_sizes.c). */
+gcut_graph *gcut_pass_fix(gcut_graph *g, const char *name, gcut_dim_subst *sizes, uint32_t n);
+
 /* Throws GCUT_ETYPE where a state is a running statistic of batch_norm and is never updated
  * (passes/lost_statistics.c). */
 void gcut_refuse_lost_statistics(const gcut_graph *g);

@@ -37,6 +37,7 @@ _gradcut()
     --save-dtype) _gradcut_reply -W 'bf16'; return ;;
     --machine) _gradcut_reply -f; return ;;
     --at) return ;;
+    --fix) return ;;
     --save) return ;;
     --recompute) return ;;
     --threads) return ;;
@@ -59,19 +60,19 @@ _gradcut()
     --model) _gradcut_reply -f; return ;;
     esac
     case ${COMP_WORDS[1]} in
-    check) files='*.gcut' options='--json --help -h' ;;
-    show) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --unfused --no-algebra --without --keep-grads --stage --no-loc --time-passes --json --help -h' ;;
-    grad) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --no-algebra --without --keep-grads --no-loc --time-passes --json --help -h' ;;
-    plan) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --unfused --no-algebra --without --keep-grads --symbolic --output -o --time-passes --json --help -h' ;;
-    saved) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --no-algebra --without --keep-grads --symbolic --time-passes --json --help -h' ;;
-    why) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --no-algebra --without --keep-grads --time-passes --json --help -h' ;;
+    check) files='*.gcut' options='--fix --json --help -h' ;;
+    show) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --without --keep-grads --stage --no-loc --time-passes --json --help -h' ;;
+    grad) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --without --keep-grads --no-loc --time-passes --json --help -h' ;;
+    plan) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --without --keep-grads --symbolic --output -o --time-passes --json --help -h' ;;
+    saved) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --without --keep-grads --symbolic --time-passes --json --help -h' ;;
+    why) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --without --keep-grads --time-passes --json --help -h' ;;
     diff) files='*.json' options='--json --help -h' ;;
-    frontier) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --lambda --save-dtype --machine --at --save --recompute --threads --seed --no-algebra --without --keep-grads --in --samples --measure --rounds --points --csv --svg --output -o --time-passes --json --help -h' ;;
-    compile) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --line --unfused --no-algebra --without --keep-grads --output -o --shared --time-passes --json --help -h' ;;
-    run) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --backend --f64 --unfused --no-algebra --without --keep-grads --in --steps --out --time-passes --json --help -h' ;;
-    bench) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --unfused --no-algebra --without --keep-grads --in --steps --compare --samples --time-passes --json --help -h' ;;
-    crosscheck) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --unfused --no-algebra --without --keep-grads --in --tol --passes --time-passes --json --help -h' ;;
-    gradcheck) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --no-algebra --without --in --tol --time-passes --json --help -h' ;;
+    frontier) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --lambda --save-dtype --machine --at --fix --save --recompute --threads --seed --without --keep-grads --in --samples --measure --rounds --points --csv --svg --output -o --time-passes --json --help -h' ;;
+    compile) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --line --unfused --without --keep-grads --output -o --shared --time-passes --json --help -h' ;;
+    run) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --backend --f64 --unfused --without --keep-grads --in --steps --out --time-passes --json --help -h' ;;
+    bench) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --unfused --without --keep-grads --in --steps --compare --samples --time-passes --json --help -h' ;;
+    crosscheck) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --unfused --without --keep-grads --in --tol --passes --time-passes --json --help -h' ;;
+    gradcheck) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --without --in --tol --time-passes --json --help -h' ;;
     ops) files='' options='--model --json --help -h' ;;
     cache) files='' options='--clear --json --help -h' ;;
     calibrate) files='' options='--threads --output -o --seconds --json --help -h' ;;

@@ -38,6 +38,7 @@ complete -c gradcut -n '__fish_seen_subcommand_from show grad plan saved why com
 complete -c gradcut -n '__fish_seen_subcommand_from show grad plan saved why frontier compile run bench crosscheck gradcheck' -l save-dtype -x -a 'bf16' -d 'f32 values may be saved rounded to this type'
 complete -c gradcut -n '__fish_seen_subcommand_from show grad plan saved why frontier compile run bench crosscheck gradcheck' -l machine -r -F -d 'machine model for prices, or shipped'
 complete -c gradcut -n '__fish_seen_subcommand_from show grad plan saved why frontier compile run bench crosscheck gradcheck' -l at -x -d 'size of a symbol, N=32,T=64 (repeatable)'
+complete -c gradcut -n '__fish_seen_subcommand_from check show grad plan saved why frontier compile run bench crosscheck gradcheck' -l fix -x -d 'make a symbol a constant of the graph, N=32,T=64 (repeatable); bench measures it beside the symbol'
 complete -c gradcut -n '__fish_seen_subcommand_from show grad plan saved why frontier compile run bench crosscheck gradcheck' -l save -x -d 'values that must be saved (repeatable, comma list)'
 complete -c gradcut -n '__fish_seen_subcommand_from show grad plan saved why frontier compile run bench crosscheck gradcheck' -l recompute -x -d 'values that must be recomputed (repeatable, comma list)'
 complete -c gradcut -n '__fish_seen_subcommand_from show grad plan saved why frontier compile run bench crosscheck gradcheck calibrate' -l threads -x -d 'threads'

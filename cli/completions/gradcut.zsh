@@ -50,6 +50,7 @@ _gradcut()
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('--save-dtype=[f32 values may be saved rounded to this type]:TYPE:(bf16)') ;; esac
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('--machine=[machine model for prices, or shipped]:FILE:_files') ;; esac
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('*--at=[size of a symbol, N=32,T=64 (repeatable)]:SYM=SIZE: ') ;; esac
+    case $subcommand in (check|show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('*--fix=[make a symbol a constant of the graph, N=32,T=64 (repeatable); bench measures it beside the symbol]:SYM=SIZE: ') ;; esac
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('*--save=[values that must be saved (repeatable, comma list)]:%VALUE: ') ;; esac
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('*--recompute=[values that must be recomputed (repeatable, comma list)]:%VALUE: ') ;; esac
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck|calibrate) specs+=('--threads=[threads]:N: ') ;; esac

@@ -34,30 +34,46 @@ static const char *known_text(gcut_arena *a, const gcut_graph *g)
     return t.at;
 }
 
+/* The index of the symbol's declaration.  Throws where g has no such symbol, or declares that it has no such
+ * size. */
+static uint32_t declared(gcut_arena *a, const gcut_graph *g, const gcut_size *x)
+{
+    const gcut_module *m = g->module;
+    for (uint32_t i = 0; i < g->decls.n; i++) {
+        const gcut_dim_decl *d = &g->decls.at[i];
+        if (strcmp(x->name, gcut_dim_symbol_name(m->dims, d->sym)) != 0) continue;
+        if (x->value < d->lo || x->value > d->hi || x->value % (d->mult > 1 ? d->mult : 1))
+            gcut_fail(m->env, GCUT_EDIM, (gcut_place){.file = m->file}, NULL,
+                      "%s=%lld is no such size: @%s declares %s", x->name, (long long)x->value, g->name,
+                      declared_text(a, m, d));
+        return i;
+    }
+    gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){.file = m->file}, known_text(a, g),
+              "@%s has no size called '%s'", g->name, x->name);
+}
+
 gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat,
                                      uint32_t *n)
 {
-    const gcut_module *m = g->module;
     gcut_dim_binding *out = gcut_calloc(a, g->decls.n + 1, sizeof *out);
-    bool *used = gcut_calloc(a, nat + 1, sizeof *used);
-    for (uint32_t i = 0; i < g->decls.n; i++) {
-        const gcut_dim_decl *d = &g->decls.at[i];
-        out[i] = (gcut_dim_binding){d->sym, smallest(d)};
-        for (size_t k = 0; k < nat; k++) {
-            if (strcmp(at[k].name, gcut_dim_symbol_name(m->dims, d->sym)) != 0) continue;
-            used[k] = true;
-            out[i].value = at[k].value;
-            if (at[k].value < d->lo || at[k].value > d->hi || at[k].value % (d->mult > 1 ? d->mult : 1))
-                gcut_fail(m->env, GCUT_EDIM, (gcut_place){.file = m->file}, NULL,
-                          "%s=%lld is no such size: @%s declares %s", at[k].name, (long long)at[k].value,
-                          g->name, declared_text(a, m, d));
-        }
-    }
-    for (size_t k = 0; k < nat; k++)
-        if (!used[k])
-            gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){.file = m->file}, known_text(a, g),
-                      "@%s has no size called '%s'", g->name, at[k].name);
+    for (uint32_t i = 0; i < g->decls.n; i++)
+        out[i] = (gcut_dim_binding){g->decls.at[i].sym, smallest(&g->decls.at[i])};
+    for (size_t k = 0; k < nat; k++) out[declared(a, g, &at[k])].value = at[k].value;
     *n = g->decls.n;
+    return out;
+}
+
+gcut_dim_subst *gcut_fixed_sizes(gcut_arena *a, const gcut_graph *g, const gcut_settings *s)
+{
+    gcut_dim_subst *out = gcut_calloc(a, s->nfix + 1, sizeof *out);
+    for (size_t k = 0; k < s->nfix; k++) {
+        out[k] = (gcut_dim_subst){g->decls.at[declared(a, g, &s->fix[k])].sym, s->fix[k].value};
+        for (size_t i = 0; i < s->nat; i++)
+            if (!strcmp(s->at[i].name, s->fix[k].name))
+                gcut_fail(g->module->env, GCUT_EUSAGE, (gcut_place){0}, "leave one of the two out",
+                          "%s is fixed to %lld (fix, --fix), so it cannot be planned for %lld (at, --at)",
+                          s->fix[k].name, (long long)s->fix[k].value, (long long)s->at[i].value);
+    }
     return out;
 }
 

@@ -96,18 +96,18 @@ static void check_names(gcut_env *env, const row *r, const char *const *at, size
         if (!at[i]) gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "options.%s[%zu] is NULL", r->name, i);
 }
 
-static void check_sizes(gcut_env *env, const gcut_size *at, size_t n)
+static void check_sizes(gcut_env *env, const row *r, const gcut_size *at, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (!at[i].name)
-            gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "options.at[%zu].name is NULL", i);
+            gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "options.%s[%zu].name is NULL", r->name, i);
         if (at[i].value < 0)
-            gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "options.at: the size of %s cannot be %lld",
-                      at[i].name, (long long)at[i].value);
+            gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "options.%s: the size of %s cannot be %lld",
+                      r->name, at[i].name, (long long)at[i].value);
         for (size_t k = 0; k < i; k++)
             if (!strcmp(at[k].name, at[i].name))
                 gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL,
-                          "options.at: the size of %s is given twice, %lld and %lld", at[i].name,
+                          "options.%s: the size of %s is given twice, %lld and %lld", r->name, at[i].name,
                           (long long)at[k].value, (long long)at[i].value);
     }
 }
@@ -124,7 +124,7 @@ static void check_row(gcut_env *env, const gcut_options *o, const row *r)
     case INT64: check_integer(env, r, *(const int64_t *)m); break;
     case REAL: check_real(env, r, *(const double *)m); break;
     case NAMES: check_names(env, r, *(const char *const *const *)m, n); break;
-    case SIZES: check_sizes(env, *(const gcut_size *const *)m, n); break;
+    case SIZES: check_sizes(env, r, *(const gcut_size *const *)m, n); break;
     default: break; /* the others have no range */
     }
 }
@@ -141,7 +141,7 @@ static void check(gcut_env *env, const gcut_options *o)
 }
 
 #if defined(__LP64__)
-GCUT_ENDS_WITH(gcut_options, nwithout);
+GCUT_ENDS_WITH(gcut_options, nfix);
 #endif
 
 gcut_settings gcut_settings_of(gcut_env *env, const gcut_options *opt, size_t size)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/options/default_sizes.h"
 #include "driver/options/plan_options.h"
 #include "driver/pipeline/budget_search.h"
 #include "driver/pipeline/pipeline.h"
@@ -169,10 +170,19 @@ static const char *new_name(const gcut_pipeline *p, const char *pass)
     return gcut_module_unused(p->module, p->primal->name, pass);
 }
 
+/* The numbers of options.fix replace symbols here: only the clone has one graph that the rest of the pipeline
+ * and the sizes of `at` agree on. */
 static void clone(gcut_pipeline *p, gcut_graph *g[2])
 {
-    g[0] = gcut_module_clone(g[0], p->arena);
-    p->module = g[0]->module;
+    gcut_graph *own = gcut_module_clone(g[0], p->arena);
+    p->module = own->module;
+    g[0] = own;
+    if (!p->opt.nfix) return;
+    g[0] = gcut_pass_fix(own, gcut_module_unused(p->module, own->name, "fixed"),
+                         gcut_fixed_sizes(p->arena, own, &p->opt), (uint32_t)p->opt.nfix);
+    gcut_module_unlist(p->module, own);
+    g[0]->name = own->name;
+    p->opt.nfix = 0; /* p->primal has none of these symbols */
 }
 
 static void add_lost(const gcut_pipeline *p, const gcut_graph *before, const gcut_graph *after,
@@ -306,7 +316,7 @@ enum { MUST = false, MAY = true };
 
 /*   name      letter  makes     when     optional  pass                        what it does */
 static const gcut_pass_row rows[] = {
-    {"clone",    'u', GCUT_MAKES_PRIMAL,  ALWAYS, MUST, WITH(clone),                "the user's graph in a module of the compiler's own"},
+    {"clone",    'u', GCUT_MAKES_PRIMAL,  ALWAYS, MUST, WITH(clone),                "the user's graph in a module of the compiler's own, with the constants of --fix"},
 
     {"inline",   'i', GCUT_MAKES_FOLDED,  is_not_derived, MUST, EACH(gcut_pass_inline), "calls become the ops of their functions"},
     {"gather",   'g', GCUT_MAKES_FOLDED,  ALWAYS, MAY,  WITH(gather),               "products of gathered rows become products of their table, where that has at most half as many"},

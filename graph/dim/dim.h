@@ -69,13 +69,14 @@ const char *gcut_dim_unbound(const gcut_dims *t, gcut_dim d, const gcut_dim_bind
 /* The value of d.  Where gcut_dim_eval is false it throws GCUT_EDIM at `place`: the message names the size and
  * what has no value in it, the hint says how to give it one. */
 int64_t gcut_dim_at(const gcut_dims *t, gcut_dim d, const gcut_dim_binding *b, uint32_t nb, gcut_place place);
-/* d with s[i].by in place of each symbol s[i].sym, simultaneously.  Throws GCUT_ETYPE when the result is
- * negative or too large.
+/* d with s[i].by in place of each symbol s[i].sym, simultaneously.  Throws GCUT_ETYPE at `place` when the
+ * result is negative or too large.
  */
 typedef struct gcut_dim_subst {
     gcut_dim sym, by;
 } gcut_dim_subst;
-gcut_dim gcut_dim_substitute(gcut_dims *t, gcut_dim d, const gcut_dim_subst *s, uint32_t n);
+gcut_dim gcut_dim_substitute(gcut_dims *t, gcut_dim d, const gcut_dim_subst *s, uint32_t n,
+                             gcut_place place);
 /* Bounds of d under the declarations (saturated at int64); an undeclared symbol is 0..MAX. */
 void gcut_dim_range(const gcut_dims *t, gcut_dim d, const gcut_dim_decl *decl, uint32_t n, int64_t *lo,
                     int64_t *hi);

@@ -182,20 +182,23 @@ void gcut_call_symbols(gcut_graph *g, gcut_locid loc, const gcut_graph *f, const
     }
 }
 
+static gcut_dim size_at(gcut_graph *g, gcut_dim d, const gcut_call_sizes *sizes, gcut_place place)
+{
+    return gcut_dim_substitute(g->module->dims, d, sizes->at, sizes->n, place);
+}
+
 void gcut_call_checks(gcut_graph *g, gcut_locid loc, const gcut_graph *f, const gcut_type *x,
                       const gcut_call_sizes *sizes)
 {
-    gcut_dims *t = g->module->dims;
+    const gcut_place at = gcut_loc_place(g->module, loc);
     for (uint32_t i = 0; i < f->decls.n; i++)
-        within(g, &f->decls.at[i], gcut_dim_substitute(t, f->decls.at[i].sym, sizes->at, sizes->n), loc);
+        within(g, &f->decls.at[i], size_at(g, f->decls.at[i].sym, sizes, at), loc);
     for (uint32_t k = 0; k < f->params.n; k++)
         for (uint32_t d = 0; d < taken(f, k)->rank; d++)
-            gcut_dim_require(g, gcut_dim_substitute(t, taken(f, k)->dim[d], sizes->at, sizes->n), x[k].dim[d],
-                             loc, "call");
-    for (uint32_t i = 0; i < f->checks.n; i++) {
-        gcut_dim y = gcut_dim_substitute(t, f->checks.at[i].b, sizes->at, sizes->n);
-        gcut_dim_require(g, gcut_dim_substitute(t, f->checks.at[i].a, sizes->at, sizes->n), y, loc, "call");
-    }
+            gcut_dim_require(g, size_at(g, taken(f, k)->dim[d], sizes, at), x[k].dim[d], loc, "call");
+    for (uint32_t i = 0; i < f->checks.n; i++)
+        gcut_dim_require(g, size_at(g, f->checks.at[i].a, sizes, at),
+                         size_at(g, f->checks.at[i].b, sizes, at), loc, "call");
 }
 
 void gcut_call_bind(gcut_graph *g, const gcut_node_spec *s, gcut_call_sizes *sizes)
@@ -235,7 +238,8 @@ static void infer_call(infer *r)
     check_results(r, f);
     if (r->spec->nregs > 1) gcut_check_vjp(r->g, r->spec, &sizes);
     for (uint32_t k = 0; k < f->results.n; k++) {
-        gcut_type t = gcut_type_substitute(r->g->module, *yielded(f, k), sizes.at, sizes.n);
+        gcut_type t = gcut_type_substitute(r->g->module, *yielded(f, k), sizes.at, sizes.n,
+                                           gcut_loc_place(r->g->module, r->spec->loc));
         give(r, &t);
     }
 }

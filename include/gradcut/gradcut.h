@@ -14,9 +14,8 @@
  *
  * Structures in 1.x, which tests/api/test_interface.c compares with the headers:
  *   - The caller fills these, zero means the default, and the macros pass their size, so they may grow at
- *     their end: gcut_options, gcut_calibrate_options, gcut_frontier_options,
- *     gcut_compare_options, gcut_hooks, gcut_loop,
- *     gcut_external_call.
+ *     their end: gcut_options, gcut_calibrate_options, gcut_frontier_options, gcut_compare_options,
+ *     gcut_hooks, gcut_loop, gcut_external_call.
  *   - The library fills these and hands them out by pointer, in lists too, so they may grow at their end; a
  *     program neither declares nor copies one: gcut_value_info, gcut_stats, gcut_kernel_time, gcut_profile,
  *     gcut_check_report, gcut_machine_report, gcut_cache_info, gcut_plan_value, gcut_plan_loop,
@@ -162,14 +161,12 @@ GCUT_API void gcut_next_at(gcut_here at, gcut_graph *g, const char *name,
  * "normal(7, 0.02)" (seed, deviation), "uniform(7, -0.1, 0.1)", "dense([1, 2])", "file(\"w.npy\")" in the
  * folder of the graph's file, else in the current folder.  Returns param. */
 GCUT_API gcut_val gcut_initial_at(gcut_here at, gcut_val param, const char *contents);
-/* Declares that an integer input has values lo <= i < hi; an unbound one is drawn from them.  Returns input.
- */
+/* Declares that an integer input has values lo <= i < hi; an unbound one has such.  Returns input. */
 GCUT_API gcut_val gcut_range_at(gcut_here at, gcut_val input, int64_t lo, int64_t hi);
 /* Marks an input that only the backward call is given; the forward graph must not read it.  Returns input. */
 GCUT_API gcut_val gcut_late_at(gcut_here at, gcut_val input);
-/* Marks an input, a key or a gcut_output result whose memory may be overwritten before the backward call: it
- * is saved where the backward graph needs it.  Without the mark, the caller must keep the contents until
- * then. Returns v. */
+/* Marks an input, a key or a gcut_output result whose memory may be overwritten before the backward call: it is
+ * saved where that needs it.  Without the mark, the caller must keep the contents until then.  Returns v. */
 GCUT_API gcut_val gcut_transient_at(gcut_here at, gcut_val v);
 /* Of any value; rank 0 and GCUT_NO_DTYPE for a null value. */
 GCUT_API gcut_shape gcut_shape_of(gcut_val v);
@@ -259,8 +256,7 @@ GCUT_API void gcut_call_at(gcut_here at, gcut_graph *g, gcut_graph *callee, cons
 /* The same with a stated derivative, the function vjp.  Its parameters are the values of the call that it
  * needs: gcut_input(vjp, "x", …) a parameter or result x of f, gcut_cotan(vjp, "dy", …) the cotangent of the
  * float result y.  Its results are gradients: gcut_gradient(vjp, "x", dx) for the float parameter x of f; a
- * parameter without one has the gradient 0.  A result whose cotangent vjp does not take contributes nothing.
- */
+ * parameter without one has the gradient 0.  A result whose cotangent vjp does not take adds nothing. */
 GCUT_API void gcut_custom_at(gcut_here at, gcut_graph *g, gcut_graph *f, gcut_graph *vjp, const gcut_val *in,
                              int n, gcut_val *out, int nout);
 /* gcut_scan(g, &(gcut_loop){.carry = &s0, .ncarry = 1, .xs = &xs, .nxs = 1, .body = step}, out) */
@@ -330,13 +326,11 @@ typedef struct gcut_options {
     int64_t saved_budget; /* bytes that may be saved; 0 = no limit; or GCUT_SAVE_NOTHING.  Excludes budget */
     const char *plan;     /* a plan file to replay instead of deciding; NULL = none */
     const char *save_dtype;   /* "bf16": f32 values may be saved rounded to it; NULL = as they are */
-    const char *machine;      /* file of a machine model, or "shipped"; NULL = GRADCUT_MACHINE, else what
-                                 calibrate wrote, else the shipped one */
+    const char *machine;      /* a model's file or "shipped"; NULL = GRADCUT_MACHINE, calibrate's, shipped */
     const char *optimizer;    /* NULL = none; "adamw(lr=3e-4, weight_decay=0.01)" */
     const char *loss;         /* the scalar result to differentiate; NULL = see ncotan */
     const char *dump;         /* a folder for every stage; NULL = GRADCUT_DUMP, else none */
-    const char *const *cotan; /* results to differentiate instead, of any float type, each along a cotangent
-                                 of its type: y along dy */
+    const char *const *cotan; /* float results to differentiate instead, y along a cotangent dy of its type */
     size_t ncotan;            /* without them and a loss: the only scalar float out, else every float out */
     const char *const *wrt;   /* globs over the names of what to differentiate by; none = every float param */
     size_t nwrt;
@@ -351,13 +345,14 @@ typedef struct gcut_options {
     bool apart;        /* forward and backward are called apart: gcut_run_forward, gcut_run_backward */
     bool f64;          /* interpreted backends compute in f64 */
     bool profile;      /* the compiled step can time its kernels: gcut_step_profile */
-    bool line;         /* emitted C has #line directives for a debugger: the lines of the model's text, or of
-                          the calls that built the graph; variables are named after the values */
-    bool unfused;      /* a baseline of the same bits: an op is a kernel, no result overwrites an operand */
+    bool line;         /* for debuggers: emitted C has #line directives and variables named after values */
+    bool unfused; /* every op is a kernel of its own that overwrites nothing: a baseline of the same bits */
     bool no_algebra; /* no identities of real numbers (doc/kernels.md): results as the graph computes them */
     uint8_t reserved[8];        /* 0; later flags are put here, as padding would not be initialised */
     const char *const *without; /* names of GCUT_OPTIONAL_PASSES that are left out, wherever they run */
     size_t nwithout;
+    const gcut_size *fix; /* symbols that become numbers of the graph, in its signature too */
+    size_t nfix;
 } gcut_options;
 
 /* ---- looking at a graph ---- */
@@ -523,8 +518,7 @@ typedef struct gcut_stats {
     int64_t step_ns;                       /* of the last run */
     int threads;
     const char *blis; /* BLIS's kernels for this machine; "none": interpreted */
-    const char
-        *gemm; /* the register block of large products: "avx512": gradcut's kernel, or the name in `blis` */
+    const char *gemm; /* of large products: "avx512", gradcut's own kernel, or the name in `blis` */
 } gcut_stats;
 /* Valid after a run.  Measuring the touched arena reads all of it once.  Valid as long as the step, brought
  * up to date by each call; NULL for NULL. */

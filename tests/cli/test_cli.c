@@ -366,6 +366,43 @@ static void test_bench(void **state)
     free(text);
 }
 
+/* Each kernel of either step once; of this model both have the same. */
+static void test_bench_fix(void **state)
+{
+    (void)state;
+    json_t *j = json_of(ARGV("bench", MLP, "--json", "--steps", "3", "--fix", "N=8", "--threads", "1"));
+    has_keys(j, "fix turns steps threads symbol constant separable kernels");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "fix"), "N")), 8);
+    json_t *one = json_of(ARGV("bench", MLP, "--json", "--steps", "1", "--at", "N=8", "--threads", "1"));
+    json_t *row, *all = json_object_get(j, "kernels");
+    size_t i;
+    assert_int_equal(json_array_size(all), json_array_size(json_object_get(one, "kernels")));
+    json_array_foreach(all, i, row)
+    {
+        has_keys(row, "class value op loc half symbol_ns constant_ns difference_ns");
+        const double symbol = json_number_value(json_object_get(row, "symbol_ns"));
+        const double constant = json_number_value(json_object_get(row, "constant_ns"));
+        assert_true(symbol > 0 && constant > 0);
+        assert_true(json_number_value(json_object_get(row, "difference_ns")) == symbol - constant);
+    }
+    static const char *const sides[] = {"symbol", "constant"};
+    for (i = 0; i < 2; i++) {
+        row = json_object_get(j, sides[i]);
+        has_keys(row, "step_ns step_ns_lo step_ns_hi step_ns_best predicted_ns");
+        assert_true(json_number_value(json_object_get(row, "predicted_ns")) ==
+                    json_number_value(json_object_get(one, "predicted_ns")));
+    }
+    json_decref(one);
+    json_decref(j);
+    char *text = fine(ARGV("bench", MLP, "--steps", "1", "--fix", "N=8"));
+    assert_non_null(strstr(text, "N=8: symbol "));
+    assert_non_null(strstr(text, "%h0 matmul"));
+    free(text);
+    text = fine(ARGV("check", MLP, "--fix", "N=8"));
+    assert_string_equal(text, "@mlp: 8 nodes, 4 param, 2 input, 1 out\n");
+    free(text);
+}
+
 /* What is after the list is counted, by the library's test; here that every option reaches it. */
 static void test_bench_compare(void **state)
 {
@@ -599,6 +636,7 @@ int main(void)
         cmocka_unit_test(test_forced),
         cmocka_unit_test(test_compile),
         cmocka_unit_test(test_bench),
+        cmocka_unit_test(test_bench_fix),
         cmocka_unit_test(test_bench_compare),
         cmocka_unit_test(test_run),
         cmocka_unit_test(test_run_text),

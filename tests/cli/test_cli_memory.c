@@ -91,6 +91,7 @@ static ran run_failing(const char *const *argv, long fail_at, long *calls)
 static const char *const commands[][10] = {
     {"gradcut", "check", LOOPS},
     {"gradcut", "check", "two.gcut", "--json"},
+    {"gradcut", "check", SIX, "--fix", "N=8"},
     {"gradcut", "show", SIX},
     {"gradcut", "show", SIX, "--stage", "split", "--json"},
     {"gradcut", "show", "small.gcut", "--stage", "kernel"},
@@ -115,6 +116,7 @@ static const char *const compiling[][10] = {
     {"gradcut", "run", "small.gcut", "--backend", "compiled"},
     {"gradcut", "compile", "small.gcut", "-o", "step", "--shared"},
     {"gradcut", "bench", "small.gcut", "--steps", "1"},
+    {"gradcut", "bench", SIX, "--steps", "1", "--fix", "N=8"},
     {"gradcut", "bench", "small.gcut", "--steps", "1", "--compare", "eager,unfused,planned"},
     {"gradcut", "frontier", "small.gcut", "--measure", "--rounds", "1", "--points", "1"},
 };

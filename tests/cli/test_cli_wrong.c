@@ -52,6 +52,13 @@ static void test_usage(void **state)
     refused(2, "p.json|--policy|leave one",
             ARGV("plan", MLP, "--policy", "torch", "--plan", "p.json", "--at", "N=4"));
     refused(2, "p.json|--lambda|leave one", ARGV("plan", MLP, "--plan", "p.json", "--lambda", "1"));
+    refused(2, "no size called 'n'|sizes of @mlp: N in 1..", ARGV("check", MLP, "--fix", "n=64"));
+    refused(4, "N=0 is no such size|N in 1..", ARGV("bench", MLP, "--fix", "N=0"));
+    refused(2, "N is fixed to 32|planned for 16|leave one",
+            ARGV("plan", MLP, "--fix", "N=32", "--at", "N=16"));
+    refused(2, "no samples of two steps", ARGV("bench", MLP, "--fix", "N=32", "--samples", "s.csv"));
+    refused(2, "--fix: the size of N is given twice", ARGV("show", MLP, "--fix", "N=32", "--fix", "N=16"));
+    refused(2, "diff has no option --fix", ARGV("diff", "a.json", "b.json", "--fix", "N=32"));
     refused(2, "--at|SYMBOL=SIZE|'N'", ARGV("plan", MLP, "--at", "N"));
     refused(2, "--at|'9223372036854775808'", ARGV("plan", MLP, "--at", "N=9223372036854775808"));
     refused(2, "--steps|'0'", ARGV("run", MLP, "--steps", "0"));

@@ -197,6 +197,8 @@ static void plans_have_keys(void **state)
     compile_with(g, &o, 1, "cotan");
     o = plain, o.at = at, o.nat = 1;
     compile_with(g, &o, 1, "at");
+    o = plain, o.fix = at, o.nfix = 1;
+    compile_with(g, &o, 1, "fix");
     o = plain, o.save = p, o.nsave = 1;
     compile_with(g, &o, 1, "save");
     o = plain, o.recompute = p, o.nrecompute = 1;
