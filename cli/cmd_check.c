@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Commands whose exit code says whether a check passed: crosscheck, gradcheck.
+ * Commands whose exit code says whether a check passed: crosscheck, gradcheck, certify.
  */
 #include "cli/cli.h"
 
@@ -19,4 +19,9 @@ int gcut_cmd_crosscheck(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 int gcut_cmd_gradcheck(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
     return answer(ctx, c, gcut_gradcheck(g, &c->opt, c->feed, c->nfeed, c->tol));
+}
+
+int gcut_cmd_certify(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
+{
+    return answer(ctx, c, gcut_certify(g, &c->opt));
 }

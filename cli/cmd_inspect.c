@@ -69,12 +69,18 @@ int gcut_cmd_grad(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 
 /* ---- plan, saved ---- */
 
-/* Writes the plan file of -o. */
-static int write_plan(gcut_ctx *ctx, const gcut_plan *plan, const char *path)
+/* The plan file; NULL after an error of the library. */
+static char *plan_file(const gcut_cli *c, const gcut_plan *plan)
 {
-    char *json = gcut_plan_json(plan);
+    return c->certificate ? gcut_plan_certificate(plan) : gcut_plan_json(plan);
+}
+
+/* Writes the plan file of -o. */
+static int write_plan(gcut_ctx *ctx, const gcut_cli *c, const gcut_plan *plan)
+{
+    char *json = plan_file(c, plan);
     if (!json) return gcut_cli_failed(ctx);
-    int code = gcut_cli_write(path, json);
+    int code = gcut_cli_write(c->output, json);
     gcut_free(json);
     return code;
 }
@@ -83,8 +89,8 @@ static int print_plan(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g, char *(*t
 {
     gcut_plan *plan = gcut_plan_new(g, &c->opt);
     if (!plan) return gcut_cli_failed(ctx);
-    int code = c->output ? write_plan(ctx, plan, c->output) : EXIT_FINE;
-    if (!code) code = print_made(ctx, c->json ? gcut_plan_json(plan) : text(plan, c->symbolic));
+    int code = c->output ? write_plan(ctx, c, plan) : EXIT_FINE;
+    if (!code) code = print_made(ctx, c->json ? plan_file(c, plan) : text(plan, c->symbolic));
     gcut_plan_free(plan);
     return code;
 }

@@ -38,6 +38,7 @@ static const char *pattern_of(const gcut_cli_command *cmd)
     static const char *const pattern[] = {[GCUT_OPERANDS_MODEL] = "*.gcut",
                                           [GCUT_OPERANDS_VALUE] = "*.gcut",
                                           [GCUT_OPERANDS_PLANS] = "*.json",
+                                          [GCUT_OPERANDS_CLAIM] = "*.[gj]*",
                                           [GCUT_OPERANDS_NONE] = ""};
     return pattern[cmd->operands];
 }
@@ -61,13 +62,18 @@ static void print_commands(FILE *out)
     for (int i = 0; i < GCUT_NCOMMANDS; i++) fprintf(out, "%s%s", i ? " " : "", gcut_commands[i].name);
 }
 
+static bool has_operand(const gcut_cli_command *cmd, const char *pattern)
+{
+    return cmd->operands == GCUT_OPERANDS_CLAIM || !strcmp(pattern_of(cmd), pattern);
+}
+
 /* Prints the commands that take option i or, for i < 0, those that have an operand like `pattern`. */
 static void print_takers(FILE *out, int i, const char *pattern, const char *separator)
 {
     const char *before = "";
     for (int k = 0; k < GCUT_NCOMMANDS; k++) {
         const gcut_cli_command *cmd = &gcut_commands[k];
-        if (i >= 0 ? !gcut_cli_takes(cmd, i) : strcmp(pattern_of(cmd), pattern) != 0) continue;
+        if (i >= 0 ? !gcut_cli_takes(cmd, i) : !has_operand(cmd, pattern)) continue;
         fprintf(out, "%s%s", before, cmd->name);
         before = separator;
     }
@@ -225,8 +231,11 @@ static void print_zsh_option(FILE *out, int i)
 static void print_zsh_operands(FILE *out, const gcut_cli_command *cmd)
 {
     if (cmd->operands == GCUT_OPERANDS_NONE) return;
-    fprintf(out, "    %s) specs+=('1:FILE:_files -g \"%s\"' ", cmd->name, pattern_of(cmd));
-    if (cmd->operands == GCUT_OPERANDS_PLANS)
+    const bool claim = cmd->operands == GCUT_OPERANDS_CLAIM;
+    fprintf(out, "    %s) specs+=('1:FILE:_files -g \"%s\"' ", cmd->name, claim ? "*.json" : pattern_of(cmd));
+    if (claim)
+        fputs("'2:FILE:_files -g \"*.gcut\"' '3:@function: '", out);
+    else if (cmd->operands == GCUT_OPERANDS_PLANS)
         fprintf(out, "'2:FILE:_files -g \"%s\"'", pattern_of(cmd));
     else
         fputs(cmd->operands == GCUT_OPERANDS_VALUE ? "'2:VALUE: ' '3:@function: '" : "'2:@function: '", out);

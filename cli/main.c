@@ -87,7 +87,7 @@ int gcut_cli_print(const gcut_cli *c, void *made, const char *text, const char *
 static int run_in(gcut_ctx *ctx, const gcut_cli *c)
 {
     const gcut_operands has = c->cmd->operands;
-    const bool loads = has == GCUT_OPERANDS_MODEL || has == GCUT_OPERANDS_VALUE;
+    const bool loads = has != GCUT_OPERANDS_PLANS && has != GCUT_OPERANDS_NONE;
     gcut_graph *g = loads ? gcut_load(ctx, c->file, c->fn) : NULL;
     return loads && !g ? gcut_cli_failed(ctx) : c->cmd->run(ctx, c, g);
 }

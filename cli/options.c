@@ -18,10 +18,10 @@
 #define ONLY(cmd) (1u << GCUT_COMMAND_##cmd)
 #define RUNNING (ONLY(run) | ONLY(bench) | ONLY(crosscheck) | ONLY(gradcheck))
 #define PLANNED                                                                                              \
-    (ONLY(show) | ONLY(grad) | ONLY(plan) | ONLY(saved) | ONLY(why) | ONLY(frontier) | ONLY(compile) |       \
-     RUNNING)
-/* frontier tries every policy and budget itself, and writes no stage. */
-#define DECIDED (PLANNED & ~ONLY(frontier))
+    (ONLY(show) | ONLY(grad) | ONLY(plan) | ONLY(saved) | ONLY(why) | ONLY(certify) | ONLY(frontier) |       \
+     ONLY(compile) | RUNNING)
+/* frontier tries every policy and budget itself, certify follows a plan file, and both write no stage. */
+#define DECIDED (PLANNED & ~ONLY(certify) & ~ONLY(frontier))
 #define FORWARD (ONLY(show) | ONLY(compile) | ONLY(run) | ONLY(bench) | ONLY(crosscheck))
 #define EVERY ((1u << GCUT_NCOMMANDS) - 1)
 
@@ -376,6 +376,20 @@ static bool take_rest(gcut_cli *c, int n, char **word)
     return i == n && (!value || c->value);
 }
 
+/* Reads PLAN, which the command follows, then as take_rest. */
+static bool take_claim(gcut_cli *c, int n, char **word)
+{
+    if (n < 1) {
+        gcut_cli_complain(
+            "%s takes a plan file and a model, as in %s plan.json model.gcut; see 'gradcut help %s'",
+            c->cmd->name, c->cmd->name, c->cmd->name);
+        return false;
+    }
+    c->opt.plan = c->file;
+    c->file = word[0];
+    return take_rest(c, n - 1, word + 1);
+}
+
 /* Reads FILE and the words after it. */
 static bool take_operands(gcut_cli *c, int n, char **word)
 {
@@ -386,6 +400,7 @@ static bool take_operands(gcut_cli *c, int n, char **word)
         return false;
     }
     c->file = word[0];
+    if (c->cmd->operands == GCUT_OPERANDS_CLAIM) return take_claim(c, n - 1, word + 1);
     return c->cmd->operands == GCUT_OPERANDS_PLANS ? take_second(c, n - 1, word + 1)
                                                    : take_rest(c, n - 1, word + 1);
 }
@@ -408,6 +423,8 @@ static bool fits_command(const gcut_cli *c)
 {
     if (c->cmd->run == gcut_cmd_compile && !c->output)
         gcut_cli_complain("compile needs -o DIR/NAME: it writes NAME.c and NAME.h there, or NAME.so");
+    else if (c->certificate && !c->output && !c->json)
+        gcut_cli_complain("--certificate is part of the plan's JSON: give -o FILE or --json");
     else if (c->cmd->run == gcut_cmd_frontier && c->json && c->csv)
         gcut_cli_complain("frontier prints either --json or --csv");
     else if (c->cmd->run == gcut_cmd_bench && c->opt.nfix && c->samples && !c->compare)
@@ -451,7 +468,7 @@ int gcut_cli_parse(gcut_cli *c, const gcut_cli_command *cmd, int argc, char **ar
         }
         if (!take(c, row_of(val), optarg)) return EXIT_USAGE;
     }
-    if (contradicts_plan(c) || !take_operands(c, argc - optind, argv + optind)) return EXIT_USAGE;
+    if (!take_operands(c, argc - optind, argv + optind) || contradicts_plan(c)) return EXIT_USAGE;
     return c->help || fits_command(c) ? 0 : EXIT_USAGE;
 }
 

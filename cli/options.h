@@ -18,6 +18,7 @@ typedef enum gcut_operands {
     GCUT_OPERANDS_MODEL,
     GCUT_OPERANDS_VALUE,
     GCUT_OPERANDS_PLANS,
+    GCUT_OPERANDS_CLAIM,
     GCUT_OPERANDS_NONE
 } gcut_operands;
 
@@ -85,7 +86,7 @@ struct gcut_cli {
     bool given[GCUT_NOPTIONS];
 
     /* members of cli/options.def; 0 = not given */
-    bool help, json, time_passes, passes, csv, no_loc, symbolic, shared, measure, clear;
+    bool help, json, time_passes, passes, csv, no_loc, symbolic, shared, measure, clear, certificate;
     gcut_stage_name stage;
     const char *compare, *samples, *out, *output, *svg, *model;
     int64_t steps, rounds, points;

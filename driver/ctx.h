@@ -9,6 +9,7 @@
  *   builder/   graph construction from C, op by op
  *   options/   what the user asks for, with defaults resolved: options, sizes, machine model
  *   pipeline/  the passes from a graph to a program, and the search for a plan within a budget
+ *   certificate/ what proves a plan's claims, in its file, and its check
  *   load/      the C compiler, the cache, steps: binding, memory, running
  *   measure/   timing: calibration, profiles, measured frontiers
  *   api/       the remaining entry points: inspection, explanation, checks, comparisons

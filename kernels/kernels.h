@@ -81,6 +81,8 @@ typedef struct gcut_cost {
     double read, written;   /* bytes of buffers, each once per run; nothing that stays in registers */
     const char *value, *op; /* the last value it makes, and by which op */
     gcut_place place;       /* its source line */
+    uint32_t nbuffers;
+    const uint32_t *buffer; /* of gcut_program_touches: the buffers in the arena or the block that it moves */
 } gcut_cost;
 
 typedef struct gcut_costs {
@@ -93,6 +95,9 @@ typedef struct gcut_costs {
  * launch reads is as near as the bytes moved since it was last touched, the step before included. */
 gcut_costs gcut_program_costs(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
                               uint32_t nat, int threads, gcut_arena *a);
+/* The same with the buffers of each launch. */
+gcut_costs gcut_program_touches(const gcut_program *p, const gcut_machine_model *m,
+                                const gcut_dim_binding *at, uint32_t nat, int threads, gcut_arena *a);
 /* The sum of ns alone. */
 double gcut_program_ns(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
                        uint32_t nat, int threads);

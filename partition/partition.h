@@ -37,6 +37,7 @@ typedef enum gcut_policy {
 const char *gcut_policy_name(gcut_policy p);
 
 struct gcut_plan;
+struct gcut_pipeline;
 struct gcut_plan_file; /* partition/plan_file/plan_file.h */
 
 /* The plans of iterations of scans, in the order in which gcut_plan_scans made them. */
@@ -138,6 +139,7 @@ typedef struct gcut_plan {
     const char *label;     /* of the candidate plan that the budget chose; NULL without a budget */
     gcut_graph *fwd, *bwd; /* after gcut_split */
     gcut_plan_cache *cache;
+    struct gcut_pipeline *pipeline; /* driver/: whose plan it is; NULL before the split */
     gcut_arena *owner; /* what gcut_plan_free frees; NULL: the plan belongs to a step or a search */
 } gcut_plan;
 

@@ -56,6 +56,8 @@ static void json_values(gcut_json *j, const char *key, const gcut_plan_info *p, 
 
 static void json_totals(gcut_json *j, const gcut_plan_info *p)
 {
+    gcut_json_members(j, "format:i machine:s machine_hash:s", (int64_t)GCUT_PLAN_FORMAT, p->machine,
+                      p->machine_hash);
     gcut_json_members(j, "graph_hash:s nodes_hash:s policy:s lambda:r budget:k saved_budget:k", p->graph_hash,
                       p->nodes_hash, p->policy, gcut_plan_price(p), p->budget ? p->budget : -1,
                       gcut_plan_saved_limit(p));
@@ -159,7 +161,8 @@ static void json_steps(gcut_json *j, const gcut_plan_info *p)
     gcut_json_end(j);
 }
 
-void gcut_write_plan_json(const gcut_plan_info *p, const gcut_plan_validity *v, gcut_text *out)
+void gcut_write_plan_json(const gcut_plan_info *p, const gcut_plan_validity *v, const char *certificate,
+                          gcut_text *out)
 {
     gcut_json j = {.out = out};
     gcut_json_object(&j);
@@ -171,6 +174,10 @@ void gcut_write_plan_json(const gcut_plan_info *p, const gcut_plan_validity *v, 
     json_loops(&j, p);
     json_part(&j, p->part[0]);
     json_steps(&j, p);
+    if (certificate) {
+        gcut_json_key(&j, "certificate");
+        gcut_json_raw(&j, certificate);
+    }
     gcut_json_end(&j);
     gcut_text_add(out, "\n");
 }

@@ -21,7 +21,9 @@ void gcut_write_saved_table(const gcut_plan_info *p, bool symbolic, gcut_text *o
 /* "%h2' relu, %mask gt": a prime marks what is itself recomputed; long lists are cut short. */
 const char *gcut_readers_text(gcut_arena *a, const gcut_plan_value *v);
 /* report/plan_json.c: the plan file. */
-void gcut_write_plan_json(const gcut_plan_info *p, const gcut_plan_validity *v, gcut_text *out);
+/* certificate: JSON, the value of that member; NULL = there is none. */
+void gcut_write_plan_json(const gcut_plan_info *p, const gcut_plan_validity *v, const char *certificate,
+                          gcut_text *out);
 
 /* report/explanation_text.c, report/explanation_json.c */
 void gcut_write_explanation_text(const gcut_explanation *e, gcut_text *out);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# fuzz.sh [SECONDS [READER…]]: fuzzes each reader of files (text npy plan machine) for SECONDS (600), one after the
+# fuzz.sh [SECONDS [READER…]]: fuzzes each reader of files (text npy plan machine certificate) for SECONDS (600), one after the
 # other, at low priority.  build-fuzz/corpus/READER keeps what was found from run to run; what fails is left in
 # build-fuzz/failed/READER-… and is to become a test.  Needs clang.  GRADCUT_FUZZ_BUILD names another build folder.
 set -eu
@@ -30,6 +30,13 @@ seed_plan()
     for policy in mincut save-all recompute-all; do
         "$command" plan tests/plans/six.gcut --policy $policy --json >"$1/six_$policy.json"
         "$command" plan tests/corpus/loops.gcut --policy $policy --json >"$1/loops_$policy.json" || true
+    done
+}
+seed_certificate()
+{
+    for how in '' '--budget min' '--apart' '--save %h'; do
+        # shellcheck disable=SC2086
+        "$command" plan tests/plans/six.gcut $how --certificate --json >"$1/six$(echo "$how" | tr -d ' %').json"
     done
 }
 seed_machine() { GCUT_FUZZ_SEED=$1/shipped.json "$build/fuzzed/fuzz_machine" -runs=0 >/dev/null 2>&1; }

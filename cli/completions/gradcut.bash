@@ -11,7 +11,7 @@ _gradcut_reply()
 _gradcut()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} options='' files=''
-    local commands='check show grad plan saved why diff frontier compile run bench crosscheck gradcheck ops cache calibrate'
+    local commands='check show grad plan saved why diff certify frontier compile run bench crosscheck gradcheck ops cache calibrate'
     COMPREPLY=()
     case $COMP_CWORD:${COMP_WORDS[1]} in
     1:*) _gradcut_reply -W "$commands help --help --version"; return ;;
@@ -63,10 +63,11 @@ _gradcut()
     check) files='*.gcut' options='--fix --json --help -h' ;;
     show) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --without --keep-grads --stage --no-loc --time-passes --json --help -h' ;;
     grad) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --without --keep-grads --no-loc --time-passes --json --help -h' ;;
-    plan) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --without --keep-grads --symbolic --output -o --time-passes --json --help -h' ;;
+    plan) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --without --keep-grads --symbolic --output -o --certificate --time-passes --json --help -h' ;;
     saved) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --without --keep-grads --symbolic --time-passes --json --help -h' ;;
     why) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --without --keep-grads --time-passes --json --help -h' ;;
     diff) files='*.json' options='--json --help -h' ;;
+    certify) files='*.[gj]*' options='--wrt --loss --cotan --apart --optimizer --lambda --save-dtype --machine --at --fix --save --recompute --threads --without --keep-grads --time-passes --json --help -h' ;;
     frontier) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --lambda --save-dtype --machine --at --fix --save --recompute --threads --seed --without --keep-grads --in --samples --measure --rounds --points --csv --svg --output -o --time-passes --json --help -h' ;;
     compile) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --line --unfused --without --keep-grads --output -o --shared --time-passes --json --help -h' ;;
     run) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --backend --f64 --unfused --without --keep-grads --in --steps --out --time-passes --json --help -h' ;;

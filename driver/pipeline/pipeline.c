@@ -67,6 +67,7 @@ void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base)
 {
     gcut_split(plan, base);
     p->plan = plan;
+    plan->pipeline = p;
     p->fwd = plan->fwd;
     p->bwd = plan->bwd;
     if (!gcut_pipeline_verifies(p)) return;

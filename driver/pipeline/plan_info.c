@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "graph/ops/node_facts.h"
 #include "driver/options/default_sizes.h"
+#include "driver/pipeline/pipeline.h"
 #include "graph/ops/node_facts.h"
 #include "partition/query/valid_range.h"
 #include "partition/plan_file/plan_file.h"
@@ -130,6 +130,13 @@ static void add_parts(looking *j)
 
 /* ---- the plan ---- */
 
+static const char *hash_of(const gcut_machine_model *machine, gcut_arena *a)
+{
+    gcut_text t = {.arena = a};
+    gcut_machine_json(machine, &t);
+    return gcut_plan_hash(t.at, t.n, a);
+}
+
 static gcut_plan_info info_of(const looking *j)
 {
     const gcut_plan *p = j->plan;
@@ -164,7 +171,9 @@ static gcut_plan_info info_of(const looking *j)
         .loop = j->loops.at,
         .nloops = j->loops.n,
         .part = j->parts.at,
-        .nparts = j->parts.n};
+        .nparts = j->parts.n,
+        .machine = p->pipeline ? p->pipeline->machine->made : NULL,
+        .machine_hash = p->pipeline ? hash_of(p->pipeline->machine, j->a) : NULL};
 }
 
 const gcut_plan_info *gcut_plan_info_of(const gcut_plan *plan)
@@ -193,5 +202,5 @@ const gcut_plan_validity *gcut_plan_validity_of(const gcut_plan *plan)
 
 void gcut_plan_file_text(const gcut_plan *plan, gcut_text *out)
 {
-    gcut_write_plan_json(gcut_plan_info_of(plan), gcut_plan_validity_of(plan), out);
+    gcut_write_plan_json(gcut_plan_info_of(plan), gcut_plan_validity_of(plan), NULL, out);
 }

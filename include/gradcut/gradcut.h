@@ -386,8 +386,7 @@ GCUT_API char *gcut_ops(gcut_ctx *ctx, gcut_graph *model, bool json);
 /* A plan at options.at.  NULL on error.  Free it with gcut_plan_free. */
 GCUT_API gcut_plan *gcut_plan_new_sized(size_t size, gcut_graph *g, const gcut_options *opt);
 #define gcut_plan_new(...) gcut_plan_new_sized(sizeof(gcut_options), __VA_ARGS__)
-/* Must not be called with the plan of gcut_step_plan, which the step owns. */
-GCUT_API void gcut_plan_free(gcut_plan *plan);
+GCUT_API void gcut_plan_free(gcut_plan *plan); /* not of gcut_step_plan, which the step owns */
 /* The totals of `gradcut plan` and the table of `gradcut saved` as text, and the plan file, which
  * options.plan replays: all of it from gcut_plan_look and gcut_plan_valid_at.  symbolic: types and bytes as
  * formulas of the symbols.  The caller's (gcut_free). */
@@ -593,6 +592,13 @@ GCUT_API gcut_check_report *gcut_check_passes_sized(size_t size, gcut_graph *g, 
 GCUT_API gcut_check_report *gcut_gradcheck_sized(size_t size, gcut_graph *g, const gcut_options *opt,
                                                  const gcut_feed *feed, size_t nfeed, double tol);
 #define gcut_gradcheck(...) gcut_gradcheck_sized(sizeof(gcut_options), __VA_ARGS__)
+
+/* The plan file with the certificate that gcut_certify checks.  The caller's (gcut_free); NULL on error. */
+GCUT_API char *gcut_plan_certificate(const gcut_plan *plan);
+/* Checks the certificate of the plan file options.plan without the planner (doc/partition.md).  Of the report, which
+ * is the caller's, `text` says what holds, `culprit` what does not, and `worst` in which member. */
+GCUT_API gcut_check_report *gcut_certify_sized(size_t size, gcut_graph *g, const gcut_options *opt);
+#define gcut_certify(...) gcut_certify_sized(sizeof(gcut_options), __VA_ARGS__)
 
 /* ---- the machine model ---- */
 

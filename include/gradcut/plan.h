@@ -31,6 +31,8 @@ typedef struct gcut_pass_time {
 
 /* ---- a plan ---- */
 
+#define GCUT_PLAN_FORMAT 1 /* of plan files */
+
 /* In options and plans 0 means "not set": these values mean a price of 0 and a limit of 0 bytes. */
 #define GCUT_LAMBDA_FASTEST (-1.0) /* saved bytes cost nothing */
 #define GCUT_SAVE_NOTHING INT64_C(-1)
@@ -141,6 +143,8 @@ typedef struct gcut_plan_info {
     size_t nloops;
     const gcut_replay_part *const *part; /* the whole graph's, then those of iterations of loops */
     size_t nparts;
+    const char *machine,
+        *machine_hash; /* the machine model that prices come from: its name, and of its contents */
 } gcut_plan_info;
 
 /* The sizes of one symbol around the plan's own, the others as they are, at which no plan is cheaper. */

@@ -22,6 +22,8 @@
 #include "kernels/lower/memory/concat.h"
 #include "kernels/lower/memory/updates_in_place.h"
 
+typedef GCUT_VEC(uint32_t) buffer_list;
+
 typedef struct walk {
     gcut_cost_at c;
     gcut_arena *a;
@@ -32,6 +34,7 @@ typedef struct walk {
     gcut_costs out;
     uint32_t *of;             /* by step of the timeline: its cost in out, + 1 */
     gcut_touches touches;     /* of the launch */
+    buffer_list *buffers;     /* by launch: those it touches; NULL = not asked for */
     GCUT_VEC(uint32_t) parts; /* buffers of which a loop that is being walked touched a part */
 } walk;
 
@@ -113,9 +116,23 @@ static void count(walk *w, gcut_cost *c, double ns, double flops, const moved *x
     w->out.written += x->written * w->times;
 }
 
+/* Adds what is touched to the launch's list, each buffer once. */
+static void list_buffers(walk *w, const gcut_cost *c)
+{
+    buffer_list *list = &w->buffers[c->launch];
+    for (uint32_t i = 0; i < w->touches.n; i++) {
+        const uint32_t b = whole_of(w, w->touches.at[i].buffer);
+        uint32_t k = 0;
+        if (w->c.p->buffers.at[b].kind != GCUT_BUFFER_ARENA) continue;
+        while (k < list->n && list->at[k] != b) k++;
+        if (k == list->n) *GCUT_PUSH(w->a, list) = b;
+    }
+}
+
 /* Arithmetic and traffic of the kernels in w->touches. */
 static void launch(walk *w, gcut_cost *c, const gcut_work *x, int step)
 {
+    if (w->buffers) list_buffers(w, c);
     moved y = move(w, x->alone ? &w->c.alone : &w->c.m, step);
     double ns = x->in_cache ? x->ns + y.bring_ns : x->exposed ? x->ns + y.ns : fmax(x->ns, y.ns);
     count(w, c, ns + x->fixed, x->flops, &y);
@@ -215,8 +232,8 @@ static void walk_step(walk *w)
         if (w->c.p->lowered.at[w->graph]->g) walk_graph(w, w->c.p->lowered.at[w->graph]);
 }
 
-gcut_costs gcut_program_costs(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
-                              uint32_t nat, int threads, gcut_arena *a)
+static gcut_costs walk_program(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
+                               uint32_t nat, int threads, gcut_arena *a, bool touches)
 {
     gcut_arena *scratch = gcut_arena_new(p->module->env, p->module->arena);
     int steps = steps_of(p);
@@ -226,10 +243,28 @@ gcut_costs gcut_program_costs(const gcut_program *p, const gcut_machine_model *m
     for (uint32_t b = 0; b < p->buffers.n; b++) w.last[b] = NAN;
     w.of = gcut_calloc(scratch, (size_t)steps + 1, sizeof *w.of);
     w.out.at = gcut_calloc(a, (size_t)steps + 1, sizeof *w.out.at);
+    if (touches) w.buffers = gcut_calloc(scratch, (size_t)steps + 1, sizeof *w.buffers);
     walk_step(&w);
     walk_step(&w);
+    for (uint32_t i = 0; touches && i < w.out.n; i++) {
+        const buffer_list *list = &w.buffers[w.out.at[i].launch];
+        w.out.at[i].nbuffers = list->n;
+        w.out.at[i].buffer = gcut_memdup(a, list->at, list->n * sizeof *list->at);
+    }
     gcut_arena_free(scratch);
     return w.out;
+}
+
+gcut_costs gcut_program_costs(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
+                              uint32_t nat, int threads, gcut_arena *a)
+{
+    return walk_program(p, m, at, nat, threads, a, false);
+}
+
+gcut_costs gcut_program_touches(const gcut_program *p, const gcut_machine_model *m,
+                                const gcut_dim_binding *at, uint32_t nat, int threads, gcut_arena *a)
+{
+    return walk_program(p, m, at, nat, threads, a, true);
 }
 
 double gcut_program_ns(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,

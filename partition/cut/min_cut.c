@@ -391,3 +391,15 @@ gcut_cut gcut_solve_smallest(const gcut_network *net, gcut_arena *arena)
     static const key keys[NKEYS] = {KEY_BYTES, KEY_PRICE, KEY_WEIGHT};
     return solve(net, arena, keys);
 }
+
+double *gcut_flow_of(const gcut_network *net, gcut_arena *arena)
+{
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+    links *l = first_level(net, scratch, KEY_PRICE);
+    push_forwards(scratch, l);
+    maximise(scratch, l, precision_of(KEY_PRICE));
+    double *flow = gcut_alloc(arena, ((size_t)l->arc.n + 1) * sizeof *flow);
+    for (uint32_t i = 0; i < l->arc.n; i++) flow[i] = l->arc.at[i].flow;
+    gcut_arena_free(scratch);
+    return flow;
+}

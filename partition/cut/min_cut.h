@@ -33,6 +33,9 @@ bool gcut_network_feasible(const gcut_network *net, gcut_arena *arena);
  * the one with the fewest saved bytes, then the fewest saved tensors, then the smallest source side. */
 gcut_cut gcut_solve(const gcut_network *net, gcut_arena *arena);
 
+/* By arc: a maximum flow, within the precision of gcut_solve, which starts from the same one. */
+double *gcut_flow_of(const gcut_network *net, gcut_arena *arena);
+
 /* The same with bytes as the first key and cost as the second: the limit for lambda to infinity.  `cost` is
  * in prices, `flow` and `lower_bound` are in bytes. */
 gcut_cut gcut_solve_smallest(const gcut_network *net, gcut_arena *arena);

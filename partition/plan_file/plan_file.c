@@ -254,8 +254,17 @@ static gcut_plan_side read_head(gcut_arena *arena, const char *path, const gcut_
                             .step_ns = real_or(gcut_jget(v, "step_ns"), NAN)};
 }
 
+/* A file without the member is of format 1. */
+static void check_format(const gcut_jnode *v)
+{
+    const gcut_jnode *format = gcut_jget(v, "format");
+    if (int_or(format, GCUT_PLAN_FORMAT) != GCUT_PLAN_FORMAT)
+        gcut_jfail(format, NULL, "this gradcut reads plan files of format %d", GCUT_PLAN_FORMAT);
+}
+
 static gcut_plan_file *plan_of(gcut_arena *arena, const char *path, const gcut_jnode *v)
 {
+    check_format(v);
     gcut_plan_file *f = gcut_calloc(arena, 1, sizeof *f);
     f->head = read_head(arena, path, v);
     f->save_dtype = text_or(gcut_jget(v, "save_dtype"), NULL);

@@ -325,6 +325,31 @@ static void test_compile(void **state)
     assert_int_equal(access("one/lib.so", R_OK), 0);
 }
 
+/* A certificate that holds, and one that does not. */
+static void test_certify(void **state)
+{
+    (void)state;
+    free(fine(
+        ARGV("plan", MLP, "--budget", "min", "--optimizer", "sgd(lr=0.1)", "-o", "c.json", "--certificate")));
+    char *text = fine(ARGV("certify", "c.json", MLP, "--optimizer", "sgd(lr=0.1)"));
+    assert_non_null(strstr(text, "certified; taken as given: prices"));
+    free(text);
+    json_t *j = json_of(ARGV("certify", "c.json", MLP, "--optimizer", "sgd(lr=0.1)", "--json"));
+    json_t *plan = json_load_file("c.json", 0, NULL);
+    has_keys(j, "ok member fault peak_bytes step_ns lower_bound proved_ns");
+    assert_true(json_is_true(json_object_get(j, "ok")));
+    assert_true(json_equal(json_object_get(j, "peak_bytes"), json_object_get(plan, "peak_bytes")));
+    refused(1, "this plan is not of @mlp.joint", ARGV("certify", "c.json", MLP));
+    json_object_set_new(plan, "peak_bytes", json_integer(64));
+    assert_int_equal(json_dump_file(plan, "c.json", 0), 0);
+    ran r = run_to(NULL, NULL, ARGV("certify", "c.json", MLP, "--optimizer", "sgd(lr=0.1)"));
+    expect(r, 1);
+    assert_non_null(strstr(r.out, "refused: peak_bytes is 64 bytes; "));
+    done(r);
+    json_decref(plan);
+    json_decref(j);
+}
+
 /* ---- commands that run ---- */
 
 /* Classes are the sums of their kernels; what was predicted for the step is the sum over all. */
@@ -635,6 +660,7 @@ int main(void)
         cmocka_unit_test(test_plan),
         cmocka_unit_test(test_forced),
         cmocka_unit_test(test_compile),
+        cmocka_unit_test(test_certify),
         cmocka_unit_test(test_bench),
         cmocka_unit_test(test_bench_fix),
         cmocka_unit_test(test_bench_compare),

@@ -59,6 +59,16 @@ static void test_usage(void **state)
     refused(2, "no samples of two steps", ARGV("bench", MLP, "--fix", "N=32", "--samples", "s.csv"));
     refused(2, "--fix: the size of N is given twice", ARGV("show", MLP, "--fix", "N=32", "--fix", "N=16"));
     refused(2, "diff has no option --fix", ARGV("diff", "a.json", "b.json", "--fix", "N=32"));
+    refused(2, "--certificate is part of the plan's JSON", ARGV("plan", MLP, "--certificate"));
+    refused(2, "saved has no option --certificate", ARGV("saved", MLP, "--certificate", "--json"));
+    refused(2, "certify takes a plan file and a model", ARGV("certify", "plan.json"));
+    refused(2, "certify needs a file", ARGV("certify"));
+    refused(2, "certify has no option --budget", ARGV("certify", "plan.json", MLP, "--budget", "min"));
+    refused(2, "--lambda|leave one", ARGV("certify", "plan.json", MLP, "--lambda", "1"));
+    refused(4, "no/such.json", ARGV("certify", "no/such.json", MLP));
+    free(fine(ARGV("plan", MLP, "-o", "bare.json")));
+    refused(4, "bare.json|there is no certificate|plan -o FILE --certificate",
+            ARGV("certify", "bare.json", MLP));
     refused(2, "--at|SYMBOL=SIZE|'N'", ARGV("plan", MLP, "--at", "N"));
     refused(2, "--at|'9223372036854775808'", ARGV("plan", MLP, "--at", "N=9223372036854775808"));
     refused(2, "--steps|'0'", ARGV("run", MLP, "--steps", "0"));

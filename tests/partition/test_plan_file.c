@@ -235,6 +235,7 @@ static void edits_are_followed_or_refused(void **state)
         {"\"fate\":\"recomputed\"", "\"fate\":\"recomputed\",\"before\":[\"%a\"]",
          "%a is no value that the backward"},
         {"\"values\": [", "\"values\": [", NULL},
+        {"\"format\": 1", "\"format\": 2", "reads plan files of format 1"},
         {"\"lambda\": 0.05", "\"lambda\": -1", "from 0 to 1e+100"},
         {"\"lambda\": 0.05", "\"lambda\": 1e300", "from 0 to 1e+100"},
         {"\"graph_hash\"", "\"graph_hush\"", NULL}, /* the nodes' hash is there */
