@@ -27,11 +27,16 @@ foreach(_src ${_fuzz_sources})
   if(_defined)
     list(TRANSFORM _defined PREPEND -D OUTPUT_VARIABLE _defines)
   endif()
+  # What the build generates has its rule in another folder, whose target is the only handle on it.
+  set(_made_by ${_src})
+  if(_src MATCHES "^${CMAKE_BINARY_DIR}/")
+    set(_made_by gradcut)
+  endif()
   add_custom_command(
     OUTPUT ${_object}
     COMMAND ${GRADCUT_CLANG} ${_fuzz_flags} -fsanitize=fuzzer-no-link,address,undefined ${_defines}
             -MD -MF ${_object}.d -c ${_src} -o ${_object}
-    DEPENDS ${_src}
+    DEPENDS ${_made_by}
     DEPFILE ${_object}.d
     VERBATIM)
   list(APPEND _fuzz_objects ${_object})
