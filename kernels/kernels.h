@@ -37,7 +37,7 @@ enum gcut_lower_how {
     GCUT_LOWER_UNFUSED = 1, /* every node that computes is a kernel of its own, which stores its result in
                                memory of its own; the results have the same bits */
     GCUT_LOWER_APART = 2,   /* the graphs are called apart, and what crosses is in a block of its own */
-    GCUT_LOWER_VERIFY = 4   /* the invariants of every state are verified, as debug builds always do */
+    GCUT_LOWER_VERIFY = 4   /* the invariants of every state are verified */
 };
 
 /* in: the graphs of a split in which no composite op is left; bwd may be NULL (a forward-only function). Both

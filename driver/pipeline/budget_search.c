@@ -96,6 +96,8 @@ static _Noreturn void refuse(gcut_candidates *o, const gcut_candidate *least)
 /* Nodes of the graphs that it lowers for a budget: three quarters of a second. */
 #define NODES_SEARCHED 200000
 
+#define STARTS_IN_VAIN 16 /* one after the other, after which it begins no further */
+
 typedef GCUT_VEC(gcut_candidate) starts;
 
 static int by_peak(const void *a, const void *b)
@@ -131,13 +133,16 @@ static gcut_candidate search_from(gcut_candidates *o, const starts *from, int64_
     const gcut_goal goal = {budget, 0};
     const uint64_t begin = o->nodes_tried;
     gcut_candidate best = {.peak_bytes = INT64_MAX, .step_ns = INFINITY};
-    for (uint32_t k = 0; k < from->n && o->nodes_tried - begin < NODES_SEARCHED; k++) {
+    uint32_t vain = 0;
+    for (uint32_t k = 0; k < from->n && vain < STARTS_IN_VAIN; k++) {
+        if (o->nodes_tried - begin >= NODES_SEARCHED) break;
         uint64_t left = NODES_SEARCHED - (o->nodes_tried - begin);
         gcut_candidate x = gcut_candidate_refined(o, &from->at[k], &goal, left);
         bool better =
             x.peak_bytes < best.peak_bytes || (x.peak_bytes == best.peak_bytes && x.step_ns < best.step_ns);
         if (best.peak_bytes <= budget) better = x.peak_bytes <= budget && x.step_ns < best.step_ns;
         if (better) best = x;
+        vain = better ? 0 : vain + 1;
     }
     return best;
 }

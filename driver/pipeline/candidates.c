@@ -199,6 +199,7 @@ void gcut_candidate_record(gcut_plan *plan, const gcut_candidate *of, int64_t bu
 gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candidate *of, gcut_arena *parent)
 {
     gcut_pipeline *q = gcut_pipeline_nested(o->p, of->base->planned, parent);
+    q->sampled = o->known.n % 16 == 0;
     gcut_problem *problem = gcut_problem_of_clone(q->arena, of->base->problem, q->planned);
     problem->opt = of->options;
     gcut_pipeline_split(q, gcut_plan_from(problem, of->options, of->choice), q->primal->name);

@@ -290,10 +290,16 @@ static gcut_graph *expand(gcut_graph *g, const char *name)
     return gcut_pass_expand(g, name, has_no_kernel);
 }
 
+#ifdef GCUT_DEBUG /* builds without optimisation, and sanitized ones */
+#define DEBUG true
+#else
+#define DEBUG false
+#endif
+
 static void lower(gcut_pipeline *p, gcut_graph *g[2])
 {
     unsigned how = (p->opt.unfused ? GCUT_LOWER_UNFUSED : 0) | (p->opt.apart ? GCUT_LOWER_APART : 0);
-    if (getenv("GRADCUT_VERIFY")) how |= GCUT_LOWER_VERIFY;
+    if (gcut_pipeline_verifies(p) && (DEBUG || getenv("GRADCUT_VERIFY"))) how |= GCUT_LOWER_VERIFY;
     p->program = gcut_lower(g[0], g[1], p->at, p->nat, p->opt.threads, how);
     if (!p->nested) gcut_program_mark(p->program);
 }

@@ -47,7 +47,7 @@ gcut_graph *gcut_pipeline_make(gcut_pipeline *p, gcut_pass_group group, gcut_gra
 
 bool gcut_pipeline_verifies(const gcut_pipeline *p)
 {
-    return !p->nested || getenv("GRADCUT_VERIFY");
+    return !p->nested || (p->sampled && getenv("GRADCUT_VERIFY"));
 }
 
 bool gcut_pipeline_searches(const gcut_pipeline *p)

@@ -52,6 +52,7 @@ typedef struct gcut_pipeline {
     gcut_pass_runs runs;    /* those that ran, in order */
     struct gcut_dump *dump; /* where they are written; NULL = nowhere */
     bool nested;            /* it lowers a candidate plan of another pipeline, and keeps no record */
+    bool sampled;           /* of a nested one: tests verify it */
 } gcut_pipeline;
 
 /* The stages one by one, for callers that try several plans. */
@@ -60,7 +61,8 @@ typedef struct gcut_pipeline {
 gcut_pipeline *gcut_pipeline_nested(const gcut_pipeline *p, gcut_graph *planned, gcut_arena *parent);
 /* Applies a group of passes to g and names the result; returns g, not renamed, where no pass ran. */
 gcut_graph *gcut_pipeline_make(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g, const char *name);
-/* Are graphs verified?  Those of a candidate are, by tests alone: the chosen plan's are made once more. */
+/* Are graphs and the states of lowering verified?  Of candidate plans one in sixteen, and by tests alone
+ * (GRADCUT_VERIFY): the chosen plan is made once more. */
 bool gcut_pipeline_verifies(const gcut_pipeline *p);
 /* Is the plan searched for under a budget, with loops planned by each candidate? */
 bool gcut_pipeline_searches(const gcut_pipeline *p);

@@ -4,12 +4,6 @@
  */
 #include "kernels/lower/lower.h"
 
-#ifdef GCUT_DEBUG /* builds without optimisation, and sanitized ones */
-#define VERIFIES true
-#else
-#define VERIFIES false
-#endif
-
 static gcut_lowered *add_graph(gcut_program *p, gcut_graph *g)
 {
     gcut_lowered *h = gcut_calloc(p->module->arena, 1, sizeof *h);
@@ -76,7 +70,7 @@ gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd, const gcut_dim_bindin
     p->threads = threads;
     p->unfused = how & GCUT_LOWER_UNFUSED;
     p->apart = bwd && how & GCUT_LOWER_APART;
-    p->verifies = VERIFIES || how & GCUT_LOWER_VERIFY;
+    p->verifies = how & GCUT_LOWER_VERIFY;
     add_graph(p, fwd);
     add_graph(p, bwd);
     for (uint32_t k = 0; k < GCUT_STEP_GRAPHS; k++)
