@@ -241,7 +241,7 @@ static void advance(differentiation *s, gcut_graph *next)
 {
     if (s->primal != s->user) gcut_module_unlist(s->m, s->primal);
     s->primal = next;
-    next->name = s->user->name;
+    gcut_graph_rename(next, s->user->name);
 }
 
 static bool has_regions(const gcut_graph *g)

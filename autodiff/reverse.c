@@ -59,10 +59,12 @@ bool *gcut_wanted(const gcut_graph *g, gcut_arena *a, const gcut_ref *x, uint32_
     return wanted;
 }
 
-/* Extends the tables to the graph's last value; new entries are empty. */
+/* Extends the tables to the graph's last value; new entries are empty.  They double, so that a graph of calls or
+ * composites, each of which extends them, takes linear time. */
 static void reach(gcut_reverse *s)
 {
-    uint32_t n = s->g->values.n;
+    if (s->g->values.n <= s->nvalues) return;
+    uint32_t n = 2 * s->g->values.n;
     bool *wanted = gcut_calloc(s->tmp, n, sizeof *wanted);
     gcut_ref *cotangent = gcut_calloc(s->tmp, n, sizeof *cotangent);
     memcpy(wanted, s->wanted, s->nvalues * sizeof *wanted);

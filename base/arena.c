@@ -272,16 +272,28 @@ static void rehash(gcut_names *names)
     names->cap = cap;
 }
 
+/* The slot of the text, or the free one where it belongs. */
+static uint32_t slot_of(const gcut_names *names, uint64_t hash, const char *s, size_t n)
+{
+    uint32_t k = (uint32_t)hash & (names->cap - 1);
+    for (; names->slot[k]; k = (k + 1) & (names->cap - 1)) {
+        const name_head *head = head_of(names->slot[k]);
+        if (head->hash == hash && head->n == n && (n == 0 || !memcmp(names->slot[k], s, n))) break;
+    }
+    return k;
+}
+
+const char *gcut_interned(const gcut_names *names, const char *s, size_t n)
+{
+    return names->cap ? names->slot[slot_of(names, hash_of(s, n), s, n)] : NULL;
+}
+
 const char *gcut_intern(gcut_names *names, const char *s, size_t n)
 {
     if (names->n >= names->cap / 2) rehash(names);
     uint64_t h = hash_of(s, n);
-    uint32_t k = (uint32_t)h & (names->cap - 1);
-    for (; names->slot[k]; k = (k + 1) & (names->cap - 1)) {
-        const name_head *head = head_of(names->slot[k]);
-        if (head->hash == h && head->n == n && (n == 0 || !memcmp(names->slot[k], s, n)))
-            return names->slot[k];
-    }
+    uint32_t k = slot_of(names, h, s, n);
+    if (names->slot[k]) return names->slot[k];
     if (n > PTRDIFF_MAX / 2) gcut_throw(names->arena->env, GCUT_ENOMEM);
     name_head *head = gcut_alloc(names->arena, sizeof *head + n + 1);
     *head = (name_head){h, n};

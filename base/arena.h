@@ -52,5 +52,7 @@ typedef struct gcut_names {
     uint32_t n, cap; /* cap: a power of two, or 0 */
 } gcut_names;
 const char *gcut_intern(gcut_names *names, const char *s, size_t n);
+/* The interned string of that text; NULL where there is none. */
+const char *gcut_interned(const gcut_names *names, const char *s, size_t n);
 
 #endif

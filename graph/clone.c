@@ -75,7 +75,7 @@ static gcut_graph *copy_graph(cloner *c, const gcut_graph *from);
 static void copy_interface(cloner *c, gcut_graph *g, const gcut_graph *from)
 {
     gcut_arena *a = c->m->arena;
-    COPY(a, &g->decls, &from->decls);
+    gcut_decls_copy(g, from);
     COPY(a, &g->checks, &from->checks);
     COPY(a, &g->params, &from->params);
     COPY(a, &g->results, &from->results);
@@ -125,7 +125,7 @@ static gcut_graph *copy_graph(cloner *c, const gcut_graph *from)
     copy_nodes(c, g, from);
     *GCUT_PUSH(c->scratch, &c->copies) = g;
     *gcut_map_at(c->scratch, &c->number, gcut_map_key(from)) = c->copies.n;
-    if (!g->is_body) *GCUT_PUSH(c->m->arena, &c->m->graphs) = g;
+    if (!g->is_body) gcut_module_list(c->m, g);
     return g;
 }
 

@@ -29,11 +29,39 @@ const char *gcut_intern_name(gcut_module *m, const char *s)
     return gcut_intern(&m->names, s, strlen(s));
 }
 
+static bool is_at(const gcut_module *m, uint32_t i, const char *name)
+{
+    return i < m->graphs.n && m->graphs.at[i]->name == name;
+}
+
 gcut_graph *gcut_module_find(const gcut_module *m, const char *name)
 {
+    const char *known = gcut_interned(&m->names, name, strlen(name));
+    uint32_t place = known ? gcut_map_get(&m->by_name, gcut_map_key(known)) : 0;
+    if (!place) return NULL;
+    if (is_at(m, place - 1, known)) return m->graphs.at[place - 1];
     for (uint32_t i = 0; i < m->graphs.n; i++)
-        if (!strcmp(m->graphs.at[i]->name, name)) return m->graphs.at[i];
+        if (is_at(m, i, known)) return m->graphs.at[i];
     return NULL;
+}
+
+static void index_name(gcut_module *m, const char *name, uint32_t i)
+{
+    uint32_t *place = gcut_map_at(m->arena, &m->by_name, gcut_map_key(name));
+    if (!*place || !is_at(m, *place - 1, name)) *place = i + 1;
+}
+
+void gcut_module_list(gcut_module *m, gcut_graph *g)
+{
+    *GCUT_PUSH(m->arena, &m->graphs) = g;
+    index_name(m, g->name, m->graphs.n - 1);
+}
+
+/* The place of a graph that has got a new name is looked for when it is asked for. */
+void gcut_graph_rename(gcut_graph *g, const char *name)
+{
+    g->name = gcut_intern_name(g->module, name);
+    index_name(g->module, g->name, UINT32_MAX - 1);
 }
 
 const char *gcut_module_unused(const gcut_module *m, const char *base, const char *suffix)
@@ -60,7 +88,7 @@ gcut_graph *gcut_graph_create(gcut_module *m, const char *name)
     g->module = m;
     g->name = gcut_intern_name(m, name);
     *GCUT_PUSH(m->arena, &g->values) = (gcut_value){0};
-    *GCUT_PUSH(m->arena, &m->graphs) = g;
+    gcut_module_list(m, g);
     return g;
 }
 
@@ -168,12 +196,19 @@ bool gcut_data_is_of(const gcut_data *d, const gcut_graph *g)
 
 void gcut_decl_add(gcut_graph *g, gcut_dim_decl decl)
 {
-    for (uint32_t i = 0; i < g->decls.n; i++)
-        if (g->decls.at[i].sym == decl.sym) {
-            g->decls.at[i] = decl;
-            return;
-        }
+    uint32_t *place = gcut_map_at(g->module->arena, &g->decl_of, (uint64_t)decl.sym);
+    if (*place) {
+        g->decls.at[*place - 1] = decl;
+        return;
+    }
+    *place = g->decls.n + 1;
     *GCUT_PUSH(g->module->arena, &g->decls) = decl;
+}
+
+const gcut_dim_decl *gcut_decl_find(const gcut_graph *g, gcut_dim sym)
+{
+    const uint32_t i = gcut_map_get(&g->decl_of, (uint64_t)sym) - 1;
+    return i < g->decls.n && g->decls.at[i].sym == sym ? &g->decls.at[i] : NULL;
 }
 
 void gcut_decls_copy(gcut_graph *dst, const gcut_graph *src)

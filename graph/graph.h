@@ -176,6 +176,7 @@ typedef struct gcut_graph {
     GCUT_VEC(gcut_attr) attrs;
     GCUT_VEC(gcut_region) regions;
     GCUT_VEC(gcut_dim_check) checks;
+    gcut_map decl_of;                 /* of a symbol: its declaration, + 1 */
     gcut_map by_name;                 /* the value that got a name last, which may have another one by now */
     gcut_map last_number;             /* of a name: the last number appended to it (graph/names.c) */
     const struct gcut_graph *copy_of; /* a graph whose names are wanted for copies: none of them is made up */
@@ -249,6 +250,8 @@ struct gcut_module {
     GCUT_VEC(gcut_loc) locs; /* at[0] is "unknown" */
     GCUT_VEC(gcut_data) data;
     GCUT_VEC(gcut_graph *) graphs;
+    gcut_map
+        by_name; /* of a name that graphs had: the place of one of them in the list, + 1, until one is removed */
     GCUT_VEC(gcut_pair) pairs;
 };
 
@@ -398,6 +401,7 @@ const char *gcut_type_text(gcut_arena *a, const gcut_module *m, const gcut_type 
 gcut_ref gcut_param_new(gcut_graph *g, gcut_role role, const char *name, const gcut_type *type);
 void gcut_result_new(gcut_graph *g, gcut_role role, const char *name, gcut_ref value);
 void gcut_decl_add(gcut_graph *g, gcut_dim_decl decl);
+const gcut_dim_decl *gcut_decl_find(const gcut_graph *g, gcut_dim sym); /* NULL: it is not declared */
 /* dst gets the declarations of src (same module). */
 void gcut_decls_copy(gcut_graph *dst, const gcut_graph *src);
 /* Sizes a and b must agree: no-op when equal, throws when they cannot be, else records a run-time check. */
@@ -485,7 +489,10 @@ gcut_graph *gcut_module_clone(const gcut_graph *g, gcut_arena *parent);
 gcut_graph *gcut_graph_create(gcut_module *m, const char *name); /* appended to m; throws on a duplicate */
 /* What a pass over src writes to: a graph of that name in the module, or a body when src is one. */
 gcut_graph *gcut_graph_like(const gcut_graph *src, const char *name);
-gcut_graph *gcut_module_find(const gcut_module *m, const char *name);
+gcut_graph *gcut_module_find(const gcut_module *m, const char *name); /* the first of that name */
+/* Appends g, which has a name. */
+void gcut_module_list(gcut_module *m, gcut_graph *g);
+void gcut_graph_rename(gcut_graph *g, const char *name);
 /* "BASE.SUFFIX", with a number appended where a function of m has that name. */
 const char *gcut_module_unused(const gcut_module *m, const char *base, const char *suffix);
 /* Removes g from the list of m; its memory lives as long as m. */

@@ -24,7 +24,8 @@ static gcut_ref find_interned(const gcut_graph *g, const char *name)
 
 gcut_ref gcut_graph_find(const gcut_graph *g, const char *name)
 {
-    return find_interned(g, gcut_intern_name(g->module, name));
+    const char *known = gcut_interned(&g->module->names, name, strlen(name));
+    return known ? find_interned(g, known) : 0;
 }
 
 void gcut_value_rename(gcut_graph *g, gcut_ref v, const char *name)

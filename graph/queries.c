@@ -10,9 +10,9 @@
 
 const gcut_param *gcut_param_find(const gcut_graph *g, const char *name)
 {
-    for (uint32_t i = 0; i < g->params.n; i++)
-        if (!strcmp(g->values.at[g->params.at[i].value].name, name)) return &g->params.at[i];
-    return NULL;
+    const gcut_ref v = gcut_graph_find(g, name);
+    const uint32_t i = v && g->values.at[v].def == GCUT_NONE ? g->values.at[v].index : GCUT_NONE;
+    return i < g->params.n && g->params.at[i].value == v ? &g->params.at[i] : NULL;
 }
 
 const char *gcut_maker_name(const gcut_graph *g, gcut_ref v)

@@ -241,11 +241,8 @@ static const char *undeclared(const gcut_check *c, gcut_dim d)
         sym = gcut_alloc(c->scratch, n * sizeof *sym);
         gcut_dim_symbols(c->m->dims, d, sym, n);
     }
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t k = 0;
-        while (k < c->g->decls.n && c->g->decls.at[k].sym != sym[i]) k++;
-        if (k == c->g->decls.n) return gcut_dim_symbol_name(c->m->dims, sym[i]);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        if (!gcut_decl_find(c->g, sym[i])) return gcut_dim_symbol_name(c->m->dims, sym[i]);
     return NULL;
 }
 
@@ -270,6 +267,7 @@ static void type_symbols(gcut_check *c, gcut_ref v)
 static void declarations(gcut_check *c)
 {
     const gcut_graph *g = c->g;
+    gcut_map seen = {0};
     for (uint32_t i = 0; i < g->decls.n; i++) {
         const gcut_dim_decl *d = &g->decls.at[i];
         const char *name =
@@ -279,8 +277,8 @@ static void declarations(gcut_check *c)
         else if (d->lo > d->hi || d->mult < 1)
             gcut_violation(c, g->loc, "G5", "%s is declared in %lld..%lld mult %lld", name, (long long)d->lo,
                            (long long)d->hi, (long long)d->mult);
-        for (uint32_t k = 0; name && k < i; k++)
-            if (g->decls.at[k].sym == d->sym) gcut_violation(c, g->loc, "G5", "%s is declared twice", name);
+        if (name && (*gcut_map_at(c->scratch, &seen, (uint64_t)d->sym))++)
+            gcut_violation(c, g->loc, "G5", "%s is declared twice", name);
     }
     for (gcut_ref v = 1; v < g->values.n; v++) type_symbols(c, v);
     for (uint32_t n = 0; n < g->nodes.n; n++) {
@@ -302,11 +300,31 @@ static void declarations(gcut_check *c)
 
 /* ---- G7: locations ---- */
 
+/* The location and those behind it that were not seen so far. */
+static void location(gcut_check *c, gcut_locid loc)
+{
+    GCUT_VEC(gcut_locid) left = {0};
+    if (loc >= c->m->locs.n || (*gcut_map_at(c->scratch, c->seen, loc))++) return;
+    *GCUT_PUSH(c->scratch, &left) = loc;
+    while (left.n) {
+        const gcut_locid l = left.at[--left.n];
+        for (uint32_t k = 0; k < c->m->locs.at[l].nargs; k++) {
+            const gcut_locid behind = c->m->locs.at[l].args[k];
+            if (behind >= l)
+                gcut_violation(c, 0, "G7", "location !%u refers to !%u, which is not before it", l, behind);
+            else if (!(*gcut_map_at(c->scratch, c->seen, behind))++)
+                *GCUT_PUSH(c->scratch, &left) = behind;
+        }
+    }
+}
+
 static void locations(gcut_check *c)
 {
     const gcut_graph *g = c->g;
     uint32_t n = c->m->locs.n;
     if (g->loc >= n) gcut_violation(c, 0, "G7", "the function's location !%u does not exist", g->loc);
+    location(c, g->loc);
+    for (uint32_t k = 0; k < g->nodes.n; k++) location(c, g->nodes.at[k].loc);
     for (uint32_t k = 0; k < g->nodes.n; k++)
         if (g->nodes.at[k].loc >= n)
             gcut_violation(c, 0, "G7", "location !%u of '%s' does not exist", g->nodes.at[k].loc,
@@ -314,16 +332,12 @@ static void locations(gcut_check *c)
     for (uint32_t k = 0; k < g->checks.n; k++)
         if (g->checks.at[k].loc >= n)
             gcut_violation(c, 0, "G7", "location !%u of a check does not exist", g->checks.at[k].loc);
-    for (gcut_locid l = 0; l < n; l++)
-        for (uint32_t k = 0; k < c->m->locs.at[l].nargs; k++)
-            if (c->m->locs.at[l].args[k] >= l)
-                gcut_violation(c, 0, "G7", "location !%u refers to !%u, which is not before it", l,
-                               c->m->locs.at[l].args[k]);
 }
 
 /* ---- G8: regions ---- */
 
-static uint32_t graph_alone(const gcut_graph *g, const gcut_check *around, gcut_arena *scratch);
+static uint32_t graph_alone(const gcut_graph *g, const gcut_check *around, gcut_map *seen,
+                            gcut_arena *scratch);
 
 static bool has_check(const gcut_graph *g, gcut_dim a, gcut_dim b)
 {
@@ -341,10 +355,7 @@ static bool is_around(const gcut_check *c, const gcut_graph *g)
 static bool has_body(const gcut_check *c, const gcut_node *node, const gcut_region *r)
 {
     if (!r->body || r->body->module != c->m || is_around(c, r->body)) return false;
-    if (node->op != GCUT_OP_call) return r->body->is_body;
-    for (uint32_t i = 0; i < c->m->graphs.n; i++)
-        if (c->m->graphs.at[i] == r->body) return true;
-    return false;
+    return node->op == GCUT_OP_call ? gcut_module_find(c->m, r->body->name) == r->body : r->body->is_body;
 }
 
 /* The parameters behind the arguments are the captured operands. */
@@ -381,7 +392,7 @@ static void regions(gcut_check *c)
             if (fault)
                 gcut_violation(c, node->loc, "G8", "region %u of '%s' %s", k + 1, op_name(node), fault);
             else if (node->op != GCUT_OP_call)
-                c->broken += graph_alone(g->regions.at[node->reg0 + k].body, c, c->scratch);
+                c->broken += graph_alone(g->regions.at[node->reg0 + k].body, c, c->seen, c->scratch);
         }
         c->bad[n] = !whole;
     }
@@ -415,9 +426,10 @@ static void marks_name_values(gcut_check *c)
 /* ---- all of them ---- */
 
 /* G8 is checked before G3, whose shape rules look into regions. */
-static uint32_t graph_alone(const gcut_graph *g, const gcut_check *around, gcut_arena *scratch)
+static uint32_t graph_alone(const gcut_graph *g, const gcut_check *around, gcut_map *seen,
+                            gcut_arena *scratch)
 {
-    gcut_check c = {.around = around, .g = g, .m = g->module, .scratch = scratch};
+    gcut_check c = {.around = around, .g = g, .m = g->module, .scratch = scratch, .seen = seen};
     c.bad = gcut_calloc(scratch, g->nodes.n + 1, sizeof *c.bad);
     defined_before_use(&c);
     op_table(&c);
@@ -441,7 +453,8 @@ void gcut_verify(const gcut_graph *g)
 {
     gcut_arena *scratch = gcut_arena_new(g->module->env, g->module->arena);
     gcut_check c = {.g = g, .m = g->module, .scratch = scratch};
-    uint32_t broken = graph_alone(g, NULL, scratch);
+    gcut_map seen = {0};
+    uint32_t broken = graph_alone(g, NULL, &seen, scratch);
     if (!broken) gcut_check_pairs(&c, false);
     finish(g->module, scratch, broken + c.broken);
 }
@@ -451,8 +464,9 @@ void gcut_verify_module(const gcut_module *m)
     if (m->graphs.n == 0) return;
     gcut_arena *scratch = gcut_arena_new(m->env, m->arena);
     gcut_check c = {.g = m->graphs.at[0], .m = m->graphs.at[0]->module, .scratch = scratch};
+    gcut_map seen = {0};
     uint32_t broken = 0;
-    for (uint32_t i = 0; i < m->graphs.n; i++) broken += graph_alone(m->graphs.at[i], NULL, scratch);
+    for (uint32_t i = 0; i < m->graphs.n; i++) broken += graph_alone(m->graphs.at[i], NULL, &seen, scratch);
     if (!broken) gcut_check_pairs(&c, true);
     finish(c.m, scratch, broken + c.broken);
 }

@@ -17,6 +17,7 @@ typedef struct gcut_check {
     const gcut_graph *g;
     gcut_module *m;
     gcut_arena *scratch;
+    gcut_map *seen;  /* locations that were checked, of all graphs together */
     uint32_t broken; /* violations reported */
     bool *bad;       /* by node: its operands, attributes or regions cannot be followed */
 } gcut_check;

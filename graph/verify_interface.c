@@ -129,24 +129,26 @@ void gcut_check_interface(gcut_check *c)
 
 /* ---- G9: pairs ---- */
 
-static const gcut_result *find_saved(const gcut_graph *g, const char *name)
+/* By interned name: the `saved` result, + 1. */
+static gcut_map saved_by_name(gcut_arena *a, const gcut_graph *g)
 {
-    for (uint32_t i = 0; i < g->results.n; i++)
-        if (g->results.at[i].role == GCUT_ROLE_saved && !strcmp(g->results.at[i].name, name))
-            return &g->results.at[i];
-    return NULL;
+    gcut_map out = {0};
+    for (uint32_t i = g->results.n; i-- > 0;)
+        if (g->results.at[i].role == GCUT_ROLE_saved)
+            *gcut_map_at(a, &out, gcut_map_key(g->results.at[i].name)) = i + 1;
+    return out;
 }
 
 /* The fault of a parameter of the backward graph: the forward graph has no such value, or one of another
  * type. */
 static const char *taken_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_graph *bwd,
-                               const gcut_param *p)
+                               const gcut_map *saved, const gcut_param *p)
 {
     const char *name = bwd->values.at[p->value].name;
     const gcut_type *have = NULL, *want = gcut_type_of(bwd, p->value);
     if (p->role == GCUT_ROLE_saved) {
-        const gcut_result *r = find_saved(fwd, name);
-        have = r ? gcut_type_of(fwd, r->value) : NULL;
+        const uint32_t r = gcut_map_get(saved, gcut_map_key(name));
+        have = r ? gcut_type_of(fwd, fwd->results.at[r - 1].value) : NULL;
     } else if (p->role == GCUT_ROLE_cotan) {
         return NULL;
     } else {
@@ -164,6 +166,7 @@ static const char *taken_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_
  */
 const char *gcut_pair_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_graph *bwd)
 {
+    const gcut_map saved = saved_by_name(a, fwd);
     for (uint32_t i = 0; i < fwd->results.n; i++) {
         const gcut_result *r = &fwd->results.at[i];
         if (r->role != GCUT_ROLE_saved) continue;
@@ -172,7 +175,7 @@ const char *gcut_pair_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_gra
             return gcut_printf(a, "@%s does not take the saved value '%s'", bwd->name, r->name);
     }
     for (uint32_t i = 0; i < bwd->params.n; i++) {
-        const char *fault = taken_fault(a, fwd, bwd, &bwd->params.at[i]);
+        const char *fault = taken_fault(a, fwd, bwd, &saved, &bwd->params.at[i]);
         if (fault) return fault;
     }
     for (uint32_t i = 0; i < bwd->results.n; i++) {

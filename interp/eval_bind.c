@@ -10,6 +10,8 @@ typedef struct binder {
     const int64_t *const *dims;
     gcut_dim_binding *bind;
     uint32_t n, room;
+    gcut_arena *scratch;
+    gcut_map bound; /* of a bound symbol: 1 */
 } binder;
 
 static const gcut_dims *table(const binder *s)
@@ -24,15 +26,14 @@ static const char *show(const binder *s, gcut_dim d)
 
 static bool bound(const binder *s, gcut_dim sym)
 {
-    for (uint32_t i = 0; i < s->n; i++)
-        if (s->bind[i].sym == sym) return true;
-    return false;
+    return gcut_map_get(&s->bound, (uint64_t)sym);
 }
 
 static void add(binder *s, gcut_dim sym, int64_t value)
 {
     GCUT_ASSERT(s->n < s->room);
     s->bind[s->n++] = (gcut_dim_binding){sym, value};
+    *gcut_map_at(s->scratch, &s->bound, (uint64_t)sym) = 1;
 }
 
 /* The value of d with symbol number s->n set to x, besides the bound symbols. */
@@ -165,13 +166,15 @@ static void check_checks(const binder *s)
 uint32_t gcut_bind_dims(const gcut_graph *g, const int64_t *const *dims, const gcut_dim_binding *given,
                         uint32_t ngiven, gcut_dim_binding *out, uint32_t room)
 {
-    binder s = {g, dims, out, 0, room};
+    gcut_arena *scratch = gcut_arena_new(g->module->env, g->module->arena);
+    binder s = {.g = g, .dims = dims, .bind = out, .room = room, .scratch = scratch};
     do {
         solve_all(&s);
     } while (take_given(&s, given, ngiven));
     check_params(&s);
     check_decls(&s);
     check_checks(&s);
+    gcut_arena_free(scratch);
     return s.n;
 }
 
@@ -188,7 +191,7 @@ uint32_t gcut_undetermined(const gcut_graph *g, const gcut_dim_binding *at, uint
         dims[k] = d;
     }
     gcut_dim_binding *bind = gcut_calloc(a, g->decls.n + 2, sizeof *bind);
-    binder s = {g, dims, bind, 0, g->decls.n + 1};
+    binder s = {.g = g, .dims = dims, .bind = bind, .room = g->decls.n + 1, .scratch = a};
     if (all) solve_all(&s);
     uint32_t n = 0;
     for (uint32_t i = 0; i < g->decls.n && all; i++)

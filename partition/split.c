@@ -156,8 +156,8 @@ static void cover_symbols(const builder *b, bool *take, const bool *given)
 
 static void take_named(const builder *b, bool *take, const char *name)
 {
-    for (uint32_t i = 0; i < b->src->params.n; i++)
-        if (b->src->values.at[b->src->params.at[i].value].name == name) take[i] = true;
+    const gcut_param *p = gcut_param_find(b->src, name);
+    if (p) take[p - b->src->params.at] = true;
 }
 
 /* Takes the parameter w that a result refers to: `next w` overwrites w, so w must be a parameter; `grad w`

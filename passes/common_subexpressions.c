@@ -21,7 +21,8 @@ static uint64_t mix(uint64_t h, uint64_t x)
     return h ^ h >> 32;
 }
 
-/* Attributes by key, numbers by bits too (the values of `full`); equal nodes hash equal. */
+/* Attributes by key, numbers by bits too (the values of `full`), lists of sizes too (the starts of slices); equal
+ * nodes hash equal. */
 static uint64_t hash_node(const gcut_rewrite *rw, uint32_t n)
 {
     const gcut_node *node = gcut_node_at(rw->src, n);
@@ -37,6 +38,8 @@ static uint64_t hash_node(const gcut_rewrite *rw, uint32_t n)
             memcpy(&bits, &a->u.num.f, sizeof bits);
             h = mix(h, bits);
         }
+        for (uint32_t k = 0; a->kind == GCUT_ATTR_KIND_DIMS && k < a->n; k++)
+            h = mix(h, (uint64_t)a->u.dims[k]);
     }
     return h;
 }

@@ -26,9 +26,7 @@ static void dim_decl(gcut_parser *p)
     const char *name = gcut_parse_name(p, &t);
     if (strchr(name, '.')) GCUT_PARSE_FAIL(p, &t, NULL, "the name of a size has no '.', unlike '%s'", name);
     gcut_dim_decl d = {.sym = gcut_dim_symbol(p->m->dims, name), .lo = 0, .hi = GCUT_DIM_MAX, .mult = 1};
-    for (uint32_t i = 0; i < p->g->decls.n; i++)
-        if (p->g->decls.at[i].sym == d.sym)
-            GCUT_PARSE_FAIL(p, &t, NULL, "the size '%s' is declared twice", name);
+    if (gcut_decl_find(p->g, d.sym)) GCUT_PARSE_FAIL(p, &t, NULL, "the size '%s' is declared twice", name);
     if (gcut_parse_accept_word(p, "in")) {
         d.lo = gcut_parse_integer(p, GCUT_DIM_MAX, "the smallest size");
         if (p->tok.kind != GCUT_TOK_RANGE) gcut_parse_unexpected(p, "'..' after the smallest size");

@@ -128,7 +128,7 @@ static gcut_mark_arg argument(gcut_parser *p, char kind)
     return a;
 }
 
-static void one(gcut_parser *p, gcut_mark_place on, gcut_marks *marks)
+static gcut_mark one(gcut_parser *p, gcut_mark_place on, const gcut_marks *marks)
 {
     const gcut_token t = p->tok;
     gcut_mark mark = {.name = mark_name(p, on)};
@@ -148,10 +148,15 @@ static void one(gcut_parser *p, gcut_mark_place on, gcut_marks *marks)
     if (mark.nargs < row->least)
         GCUT_PARSE_FAIL(p, &t, gcut_printf(p->scratch, "write %s", want), "#%s lacks its arguments",
                         row->name);
-    gcut_mark_add(p->m->arena, marks, mark);
+    return mark;
 }
 
 void gcut_parse_marks(gcut_parser *p, gcut_mark_place on, gcut_marks *marks)
 {
-    while (p->tok.kind == GCUT_TOK_MARK) one(p, on, marks);
+    GCUT_VEC(gcut_mark) all = {0};
+    while (p->tok.kind == GCUT_TOK_MARK) {
+        const gcut_mark next = one(p, on, marks);
+        *GCUT_PUSH(p->m->arena, &all) = next;
+        *marks = (gcut_marks){all.n, all.at};
+    }
 }

@@ -23,11 +23,10 @@ static gcut_dim symbol(gcut_parser *p, const gcut_token *t)
         GCUT_PARSE_FAIL(p, t, NULL, "expected a number: the size of data cannot depend on a symbol like '%s'",
                         name);
     gcut_dim sym = gcut_dim_symbol(p->m->dims, name);
+    if (gcut_decl_find(p->g, sym)) return sym;
     gcut_nearest near = gcut_nearest_start(name);
-    for (uint32_t i = 0; i < p->g->decls.n; i++) {
-        if (p->g->decls.at[i].sym == sym) return sym;
+    for (uint32_t i = 0; i < p->g->decls.n; i++)
         gcut_nearest_add(&near, gcut_dim_symbol_name(p->m->dims, p->g->decls.at[i].sym));
-    }
     const char *hint = gcut_parse_nearest_hint(p, &near, "");
     if (!hint) hint = gcut_printf(p->scratch, "declare it: func @%s[%s in 1..](…)", p->g->name, name);
     GCUT_PARSE_FAIL(p, t, hint, "the size '%s' is not declared by @%s", name, p->g->name);
@@ -124,9 +123,7 @@ static gcut_dim fresh_symbol(gcut_parser *p)
 {
     for (uint32_t k = 1;; k++) {
         gcut_dim sym = gcut_dim_symbol(p->m->dims, gcut_printf(p->scratch, "d%u", k));
-        bool used = false;
-        for (uint32_t i = 0; i < p->g->decls.n; i++) used = used || p->g->decls.at[i].sym == sym;
-        if (used) continue;
+        if (gcut_decl_find(p->g, sym)) continue;
         gcut_decl_add(p->g, (gcut_dim_decl){.sym = sym, .lo = 0, .hi = GCUT_DIM_MAX, .mult = 1});
         return sym;
     }

@@ -23,6 +23,7 @@ typedef struct printer {
     uint32_t *slot; /* numbers, hashed by the location's contents */
     uint32_t mask;
     gcut_names used; /* every name in the function being printed */
+    gcut_map last;   /* of a name: the last number appended to it; those up to it are used */
 } printer;
 
 /* ---- locations ---- */
@@ -265,7 +266,11 @@ static names name_body(printer *p, const gcut_graph *g, names called, const gcut
             body->values.at[v].def == GCUT_NONE && (body->values.at[v].index >= body->params.n ||
                                                     body->params.at[body->values.at[v].index].value != v);
         if (inside[v] || dropped) continue;
-        for (uint32_t i = 1; is_used(p, name); i++) name = gcut_printf(p->scratch, "%s.%u", base, i);
+        if (is_used(p, base)) {
+            uint32_t *last = gcut_map_at(p->scratch, &p->last, gcut_map_key(base));
+            do name = gcut_printf(p->scratch, "%s.%u", base, ++*last);
+            while (is_used(p, name));
+        }
         inside[v] = name;
     }
     return inside;
@@ -420,6 +425,7 @@ static void put_func(printer *p, const gcut_graph *g)
     put_loc(p, g->loc);
     gcut_text_add(out, " {\n");
     p->used = (gcut_names){.arena = p->scratch};
+    p->last = (gcut_map){0};
     for (gcut_ref v = 1; v < g->values.n; v++) is_used(p, g->values.at[v].name);
     put_block(p, g, NULL, 2);
     gcut_text_add(out, "  return");
@@ -438,12 +444,11 @@ static void put_pair(printer *p, const gcut_pair *pair)
 }
 
 /* Prints g behind the functions that it calls, each once; of a body only these. */
-static void put_with_callees(printer *p, const gcut_graph *g, bool *done)
+static void put_with_callees(printer *p, const gcut_graph *g, gcut_map *done)
 {
-    uint32_t at = 0;
-    while (at < p->m->graphs.n && p->m->graphs.at[at] != g) at++;
-    if (done[at]) return;
-    done[at] = at < p->m->graphs.n; /* bodies and the graphs between passes are in no list */
+    uint32_t *printed = gcut_map_at(p->scratch, done, gcut_map_key(g));
+    if (*printed) return;
+    *printed = gcut_module_find(p->m, g->name) == g; /* bodies and the graphs between passes are in no list */
     for (uint32_t n = 0; n < g->nodes.n; n++)
         for (uint32_t k = 0; k < gcut_node_at(g, n)->nregs; k++)
             put_with_callees(p, gcut_region_at(g, gcut_node_at(g, n), k)->body, done);
@@ -469,8 +474,8 @@ void gcut_print_graphs(gcut_graph *const *g, uint32_t n, const gcut_print_option
         while (k < n && !gcut_data_is_of(&m->data.at[i], g[k])) k++;
         if (k < n) put_data(&p, &m->data.at[i]);
     }
-    bool *done = gcut_calloc(p.scratch, m->graphs.n + 1, sizeof *done);
-    for (uint32_t i = 0; i < n; i++) put_with_callees(&p, g[i], done);
+    gcut_map done = {0};
+    for (uint32_t i = 0; i < n; i++) put_with_callees(&p, g[i], &done);
     for (uint32_t i = 0; i < m->pairs.n; i++)
         if (is_pair_of(&m->pairs.at[i], g, n)) put_pair(&p, &m->pairs.at[i]);
     finish(&p);

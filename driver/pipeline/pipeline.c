@@ -41,7 +41,7 @@ gcut_graph *gcut_pipeline_make(gcut_pipeline *p, gcut_pass_group group, gcut_gra
 {
     gcut_graph *pair[2] = {g, NULL};
     gcut_passes_apply(p, group, pair);
-    if (pair[0] != g) pair[0]->name = gcut_intern_name(p->module, name);
+    if (pair[0] != g) gcut_graph_rename(pair[0], name);
     return pair[0];
 }
 
@@ -120,10 +120,8 @@ void gcut_pipeline_lower(gcut_pipeline *p)
     gcut_passes_apply(p, GCUT_MAKES_KERNELS, g);
     p->kfwd = g[0];
     p->kbwd = g[1];
-    p->kfwd->name = gcut_intern_name(
-        p->module, gcut_printf(p->arena, p->bwd ? "%s.kernel" : "%s.fwd.kernel", p->fwd->name));
-    if (p->kbwd)
-        p->kbwd->name = gcut_intern_name(p->module, gcut_printf(p->arena, "%s.kernel", p->bwd->name));
+    gcut_graph_rename(p->kfwd, gcut_printf(p->arena, p->bwd ? "%s.kernel" : "%s.fwd.kernel", p->fwd->name));
+    if (p->kbwd) gcut_graph_rename(p->kbwd, gcut_printf(p->arena, "%s.kernel", p->bwd->name));
     gcut_passes_apply(p, GCUT_MAKES_PROGRAM, g);
     p->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, gcut_rt_threads(p->opt.threads));
     if (!p->plan) return;

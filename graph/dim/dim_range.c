@@ -15,6 +15,22 @@ typedef struct bindings {
 
 static bool eval(const bindings *b, gcut_dim d, int64_t *out);
 
+/* The binding of a symbol, most often by bisection: symbols are numbered, and mostly bound, in the order of their
+ * declarations.  NULL: not found so; it may be bound all the same. */
+static const gcut_dim_binding *bisect(const bindings *b, gcut_dim sym)
+{
+    uint32_t low = 0, high = b->n;
+    while (low < high) {
+        const uint32_t mid = low + (high - low) / 2;
+        if (b->at[mid].sym == sym) return &b->at[mid];
+        if ((b->at[mid].sym < sym) == (b->at[0].sym < b->at[b->n - 1].sym))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return NULL;
+}
+
 static bool eval_symbol(const bindings *b, const char *name, int64_t *out)
 {
     for (uint32_t i = 0; i < b->n; i++)
@@ -43,6 +59,8 @@ static bool eval_atom(const bindings *b, const gcut_dim_atom *a, int64_t *out)
 static bool eval(const bindings *b, gcut_dim d, int64_t *out)
 {
     if (d >= 0) return *out = d, true;
+    const gcut_dim_binding *own = bisect(b, d);
+    if (own) return *out = own->value, true;
     const gcut_dim_expr *e = gcut_dim_expr_of(b->t, d);
     *out = 0;
     for (uint32_t i = 0; i < e->n; i++) {
@@ -284,6 +302,10 @@ bool gcut_dim_uses(const gcut_dims *t, gcut_dim d, gcut_dim sym)
 uint32_t gcut_dim_symbols(const gcut_dims *t, gcut_dim d, gcut_dim *out, uint32_t room)
 {
     uint32_t n = 0;
+    if (gcut_dim_symbol_name(t, d)) { /* which is what most sizes are */
+        if (room) *out = d;
+        return 1;
+    }
     for (uint32_t i = 0; d < 0 && i < t->symbols.n; i++) {
         if (!gcut_dim_uses(t, d, t->symbols.at[i])) continue;
         if (n < room) out[n] = t->symbols.at[i];
