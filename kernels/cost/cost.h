@@ -28,7 +28,11 @@ typedef struct gcut_touch {
     bool past;            /* written past the caches: its lines are not read first */
     bool workspace;       /* of a kernel whose rate contains that traffic */
 } gcut_touch;
-typedef GCUT_VEC(gcut_touch) gcut_touches;
+typedef struct gcut_touches {
+    gcut_touch *at;
+    uint32_t n, cap;
+    uint32_t *of; /* by buffer: which of them it is, if it is one at all; NULL until there is one */
+} gcut_touches;
 
 /* What kernel u reads and writes, each buffer once.  `hot` is a value that is in cache because its producer
  * runs in the same launch, tile by tile; 0 = none. */

@@ -22,10 +22,13 @@ static double elements(const gcut_cost_at *c, const gcut_lowered *h, gcut_ref v)
     return n;
 }
 
-static gcut_touch *touch(gcut_arena *a, gcut_touches *out, uint32_t buffer)
+/* An entry of out->of that is of an earlier launch points behind the touches, or to one of another buffer. */
+static gcut_touch *touch(const gcut_cost_at *c, gcut_arena *a, gcut_touches *out, uint32_t buffer)
 {
-    for (uint32_t i = 0; i < out->n; i++)
-        if (out->at[i].buffer == buffer) return &out->at[i];
+    if (!out->of) out->of = gcut_calloc(a, c->p->buffers.n + 1, sizeof *out->of);
+    const uint32_t i = out->of[buffer];
+    if (i < out->n && out->at[i].buffer == buffer) return &out->at[i];
+    out->of[buffer] = out->n;
     gcut_touch *t = GCUT_PUSH(a, out);
     *t = (gcut_touch){.buffer = buffer};
     return t;
@@ -38,7 +41,7 @@ static void add(const gcut_cost_at *c, gcut_arena *a, gcut_touches *out, uint32_
     if (buffer == GCUT_NONE) return;
     const gcut_buffer *b = &c->p->buffers.at[buffer];
     double size = (double)gcut_dtype_bytes(b->dtype), all = gcut_cost_size(c, b->count) * size;
-    gcut_touch *t = touch(a, out, buffer);
+    gcut_touch *t = touch(c, a, out, buffer);
     double *to = write ? &t->written : &t->read;
     *to = *to + n * size < all ? *to + n * size : all;
 }
@@ -63,7 +66,7 @@ static void loop_past(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered *
     for (uint32_t i = 0; i < l.n; i++) {
         double size = (double)gcut_dtype_bytes(l.at[i].dtype);
         if (l.at[i].streams && goes_past(c, n * size, row * size, GCUT_STREAM_ROW))
-            touch(a, out, h->buffer[l.at[i].v])->past = true;
+            touch(c, a, out, h->buffer[l.at[i].v])->past = true;
     }
     gcut_arena_free(scratch);
 }
@@ -111,7 +114,7 @@ static void mark_past(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered *
         past = copy_past(c, h, u->copy.value, &h->view[u->copy.value]);
     if (u->kind == GCUT_KERNEL_TAKE) past = take_past(c, h, n);
     if (u->kind == GCUT_KERNEL_CONCAT) past = concat_past(c, h, kernel, n);
-    if (past) touch(a, out, n ? h->buffer[n->res0] : u->copy.to)->past = true;
+    if (past) touch(c, a, out, n ? h->buffer[n->res0] : u->copy.to)->past = true;
 }
 
 /* What the prologue of a product reads, and its buffer where that is not empty. */
@@ -143,7 +146,7 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered 
         double n = gcut_cost_size(c, c->p->buffers.at[workspace].count);
         add(c, a, out, workspace, n, false);
         add(c, a, out, workspace, n, true);
-        touch(a, out, workspace)->workspace = u->kind != GCUT_KERNEL_LOOP;
+        touch(c, a, out, workspace)->workspace = u->kind != GCUT_KERNEL_LOOP;
     }
     if (u->kind == GCUT_KERNEL_COPY) {
         uint32_t from = gcut_copy_buffer(h, u);

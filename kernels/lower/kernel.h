@@ -73,7 +73,6 @@ typedef struct gcut_kernel {
     GCUT_VEC(uint32_t) nodes;  /* in graph order; empty for COPY */
     GCUT_VEC(uint32_t) before; /* kernels that must run first although nothing is read from them */
     uint32_t *operand_copy;    /* neither LOOP nor COPY: by operand, the COPY that stores it, or GCUT_NONE */
-    uint32_t top;              /* gcut_kernel_raise */
     /* Buffers, or GCUT_NONE (memory/workspace.h): one in which each thread has a share, of rows or blocks of
      * scores; and one for all threads, of partial results of blocks of rows or panels of a convolution. */
     uint32_t workspace_each, workspace_all;

@@ -74,6 +74,8 @@ gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd, const gcut_dim_bindin
     add_graph(p, fwd);
     add_graph(p, bwd);
     for (uint32_t k = 0; k < GCUT_STEP_GRAPHS; k++)
+        if (p->lowered.at[k]->g) gcut_index_results(p, p->lowered.at[k]);
+    for (uint32_t k = 0; k < GCUT_STEP_GRAPHS; k++)
         if (p->lowered.at[k]->g) lower_graph(p, p->lowered.at[k]);
     for (int i = 0; i < NPASSES; i++) {
         if (!passes[i].finish) continue;

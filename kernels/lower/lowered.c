@@ -13,7 +13,7 @@ const gcut_kernel_facts gcut_kernel_table[] = {
 uint32_t gcut_kernel_new(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node)
 {
     gcut_arena *a = h->g->module->arena;
-    gcut_kernel u = {.kind = kind, .top = node, .workspace_each = GCUT_NONE, .workspace_all = GCUT_NONE};
+    gcut_kernel u = {.kind = kind, .workspace_each = GCUT_NONE, .workspace_all = GCUT_NONE};
     if (kind == GCUT_KERNEL_LOOP)
         u.loop = (gcut_loop_kernel){.inner = GCUT_DIM_BAD, .rows = GCUT_DIM_BAD, .product = GCUT_NONE};
     if (kind == GCUT_KERNEL_COPY)

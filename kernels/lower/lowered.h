@@ -90,6 +90,7 @@ typedef struct gcut_lowered {
     GCUT_VEC(gcut_kernel) kernels;
     struct gcut_read_index *reads; /* reads.h; NULL while nodes are grouped */
     GCUT_VEC(uint32_t) order;      /* live kernels as they run */
+    gcut_map result_of;            /* by role and name: a result of the forward or backward graph, + 1 */
     uint32_t *saved; /* by result: the buffer of a `saved` one; of a while's, that of its condition */
     struct gcut_walks *walks; /* scratch of gcut_kernel_reaches */
     int first, end;           /* its steps of the timeline: first..end-1 */
@@ -111,6 +112,8 @@ struct gcut_program {
     bool apart;    /* saved values are in a block of their own */
     GCUT_VEC(gcut_lowered *) lowered; /* GCUT_FORWARD, GCUT_BACKWARD, then the bodies of regions */
     GCUT_VEC(gcut_binding_info) bindings;
+    gcut_map binding_of;      /* by role and name: a binding, + 1 */
+    GCUT_VEC(uint32_t) bound; /* by binding: its buffer, or GCUT_NONE */
     GCUT_VEC(gcut_buffer) buffers;
 };
 

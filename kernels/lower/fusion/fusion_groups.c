@@ -74,8 +74,7 @@ static gcut_reason decide_join(const gcut_lowered *h, uint32_t kernel, const gcu
 static void join(gcut_lowered *h, uint32_t u, uint32_t node, gcut_level level)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
-    if (kernel_at(h, u)->nodes.n) gcut_kernel_raise(h, kernel_at(h, u)->top, node);
-    kernel_at(h, u)->top = node;
+    gcut_kernel_place(h, u, node);
     *GCUT_PUSH(h->g->module->arena, &kernel_at(h, u)->nodes) = node;
     h->kernel_of[n->res0] = u;
     h->level[n->res0] = level;
@@ -130,7 +129,7 @@ static int by_number(const void *a, const void *b)
 static void merge(gcut_lowered *h, uint32_t a, uint32_t b)
 {
     gcut_kernel *x = kernel_at(h, a), *y = kernel_at(h, b);
-    gcut_kernel_raise(h, x->top < y->top ? x->top : y->top, x->top > y->top ? x->top : y->top);
+    gcut_kernels_join(h, a, b);
     for (uint32_t i = 0; i < y->nodes.n; i++) {
         uint32_t node = y->nodes.at[i];
         *GCUT_PUSH(h->g->module->arena, &x->nodes) = node;
@@ -227,11 +226,12 @@ static uint32_t group_other(gcut_lowered *h, gcut_kernel_kind kind, uint32_t nod
         if (!carried && !(computed && !(kind == GCUT_KERNEL_SCATTER && k == 0)) && (whole || !packed))
             continue;
         copies[k] = gcut_kernel_new(h, GCUT_KERNEL_COPY, GCUT_NONE);
-        kernel_at(h, copies[k])->top = node;
+        gcut_kernel_place(h, copies[k], node);
         kernel_at(h, copies[k])->copy.value = v;
         if (carried) kernel_at(h, copies[k])->copy.late = node;
     }
     uint32_t u = gcut_kernel_new(h, kind, node);
+    gcut_kernel_place(h, u, node);
     kernel_at(h, u)->operand_copy = copies;
     for (uint32_t k = 0; k < n->nargs; k++)
         if (copies[k] != GCUT_NONE) *GCUT_PUSH(a, &kernel_at(h, u)->before) = copies[k];
@@ -276,21 +276,25 @@ static void group_reduce(gcut_lowered *h, uint32_t node)
                                : GCUT_LEVEL_TOTAL);
 }
 
+/* Who reads the values of the graph. */
+typedef struct readers {
+    uint32_t *uses; /* by value: reads of nodes and results */
+    uint32_t *node; /* by value: the last node that reads it; GCUT_NONE: none does */
+    bool *
+        memory; /* by value: something other than a loop reads it, directly or by a view, or it is a result */
+} readers;
+
 /* A product whose only reader is a transposition is written in the transposed order at once. */
-static gcut_ref only_transpose(const gcut_lowered *h, const uint32_t *uses, gcut_ref v)
+static gcut_ref only_transpose(const gcut_lowered *h, const readers *r, gcut_ref v)
 {
-    if (uses[v] != 1 || h->unfused) return 0;
-    for (uint32_t i = h->g->values.at[v].def + 1; i < h->g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(h->g, i);
-        for (uint32_t k = 0; k < n->nargs; k++)
-            if (gcut_arg(h->g, n, k) == v) return gcut_attr_get(h->g, n, GCUT_KEY_perm) ? n->res0 : 0;
-    }
-    return 0;
+    if (r->uses[v] != 1 || r->node[v] == GCUT_NONE || h->unfused) return 0;
+    const gcut_node *n = gcut_node_at(h->g, r->node[v]);
+    return gcut_attr_get(h->g, n, GCUT_KEY_perm) ? n->res0 : 0;
 }
 
-static void write_transposed(gcut_lowered *h, uint32_t u, gcut_ref v, const uint32_t *uses)
+static void write_transposed(gcut_lowered *h, uint32_t u, gcut_ref v, const readers *r)
 {
-    gcut_ref t = only_transpose(h, uses, v);
+    gcut_ref t = only_transpose(h, r, v);
     if (!t) return;
     const gcut_dim *perm = gcut_attr_get(h->g, gcut_def(h->g, t), GCUT_KEY_perm)->u.dims;
     h->view[t] = gcut_view_contiguous(h->g->module, gcut_type_of(h->g, t), t);
@@ -300,13 +304,13 @@ static void write_transposed(gcut_lowered *h, uint32_t u, gcut_ref v, const uint
         h->view[v].stride[perm[d]] = h->view[t].stride[d];
 }
 
-static void group_attention(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node, const uint32_t *uses)
+static void group_attention(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node, const readers *r)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
     uint32_t u = group_other(h, kind, node);
     for (uint32_t k = 0; k < n->nres; k++) {
-        if (!uses[n->res0 + k] && n->nres > 1) kernel_at(h, u)->attention.omitted |= 1u << k;
-        write_transposed(h, u, n->res0 + k, uses);
+        if (!r->uses[n->res0 + k] && n->nres > 1) kernel_at(h, u)->attention.omitted |= 1u << k;
+        write_transposed(h, u, n->res0 + k, r);
     }
 }
 static void group_view(gcut_lowered *h, uint32_t node)
@@ -326,7 +330,7 @@ static void group_external(gcut_lowered *h, uint32_t node)
 {
     uint32_t u = group_other(h, GCUT_KERNEL_EXTERNAL, node), last = GCUT_NONE;
     if (!gcut_node_has_effects(h->g, gcut_node_at(h->g, node))) return;
-    for (uint32_t k = 0; k < u; k++)
+    for (uint32_t k = u; k-- > 0 && last == GCUT_NONE;)
         if (kernel_at(h, k)->kind == GCUT_KERNEL_EXTERNAL &&
             gcut_node_has_effects(h->g, gcut_node_at(h->g, kernel_at(h, k)->nodes.at[0])))
             last = k;
@@ -386,17 +390,17 @@ static void view_results(gcut_lowered *h, const gcut_node *n)
         h->view[v] = gcut_view_contiguous(h->g->module, gcut_type_of(h->g, v), v);
 }
 
-static void group_node(gcut_lowered *h, uint32_t node, const uint32_t *uses, const bool *reads_memory)
+static void group_node(gcut_lowered *h, uint32_t node, const readers *r)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
     view_results(h, n);
     switch (gcut_op_of(n)->emit) {
     case GCUT_EMIT_POINT:
     case GCUT_EMIT_BOUNDED: group_point(h, node); break;
-    case GCUT_EMIT_CAST: group_cast(h, node, reads_memory); break;
+    case GCUT_EMIT_CAST: group_cast(h, node, r->memory); break;
     case GCUT_EMIT_REDUCE: group_reduce(h, node); break;
     case GCUT_EMIT_VIEW: group_view(h, node); break;
-    case GCUT_EMIT_GEMM: write_transposed(h, group_other(h, GCUT_KERNEL_GEMM, node), n->res0, uses); break;
+    case GCUT_EMIT_GEMM: write_transposed(h, group_other(h, GCUT_KERNEL_GEMM, node), n->res0, r); break;
     case GCUT_EMIT_CONST: break;
     case GCUT_EMIT_IOTA:
         h->view[n->res0] = (gcut_view){.root = n->res0};
@@ -413,8 +417,8 @@ static void group_node(gcut_lowered *h, uint32_t node, const uint32_t *uses, con
     case GCUT_EMIT_EXTERNAL: group_external(h, node); break;
     case GCUT_EMIT_CONV: group_other(h, GCUT_KERNEL_CONV, node); break;
     case GCUT_EMIT_POOL: group_other(h, GCUT_KERNEL_POOL, node); break;
-    case GCUT_EMIT_ATTENTION: group_attention(h, GCUT_KERNEL_ATTENTION, node, uses); break;
-    case GCUT_EMIT_ATTENTION_GRAD: group_attention(h, GCUT_KERNEL_ATTENTION_GRAD, node, uses); break;
+    case GCUT_EMIT_ATTENTION: group_attention(h, GCUT_KERNEL_ATTENTION, node, r); break;
+    case GCUT_EMIT_ATTENTION_GRAD: group_attention(h, GCUT_KERNEL_ATTENTION_GRAD, node, r); break;
     case GCUT_EMIT_REGION: group_region(h, node); break;
     case GCUT_EMIT_EXPAND: GCUT_NEVER("composites are expanded before lowering"); break;
     }
@@ -423,10 +427,10 @@ static void group_node(gcut_lowered *h, uint32_t node, const uint32_t *uses, con
 /* ---- the graph ---- */
 
 /* By value: does something other than a loop read it, directly or by a view, or is it a result? */
-static bool *memory_readers(const gcut_lowered *h)
+static bool *memory_readers(const gcut_lowered *h, gcut_arena *a)
 {
     const gcut_graph *g = h->g;
-    bool *reads = gcut_calloc(g->module->arena, g->values.n, sizeof *reads);
+    bool *reads = gcut_calloc(a, g->values.n, sizeof *reads);
     for (uint32_t i = 0; i < g->results.n; i++) reads[g->results.at[i].value] = true;
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
@@ -434,6 +438,17 @@ static bool *memory_readers(const gcut_lowered *h)
         for (uint32_t k = 0; !loop && k < n->nargs; k++) reads[gcut_arg(g, n, k)] = true;
     }
     return reads;
+}
+
+static readers readers_of(const gcut_lowered *h, gcut_arena *a)
+{
+    const gcut_graph *g = h->g;
+    readers r = {gcut_count_uses(g, a), gcut_alloc(a, g->values.n * sizeof *r.node), memory_readers(h, a)};
+    for (gcut_ref v = 0; v < g->values.n; v++) r.node[v] = GCUT_NONE;
+    for (uint32_t i = 0; i < g->nodes.n; i++)
+        for (uint32_t k = 0; k < gcut_node_at(g, i)->nargs; k++)
+            r.node[gcut_arg(g, gcut_node_at(g, i), k)] = i;
+    return r;
 }
 
 /* A second copy, #recomputed(k), is wanted where the schedule has it: once it is read, its kernel is
@@ -456,7 +471,8 @@ void gcut_make_fusion_groups(gcut_program *p, gcut_lowered *h)
 {
     gcut_graph *g = h->g;
     gcut_arena *a = p->module->arena;
-    uint32_t nv = g->values.n, *uses = gcut_calloc(a, nv, sizeof *uses);
+    gcut_arena *scratch = gcut_arena_new(p->module->env, a);
+    uint32_t nv = g->values.n;
     h->view = gcut_calloc(a, nv, sizeof *h->view);
     h->kernel_of = gcut_calloc(a, nv, sizeof *h->kernel_of);
     h->level = gcut_calloc(a, nv, sizeof *h->level);
@@ -465,18 +481,17 @@ void gcut_make_fusion_groups(gcut_program *p, gcut_lowered *h)
     h->walks = gcut_walks_new(a);
     h->buffer = gcut_calloc(a, nv, sizeof *h->buffer);
     for (gcut_ref v = 0; v < nv; v++) h->kernel_of[v] = h->buffer[v] = GCUT_NONE;
-    for (uint32_t i = 0; i < g->args.n; i++) uses[g->args.at[i]]++;
-    for (uint32_t i = 0; i < g->results.n; i++) uses[g->results.at[i].value]++;
     for (uint32_t i = 0; i < g->params.n; i++) {
         gcut_ref v = g->params.at[i].value;
         h->view[v] = gcut_view_contiguous(g->module, gcut_type_of(g, v), v);
     }
     if (h->parent != GCUT_NONE) gcut_region_params(p, h);
-    const bool *reads_memory = memory_readers(h);
+    const readers r = readers_of(h, scratch);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
-        group_node(h, i, uses, reads_memory);
+        group_node(h, i, &r);
         if (gcut_node_at(g, i)->nres) complete_kernels(h, gcut_node_at(g, i));
     }
-    gcut_kernel_raise(h, 0, GCUT_NONE); /* what comes now, copies and orders, is not in graph order */
+    gcut_arena_free(scratch);
+    gcut_kernels_placed(h);
     gcut_reads_build(h);
 }

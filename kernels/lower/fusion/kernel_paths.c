@@ -6,13 +6,11 @@
 
 #include "kernels/lower/fusion/reads.h"
 
-void gcut_kernel_raise(gcut_lowered *h, uint32_t from, uint32_t to)
-{
-    for (uint32_t kernel = 0; kernel < h->kernels.n; kernel++) {
-        gcut_kernel *u = &h->kernels.at[kernel];
-        if (u->top >= from && u->top < to) u->top = to;
-    }
-}
+/* Kernels of equal top are a tree of a union-find forest.  Its root knows the top, and the root of the next higher
+ * one, which may have come below another root since. */
+typedef struct place {
+    uint32_t parent, top, next; /* parent GCUT_NONE: a root; top GCUT_NONE: not placed */
+} place;
 
 /* A kernel was seen by the walk whose number it has. */
 struct gcut_walks {
@@ -20,12 +18,76 @@ struct gcut_walks {
     uint32_t n, cap;
     uint32_t *at;                 /* by kernel */
     GCUT_VEC(uint32_t) unvisited; /* seen, with dependencies that were not looked at */
+    GCUT_VEC(place) places;       /* by kernel */
+    uint32_t last;                /* the root of the highest top */
+    bool complete;                /* nodes are no longer placed */
 };
 
 struct gcut_walks *gcut_walks_new(gcut_arena *a)
 {
-    return gcut_calloc(a, 1, sizeof(struct gcut_walks));
+    struct gcut_walks *w = gcut_calloc(a, 1, sizeof *w);
+    w->last = GCUT_NONE;
+    return w;
 }
+
+/* ---- tops ---- */
+
+static uint32_t root_of(struct gcut_walks *w, uint32_t kernel)
+{
+    for (uint32_t up; (up = w->places.at[kernel].parent) != GCUT_NONE; kernel = up)
+        if (w->places.at[up].parent != GCUT_NONE) w->places.at[kernel].parent = w->places.at[up].parent;
+    return kernel;
+}
+
+static uint32_t top_of(const gcut_lowered *h, uint32_t kernel)
+{
+    struct gcut_walks *w = h->walks;
+    return w->complete || kernel >= w->places.n ? GCUT_NONE : w->places.at[root_of(w, kernel)].top;
+}
+
+/* The kernels from the top of `low` to that of `high` get that of `high`. */
+static void raise(struct gcut_walks *w, uint32_t low, uint32_t high)
+{
+    const uint32_t end = root_of(w, high);
+    for (uint32_t r = root_of(w, low); r != end;) {
+        const uint32_t next = root_of(w, w->places.at[r].next);
+        w->places.at[r].parent = end;
+        r = next;
+    }
+}
+
+void gcut_kernel_place(gcut_lowered *h, uint32_t kernel, uint32_t node)
+{
+    struct gcut_walks *w = h->walks;
+    while (w->places.n <= kernel)
+        *GCUT_PUSH(h->g->module->arena, &w->places) = (place){GCUT_NONE, GCUT_NONE, GCUT_NONE};
+    place *p = &w->places.at[kernel];
+    if (p->parent != GCUT_NONE || p->top != GCUT_NONE) {
+        raise(w, kernel, w->last);
+        w->places.at[w->last].top = node;
+    } else if (w->last != GCUT_NONE && w->places.at[w->last].top == node) {
+        p->parent = w->last;
+    } else {
+        p->top = node;
+        if (w->last != GCUT_NONE) w->places.at[w->last].next = kernel;
+        w->last = kernel;
+    }
+}
+
+void gcut_kernels_join(gcut_lowered *h, uint32_t a, uint32_t b)
+{
+    if (top_of(h, a) < top_of(h, b))
+        raise(h->walks, a, b);
+    else
+        raise(h->walks, b, a);
+}
+
+void gcut_kernels_placed(gcut_lowered *h)
+{
+    h->walks->complete = true;
+}
+
+/* ---- walks ---- */
 
 typedef struct walk {
     const gcut_lowered *h;
@@ -47,7 +109,7 @@ static walk begin_walk(const gcut_lowered *h, uint32_t from)
 /* The walk goes through that kernel. */
 static void see(const walk *w, uint32_t kernel)
 {
-    if (w->seen->at[kernel] == w->seen->number || w->h->kernels.at[kernel].top < w->bottom) return;
+    if (w->seen->at[kernel] == w->seen->number || top_of(w->h, kernel) < w->bottom) return;
     w->seen->at[kernel] = w->seen->number;
     *GCUT_PUSH(w->h->g->module->arena, &w->seen->unvisited) = kernel;
 }
@@ -88,7 +150,7 @@ bool gcut_kernel_reaches(const gcut_lowered *h, uint32_t from, uint32_t to, bool
     if (!indirect && from == to) return true;
     if (!indirect)
         see(&w, to);
-    else if (h->kernels.at[to].top >= w.bottom)
+    else if (top_of(h, to) >= w.bottom)
         for (uint32_t s; (s = gcut_kernel_deps(h, to, &cursor)) != GCUT_NONE;)
             if (s != from) see(&w, s);
     return reaches(&w);

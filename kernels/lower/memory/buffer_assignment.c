@@ -17,20 +17,30 @@
 
 /* ---- bindings ---- */
 
-/* GCUT_NONE: there is none. */
-static uint32_t find_binding(const gcut_program *p, gcut_role role, const char *name)
+/* Interned names are aligned, and there are fewer roles than bytes between two of them. */
+static uint64_t key_of(const gcut_program *p, gcut_role role, const char *name)
 {
-    for (uint32_t i = 0; i < p->bindings.n; i++)
-        if (p->bindings.at[i].role == role && !strcmp(p->bindings.at[i].name, name)) return i;
-    return GCUT_NONE;
+    return gcut_map_key(gcut_intern_name(p->module, name)) + role;
 }
 
 /* GCUT_NONE: there is none. */
-static uint32_t find_result(const gcut_graph *g, gcut_role role, const char *name)
+static uint32_t find_binding(const gcut_program *p, gcut_role role, const char *name)
 {
-    for (uint32_t i = 0; i < g->results.n; i++)
-        if (g->results.at[i].role == role && !strcmp(g->results.at[i].name, name)) return i;
-    return GCUT_NONE;
+    return gcut_map_get(&p->binding_of, key_of(p, role, name)) - 1;
+}
+
+/* GCUT_NONE: there is none. */
+static uint32_t find_result(const gcut_program *p, const gcut_lowered *h, gcut_role role, const char *name)
+{
+    return gcut_map_get(&h->result_of, key_of(p, role, name)) - 1;
+}
+
+void gcut_index_results(const gcut_program *p, gcut_lowered *h)
+{
+    for (uint32_t i = h->g->results.n; i-- > 0;) {
+        const gcut_result *r = &h->g->results.at[i];
+        *gcut_map_at(p->module->arena, &h->result_of, key_of(p, r->role, r->name)) = i + 1;
+    }
 }
 
 static uint32_t binding(gcut_program *p, gcut_role role, const char *name, const gcut_type *t)
@@ -38,26 +48,27 @@ static uint32_t binding(gcut_program *p, gcut_role role, const char *name, const
     const uint32_t known = find_binding(p, role, name);
     if (known != GCUT_NONE) return known;
     *GCUT_PUSH(p->module->arena, &p->bindings) = (gcut_binding_info){.name = name, .role = role, .type = *t};
+    *GCUT_PUSH(p->module->arena, &p->bound) = GCUT_NONE;
+    *gcut_map_at(p->module->arena, &p->binding_of, key_of(p, role, name)) = p->bindings.n;
     return p->bindings.n - 1;
 }
 
 /* The buffer of a binding; each binding has one. */
 static uint32_t bound(gcut_program *p, uint32_t which)
 {
-    for (uint32_t i = 0; i < p->buffers.n; i++)
-        if (p->buffers.at[i].kind == GCUT_BUFFER_BOUND && p->buffers.at[i].binding == which) return i;
+    if (p->bound.at[which] != GCUT_NONE) return p->bound.at[which];
     const gcut_binding_info *info = &p->bindings.at[which];
     const uint32_t b = gcut_buffer_new(p, GCUT_BUFFER_BOUND, info->type.dtype,
                                        gcut_type_numel(p->module, &info->type), info->name);
     p->buffers.at[b].binding = which;
-    return b;
+    return p->bound.at[which] = b;
 }
 
 /* The buffer of the forward graph's saved value of that name. */
 static uint32_t saved_buffer(gcut_program *p, const char *name)
 {
     const gcut_lowered *f = p->lowered.at[GCUT_FORWARD];
-    const uint32_t k = find_result(f->g, GCUT_ROLE_saved, name);
+    const uint32_t k = find_result(p, f, GCUT_ROLE_saved, name);
     GCUT_ASSERT(k != GCUT_NONE); /* the backward graph reads only what the forward graph saved */
     return f->saved[k];
 }
@@ -90,38 +101,40 @@ static const char *gradient_of(const gcut_program *p, const gcut_result *saved, 
     const gcut_mark *m = gcut_mark_find(&saved->marks, GCUT_MARK_grad);
     const gcut_graph *b = p->lowered.at[GCUT_BACKWARD]->g;
     if (!m || !b || find_binding(p, GCUT_ROLE_grad, m->arg[0].text) != GCUT_NONE) return NULL;
-    const uint32_t k = find_result(b, GCUT_ROLE_grad, m->arg[0].text);
+    const uint32_t k = find_result(p, p->lowered.at[GCUT_BACKWARD], GCUT_ROLE_grad, m->arg[0].text);
     if (k == GCUT_NONE || !gcut_type_equal(gcut_type_of(b, b->results.at[k].value), t)) return NULL;
     return b->results.at[k].name;
 }
 
+/* By value: it is returned as #transient.  One that is returned under several names is kept if all of them are. */
+static bool *transient_results(gcut_arena *a, const gcut_graph *g)
+{
+    bool *out = gcut_calloc(a, g->values.n, sizeof *out);
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (gcut_is_transient(&g->results.at[i].marks)) out[g->results.at[i].value] = true;
+    return out;
+}
+
 /* Is the buffer memory of the caller's which may hold something else when the backward call comes? */
-static bool is_transient(const gcut_program *p, const gcut_lowered *h, uint32_t buffer)
+static bool is_transient(const gcut_program *p, const gcut_lowered *h, uint32_t buffer, const bool *transient)
 {
     const gcut_buffer *b = &p->buffers.at[buffer];
     if (b->kind != GCUT_BUFFER_BOUND) return false;
     const gcut_binding_info *x = &p->bindings.at[b->binding];
-    for (uint32_t i = 0; i < h->g->params.n; i++) {
-        const gcut_param *q = &h->g->params.at[i];
-        if (q->role == x->role && !strcmp(h->g->values.at[q->value].name, x->name))
-            return gcut_is_transient(&q->marks);
-    }
-    const uint32_t k = find_result(h->g, x->role, x->name);
-    bool any = false; /* a value that is returned under several names is kept if all of them are */
-    for (uint32_t i = 0; k != GCUT_NONE && i < h->g->results.n; i++)
-        any = any || (h->g->results.at[i].value == h->g->results.at[k].value &&
-                      gcut_is_transient(&h->g->results.at[i].marks));
-    return any;
+    const gcut_param *q = gcut_param_find(h->g, x->name);
+    if (q && q->role == x->role) return gcut_is_transient(&q->marks);
+    const uint32_t k = find_result(p, h, x->role, x->name);
+    return k != GCUT_NONE && transient[h->g->results.at[k].value];
 }
 
 /* A saved value: the storage that a result or parameter has anyway and keeps, also the gradient that will be
  * made of it, else the arena. */
-static uint32_t assign_saved(gcut_program *p, gcut_lowered *h, const gcut_result *res)
+static uint32_t assign_saved(gcut_program *p, gcut_lowered *h, const gcut_result *res, const bool *transient)
 {
     gcut_ref r = h->view[res->value].root;
     const gcut_type *t = gcut_type_of(h->g, res->value);
     const char *grad = gradient_of(p, res, t);
-    if (h->buffer[r] != GCUT_NONE && !is_transient(p, h, h->buffer[r]) &&
+    if (h->buffer[r] != GCUT_NONE && !is_transient(p, h, h->buffer[r], transient) &&
         gcut_view_whole(h->g->module, t, &h->view[res->value]))
         return h->buffer[r];
     uint32_t b = grad ? result_buffer(p, GCUT_ROLE_grad, grad, t) : gcut_buffer_in_arena(p, t, res->name);
@@ -163,6 +176,7 @@ static void assign_nexts(gcut_program *p, gcut_lowered *h)
 static void assign_results(gcut_program *p, gcut_lowered *h)
 {
     gcut_graph *g = h->g;
+    const bool *transient = transient_results(p->module->arena, g);
     h->saved = gcut_calloc(p->module->arena, g->results.n + 1, sizeof *h->saved);
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
@@ -171,7 +185,8 @@ static void assign_results(gcut_program *p, gcut_lowered *h)
         if (!gcut_param_in(h, b)) gcut_store_in(h, r->value, b);
     }
     for (uint32_t i = 0; i < g->results.n; i++)
-        if (g->results.at[i].role == GCUT_ROLE_saved) h->saved[i] = assign_saved(p, h, &g->results.at[i]);
+        if (g->results.at[i].role == GCUT_ROLE_saved)
+            h->saved[i] = assign_saved(p, h, &g->results.at[i], transient);
     assign_nexts(p, h);
 }
 
