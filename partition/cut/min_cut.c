@@ -35,6 +35,8 @@
 #define FLOW_LIMIT ((double)(1 << 30)) /* quanta of one round */
 #define PRECISION 1e-12                /* of a cost */
 #define ROUNDS 6
+#define MANY_ARCS 16384 /* with so many, GLPK gets what PHASES phases of shortest paths leave */
+#define PHASES 100
 
 /* An arc of the network for one key. */
 typedef struct link {
@@ -155,47 +157,122 @@ static void augment(gcut_arena *arena, links *l, double quantum)
     gcut_arena_free(scratch);
 }
 
-/* Finds an initial flow, which saves GLPK most augmenting paths: depth first along forward arcs from source
- * to sink until there is no such path.  The network of prices has no cycles, so a vertex without a path to
- * the sink is tried once only. */
-static void push_forwards(gcut_arena *arena, links *l)
+/* ---- an initial flow ---- */
+
+/* The residual arcs of a network by tail: 2i is arc i, 2i + 1 the same arc against its direction. */
+typedef struct residual {
+    links *l;
+    uint32_t *first, *edge; /* of vertex v: edge[first[v]] to edge[first[v + 1] - 1] */
+    uint32_t *next;         /* by vertex: the edge to look at next */
+    uint32_t *far;          /* by vertex: arcs on the way to the sink, + 1; 0 = there is none */
+    uint32_t *path, *queue;
+} residual;
+
+static uint32_t head_of(const residual *r, uint32_t e)
 {
-    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
-    uint32_t *first = gcut_calloc(scratch, (size_t)l->nvertices + 2, sizeof *first);
-    uint32_t *next = gcut_alloc(scratch, (size_t)l->nvertices * sizeof *next);
-    uint32_t *out = gcut_alloc(scratch, ((size_t)l->arc.n + 1) * sizeof *out);
-    uint32_t *path = gcut_alloc(scratch, (size_t)l->nvertices * sizeof *path), depth = 0;
-    for (uint32_t i = 0; i < l->arc.n; i++) first[l->arc.at[i].from + 2]++;
-    for (uint32_t v = 1; v <= l->nvertices; v++) first[v + 1] += first[v];
-    for (uint32_t i = 0; i < l->arc.n; i++) out[first[l->arc.at[i].from + 1]++] = i;
-    memcpy(next, first, l->nvertices * sizeof *next);
+    return e % 2 ? r->l->arc.at[e / 2].from : r->l->arc.at[e / 2].to;
+}
+
+static double room_of(const residual *r, uint32_t e)
+{
+    return room(&r->l->arc.at[e / 2], e % 2);
+}
+
+static residual residual_of(gcut_arena *a, links *l)
+{
+    const size_t nv = l->nvertices, ne = 2 * (size_t)l->arc.n;
+    residual r = {.l = l, .first = gcut_calloc(a, nv + 2, sizeof *r.first)};
+    r.edge = gcut_alloc(a, (ne + 1) * sizeof *r.edge);
+    r.next = gcut_alloc(a, nv * sizeof *r.next);
+    r.far = gcut_alloc(a, nv * sizeof *r.far);
+    r.path = gcut_alloc(a, nv * sizeof *r.path);
+    r.queue = gcut_alloc(a, nv * sizeof *r.queue);
+    for (uint32_t e = 0; e < ne; e++) r.first[head_of(&r, e ^ 1) + 2]++;
+    for (uint32_t v = 1; v <= nv; v++) r.first[v + 1] += r.first[v];
+    for (uint32_t e = 0; e < ne; e++) r.edge[r.first[head_of(&r, e ^ 1) + 1]++] = e;
+    return r;
+}
+
+/* Fills `far`; false: the source does not reach the sink. */
+static bool measure(residual *r)
+{
+    uint32_t n = 0;
+    memset(r->far, 0, r->l->nvertices * sizeof *r->far);
+    r->queue[n++] = GCUT_NET_SINK;
+    r->far[GCUT_NET_SINK] = 1;
+    for (uint32_t k = 0; k < n && !r->far[GCUT_NET_SOURCE]; k++) {
+        const uint32_t v = r->queue[k];
+        for (uint32_t i = r->first[v]; i < r->first[v + 1]; i++) {
+            const uint32_t u = head_of(r, r->edge[i]);
+            if (r->far[u] || !(room_of(r, r->edge[i] ^ 1) > 0)) continue;
+            r->far[u] = r->far[v] + 1;
+            r->queue[n++] = u;
+        }
+    }
+    return r->far[GCUT_NET_SOURCE] != 0;
+}
+
+/* Does the search go on by that edge?  Forwards only, in a network without cycles, or nearer to the sink. */
+static bool leads(const residual *r, uint32_t v, uint32_t e, bool forwards)
+{
+    const uint32_t u = head_of(r, e);
+    if (!(room_of(r, e) > 0) || (u != GCUT_NET_SINK && r->next[u] == r->first[u + 1])) return false;
+    return forwards ? e % 2 == 0 : r->far[u] && r->far[u] + 1 == r->far[v];
+}
+
+/* Adds the least room on the path to its flow.  Returns the depth of the first arc that is full. */
+static uint32_t push(residual *r, uint32_t depth)
+{
+    double least = INFINITY;
+    uint32_t full = 0;
+    for (uint32_t k = 0; k < depth; k++) least = fmin(least, room_of(r, r->path[k]));
+    for (uint32_t k = depth; k-- > 0;) {
+        link *a = &r->l->arc.at[r->path[k] / 2];
+        bool against = r->path[k] % 2, all = room(a, against) == least;
+        if (all)
+            a->flow = against ? 0 : a->cap;
+        else
+            a->flow += against ? -least : least;
+        if (all) full = k;
+    }
+    return full;
+}
+
+/* Depth first from the source, until every path that `leads` allows has a full arc.  A vertex without a way on
+ * is tried once only. */
+static void block(residual *r, bool forwards)
+{
+    uint32_t depth = 0;
+    memcpy(r->next, r->first, r->l->nvertices * sizeof *r->next);
     for (uint32_t v = GCUT_NET_SOURCE;;) {
         if (v == GCUT_NET_SINK) {
-            double least = INFINITY;
-            uint32_t full = 0;
-            for (uint32_t k = 0; k < depth; k++) least = fmin(least, room(&l->arc.at[path[k]], false));
-            for (uint32_t k = depth; k-- > 0;) {
-                link *a = &l->arc.at[path[k]];
-                bool all = room(a, false) == least;
-                a->flow = all ? a->cap : a->flow + least;
-                if (all) full = k;
-            }
-            depth = full;
-            v = l->arc.at[path[full]].from;
-        } else if (next[v] < first[v + 1]) {
-            link *a = &l->arc.at[out[next[v]]];
-            if (room(a, false) > 0 && (a->to == GCUT_NET_SINK || next[a->to] < first[a->to + 1])) {
-                path[depth++] = out[next[v]];
-                v = a->to;
+            depth = push(r, depth);
+            v = head_of(r, r->path[depth] ^ 1);
+        } else if (r->next[v] < r->first[v + 1]) {
+            const uint32_t e = r->edge[r->next[v]];
+            if (leads(r, v, e, forwards)) {
+                r->path[depth++] = e;
+                v = head_of(r, e);
             } else {
-                next[v]++;
+                r->next[v]++;
             }
         } else if (depth > 0) {
-            v = l->arc.at[path[--depth]].from;
+            v = head_of(r, r->path[--depth] ^ 1);
         } else {
             break;
         }
     }
+}
+
+/* Finds an initial flow, which saves GLPK most augmenting paths: first along forward arcs, wherever they lead.
+ * GLPK walks through the network for each path that is left.  In a large one, such as a stack of blocks, there
+ * are as many as blocks, so shortest paths of the residual network (Dinic) come before: few phases find all. */
+static void push_initial(gcut_arena *arena, links *l)
+{
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+    residual r = residual_of(scratch, l);
+    block(&r, true);
+    for (int k = 0; l->arc.n >= MANY_ARCS && k < PHASES && measure(&r); k++) block(&r, false);
     gcut_arena_free(scratch);
 }
 
@@ -365,7 +442,7 @@ static gcut_cut solve(const gcut_network *net, gcut_arena *arena, const key *key
         gcut_fail(gcut_arena_env(arena), GCUT_EPLAN, (gcut_place){0}, NULL,
                   "some value must be neither saved nor recomputed");
     links *l = first_level(net, scratch, keys[0]);
-    push_forwards(scratch, l);
+    push_initial(scratch, l);
     maximise(scratch, l, precision_of(keys[0]));
     gcut_cut cut = {.quantum = l->quantum, .tolerance = l->tolerance, .flow = flow_value(l)};
     keep_residual(&cut, l, arena);
@@ -396,7 +473,7 @@ double *gcut_flow_of(const gcut_network *net, gcut_arena *arena)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
     links *l = first_level(net, scratch, KEY_PRICE);
-    push_forwards(scratch, l);
+    push_initial(scratch, l, true);
     maximise(scratch, l, precision_of(KEY_PRICE));
     double *flow = gcut_alloc(arena, ((size_t)l->arc.n + 1) * sizeof *flow);
     for (uint32_t i = 0; i < l->arc.n; i++) flow[i] = l->arc.at[i].flow;
