@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Lowering needs no stack that grows with the graph: a chain of kernels is lowered on a stack that has few
- * bytes for each of them.
+ * Lowering of long chains needs no stack that grows with the graph: a chain of kernels is lowered on a stack that
+ * has few bytes for each of them.  Many buffers are placed as the run-time library places them.
  */
 #include "harness.h"
 
@@ -9,6 +9,7 @@
 
 #include "driver/pipeline/compile.h"
 #include "kernels/lower/lower.h"
+#include "kernels/lower/memory/best_fit.h"
 
 enum { LENGTH = 20000, STACK_BYTES = 1 << 20 };
 
@@ -77,8 +78,46 @@ static void long_chain(void **state)
     gcut_env_free(j.env);
 }
 
+/* ---- many buffers ---- */
+
+static uint32_t next_random(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(*state >> 33);
+}
+
+/* Lowering places many buffers as the run-time library does, which takes longer: short-lived ones among those that
+ * live from a step of the forward graph to the mirrored one of the backward graph, and at random. */
+static void places_like_the_library(void **state)
+{
+    enum { MANY = 7000, STEPS = 5000 };
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    gcut_arena *a = gcut_arena_new(env, NULL);
+    for (int r = 0; r < 6; r++) {
+        uint64_t seed = (uint64_t)r;
+        gcut_rt_buffer *b = gcut_calloc(a, MANY, sizeof *b), *want = gcut_calloc(a, MANY, sizeof *want);
+        for (int i = 0; i < MANY; i++) {
+            const int birth = (int)(next_random(&seed) % STEPS), life = (int)(next_random(&seed) % 40);
+            const bool saved = r % 3 == 0 ? false : next_random(&seed) % (uint32_t)(r % 3 + 1) == 0;
+            const int64_t bytes = r < 3 ? 64 * (next_random(&seed) % 4) : next_random(&seed) % 10000;
+            b[i] = (gcut_rt_buffer){.bytes = bytes, .birth = birth, .death = birth + life};
+            if (saved && birth < STEPS / 2) b[i].death = STEPS - birth;
+            want[i] = b[i];
+        }
+        assert_int_equal(gcut_place_buffers(a, b, MANY), gcut_rt_place(want, MANY));
+        for (int i = 0; i < MANY; i++)
+            if (b[i].offset != want[i].offset)
+                fail_msg("round %d: buffer %d at %lld, not %lld", r, i, (long long)b[i].offset,
+                         (long long)want[i].offset);
+    }
+    gcut_arena_free(a);
+    gcut_env_free(env);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(long_chain)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(long_chain),
+                                       cmocka_unit_test(places_like_the_library)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

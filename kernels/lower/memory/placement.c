@@ -8,6 +8,7 @@
 #include "gradcut/gradcut_rt.h"
 #include "kernels/lower/fusion/epilogue.h"
 #include "kernels/lower/fusion/prologue.h"
+#include "kernels/lower/memory/best_fit.h"
 #include "kernels/lower/team.h"
 
 int64_t gcut_buffer_bytes(const gcut_program *p, const gcut_buffer *b, const gcut_dim_binding *at,
@@ -61,7 +62,7 @@ gcut_memory gcut_program_arena(const gcut_program *p, const gcut_dim_binding *at
         gcut_rt_apart calls = gcut_rt_place_apart(slot, b, n, p->lowered.at[GCUT_BACKWARD]->first);
         mem = (gcut_memory){calls.arena, calls.saved, {calls.forward, calls.backward}};
     } else {
-        mem.arena_bytes = gcut_rt_place(b, n);
+        mem.arena_bytes = gcut_place_buffers(a, b, (uint32_t)n);
     }
     n = 0;
     for (uint32_t i = 0; offset && i < p->buffers.n; i++)
