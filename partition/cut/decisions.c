@@ -94,10 +94,27 @@ static void add_value(const gcut_problem *p, gcut_network *net, gcut_ref v)
     if (forced) gcut_network_read(net, v, "must be saved, as asked for");
 }
 
+/* Of each value its own arc, its reads and, of a parameter, that which it cannot be recomputed by; of each node its
+ * work and operands. */
+static uint32_t most_arcs(const gcut_problem *p)
+{
+    const gcut_graph *g = p->g;
+    uint32_t n = 0;
+    for (gcut_ref v = 1; v < g->values.n; v++)
+        if (in_domain(p, v))
+            n += 1u + p->facts->read[v] + (p->force[v] == GCUT_CONSTRAINT_SAVE) + !gcut_def(g, v);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *x = gcut_node_at(g, i);
+        if (x->nres && in_domain(p, x->res0)) n += 1 + x->nargs + (x->nres > 1 ? x->nres : 0);
+    }
+    return n;
+}
+
 gcut_network *gcut_problem_network(const gcut_problem *p, gcut_arena *arena)
 {
     const gcut_graph *g = p->g;
     gcut_network *net = gcut_network_new(arena, g->values.n);
+    gcut_network_make_room(net, most_arcs(p));
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (!in_domain(p, v)) continue;
         add_value(p, net, v);

@@ -226,6 +226,7 @@ static uint32_t push(residual *r, uint32_t depth)
     double least = INFINITY;
     uint32_t full = 0;
     for (uint32_t k = 0; k < depth; k++) least = fmin(least, room_of(r, r->path[k]));
+    GCUT_ASSERT(least < INFINITY); /* a path of infinite arcs would be a wrong network */
     for (uint32_t k = depth; k-- > 0;) {
         link *a = &r->l->arc.at[r->path[k] / 2];
         bool against = r->path[k] % 2, all = room(a, against) == least;
@@ -266,12 +267,14 @@ static void block(residual *r, bool forwards)
 
 /* Finds an initial flow, which saves GLPK most augmenting paths: first along forward arcs, wherever they lead.
  * GLPK walks through the network for each path that is left.  In a large one, such as a stack of blocks, there
- * are as many as blocks, so shortest paths of the residual network (Dinic) come before: few phases find all. */
-static void push_initial(gcut_arena *arena, links *l)
+ * are as many as blocks, so shortest paths of the residual network (Dinic) come before: few phases find all.
+ * The networks of later keys have cycles, and are not walked along forward arcs. */
+static void push_initial(gcut_arena *arena, links *l, bool acyclic)
 {
+    if (!acyclic && l->arc.n < MANY_ARCS) return;
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
     residual r = residual_of(scratch, l);
-    block(&r, true);
+    if (acyclic) block(&r, true);
     for (int k = 0; l->arc.n >= MANY_ARCS && k < PHASES && measure(&r); k++) block(&r, false);
     gcut_arena_free(scratch);
 }
@@ -335,10 +338,11 @@ static links *first_level(const gcut_network *net, gcut_arena *arena, key k)
 {
     links *l = gcut_calloc(arena, 1, sizeof *l);
     l->nvertices = net->nvertices;
+    l->arc.at = gcut_alloc(arena, ((size_t)net->arcs.n + 1) * sizeof *l->arc.at);
+    l->arc.n = l->arc.cap = net->arcs.n;
     for (uint32_t i = 0; i < net->arcs.n; i++) {
         const gcut_arc *a = &net->arcs.at[i];
-        *GCUT_PUSH(arena, &l->arc) =
-            (link){a->from, a->to, isinf(a->price) ? UINT32_MAX : i, key_of(a, k), 0};
+        l->arc.at[i] = (link){a->from, a->to, isinf(a->price) ? UINT32_MAX : i, key_of(a, k), 0};
     }
     return l;
 }
@@ -346,12 +350,15 @@ static links *first_level(const gcut_network *net, gcut_arena *arena, key k)
 /* Without a path of infinite arcs from source to sink some cut is finite, and GLPK's flow stays finite. */
 bool gcut_network_feasible(const gcut_network *net, gcut_arena *arena)
 {
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
     links l = {.nvertices = net->nvertices};
     for (uint32_t i = 0; i < net->arcs.n; i++)
         if (isinf(net->arcs.at[i].price))
-            *GCUT_PUSH(arena, &l.arc) =
+            *GCUT_PUSH(scratch, &l.arc) =
                 (link){net->arcs.at[i].from, net->arcs.at[i].to, UINT32_MAX, INFINITY, 0};
-    return !reach(arena, &l, 0, GCUT_NET_SOURCE, false)[GCUT_NET_SINK];
+    bool feasible = !reach(scratch, &l, 0, GCUT_NET_SOURCE, false)[GCUT_NET_SINK];
+    gcut_arena_free(scratch);
+    return feasible;
 }
 
 static double cut_cost(const gcut_network *net, const bool *side)
@@ -371,9 +378,14 @@ static double cut_cost(const gcut_network *net, const bool *side)
 /* The network of the next key.  Arcs between vertices whose side is already decided are left out. */
 static links *next_level(const gcut_network *net, const links *l, gcut_arena *arena, key k)
 {
-    bool *in_s = reach(arena, l, l->tolerance, GCUT_NET_SOURCE, false);
-    bool *in_t = reach(arena, l, l->tolerance, GCUT_NET_SINK, true);
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+    bool *in_s = reach(scratch, l, l->tolerance, GCUT_NET_SOURCE, false);
+    bool *in_t = reach(scratch, l, l->tolerance, GCUT_NET_SINK, true);
     links *out = gcut_calloc(arena, 1, sizeof *out);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < l->arc.n; i++) n += 1u + (room(&l->arc.at[i], true) > l->tolerance);
+    out->arc.at = gcut_alloc(arena, ((size_t)n + 1) * sizeof *out->arc.at);
+    out->arc.cap = n;
     out->nvertices = l->nvertices;
     for (uint32_t i = 0; i < l->arc.n; i++) {
         const link *a = &l->arc.at[i];
@@ -385,6 +397,7 @@ static links *next_level(const gcut_network *net, const links *l, gcut_arena *ar
         if (a->arc == UINT32_MAX || open || decided) continue;
         *GCUT_PUSH(arena, &out->arc) = (link){a->from, a->to, a->arc, key_of(&net->arcs.at[a->arc], k), 0};
     }
+    gcut_arena_free(scratch);
     return out;
 }
 
@@ -402,11 +415,16 @@ static double precision_of(key k)
 
 static bool *settle_ties(const gcut_network *net, const links *l, gcut_arena *arena, const key *keys)
 {
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena), *before = scratch;
     for (int level = 1; level < NKEYS; level++) {
-        links *next = next_level(net, l, arena, keys[level]);
+        scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+        links *next = next_level(net, l, scratch, keys[level]);
         if (!in_play(next)) break;
-        maximise(arena, next, precision_of(keys[level]));
+        push_initial(scratch, next, false);
+        maximise(scratch, next, precision_of(keys[level]));
         l = next;
+        gcut_arena_free(before);
+        before = scratch;
     }
     return reach(arena, l, l->tolerance, GCUT_NET_SOURCE, false);
 }
@@ -415,6 +433,10 @@ static bool *settle_ties(const gcut_network *net, const links *l, gcut_arena *ar
 
 static void keep_residual(gcut_cut *cut, const links *l, gcut_arena *arena)
 {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < 2 * l->arc.n; i++) n += room(&l->arc.at[i / 2], i % 2) > 0;
+    cut->residual.at = gcut_alloc(arena, ((size_t)n + 1) * sizeof *cut->residual.at);
+    cut->residual.cap = n;
     for (uint32_t i = 0; i < 2 * l->arc.n; i++) {
         const link *a = &l->arc.at[i / 2];
         double by = room(a, i % 2);
@@ -442,7 +464,7 @@ static gcut_cut solve(const gcut_network *net, gcut_arena *arena, const key *key
         gcut_fail(gcut_arena_env(arena), GCUT_EPLAN, (gcut_place){0}, NULL,
                   "some value must be neither saved nor recomputed");
     links *l = first_level(net, scratch, keys[0]);
-    push_initial(scratch, l);
+    push_initial(scratch, l, true);
     maximise(scratch, l, precision_of(keys[0]));
     gcut_cut cut = {.quantum = l->quantum, .tolerance = l->tolerance, .flow = flow_value(l)};
     keep_residual(&cut, l, arena);

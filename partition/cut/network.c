@@ -6,6 +6,13 @@
 
 #include <math.h>
 
+void gcut_network_make_room(gcut_network *n, uint32_t narcs)
+{
+    GCUT_ASSERT(!n->arcs.n);
+    n->arcs.at = gcut_alloc(n->arena, ((size_t)narcs + 1) * sizeof *n->arcs.at);
+    n->arcs.cap = narcs;
+}
+
 gcut_network *gcut_network_new(gcut_arena *arena, uint32_t nvalues)
 {
     gcut_network *n = gcut_calloc(arena, 1, sizeof *n);
