@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Budgets on the peak: the first candidate that fits, or the values that make up the smallest peak.
+ * Budgets on the peak: the fastest plan that local search finds from the candidates, or the values that make up the
+ * smallest peak.
  */
 #include "driver/pipeline/budget_search.h"
 
@@ -130,14 +131,13 @@ static void add_starts(const gcut_candidates *o, uint32_t n, starts *out)
  * peak. */
 static gcut_candidate search_from(gcut_candidates *o, const starts *from, int64_t budget)
 {
-    const gcut_goal goal = {budget, 0};
     const uint64_t begin = o->nodes_tried;
     gcut_candidate best = {.peak_bytes = INT64_MAX, .step_ns = INFINITY};
     uint32_t vain = 0;
     for (uint32_t k = 0; k < from->n && vain < STARTS_IN_VAIN; k++) {
         if (o->nodes_tried - begin >= NODES_SEARCHED) break;
         uint64_t left = NODES_SEARCHED - (o->nodes_tried - begin);
-        gcut_candidate x = gcut_candidate_refined(o, &from->at[k], &goal, left);
+        gcut_candidate x = gcut_candidate_refined(o, &from->at[k], budget, left);
         bool better =
             x.peak_bytes < best.peak_bytes || (x.peak_bytes == best.peak_bytes && x.step_ns < best.step_ns);
         if (best.peak_bytes <= budget) better = x.peak_bytes <= budget && x.step_ns < best.step_ns;

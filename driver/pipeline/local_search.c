@@ -28,28 +28,20 @@ enum {
 typedef struct move {
     gcut_ref v;
     bool shifts; /* its operands are saved instead */
-    double
-        gain; /* as promised, then as lowered: of the goal, or of bytes per time where the plan does not fit */
+    double gain; /* promise_of, then gain_of */
 } move;
 
 typedef struct search {
     gcut_candidates *o;
-    const gcut_goal *goal;
+    int64_t budget;
     const gcut_problem *p;
     gcut_arena *arena; /* of the result */
     gcut_arena *round;
     gcut_candidate best;
-    double score;
-    uint64_t *class; /* by value */
+    uint64_t *alike; /* by value: its class */
     uint32_t flips;  /* taken */
     uint64_t end;    /* o->nodes_tried at which the search ends */
 } search;
-
-static double score_of(const search *s, const gcut_candidate *c)
-{
-    if (c->peak_bytes > s->goal->budget || isnan(c->step_ns)) return INFINITY;
-    return c->step_ns + s->goal->lambda * (double)c->choice->saved_bytes;
-}
 
 /* ---- classes ---- */
 
@@ -119,15 +111,6 @@ static bool same_decisions(const gcut_problem *p, const gcut_choice *x, const gc
     return !memcmp(x->decision, y->decision, p->g->values.n * sizeof *x->decision);
 }
 
-const gcut_choice *gcut_choice_flipped(const gcut_problem *p, gcut_arena *arena, const gcut_choice *from,
-                                       gcut_ref v)
-{
-    bool *saved = gcut_saved_of(p, arena, from->decision);
-    saved[v] = !saved[v];
-    const gcut_choice *c = choice_with(p, arena, from, saved);
-    return same_decisions(p, c, from) ? NULL : c;
-}
-
 /* All values of the list flipped; for `shifts`, the operands that are then recomputed are saved. */
 static const gcut_choice *flipped(const search *s, const gcut_choice *from, const gcut_ref *v, uint32_t n,
                                   bool shifts)
@@ -167,52 +150,45 @@ static double promise_of(const search *s, const gcut_choice *c)
         ns += s->p->opt->machine.kernel_ns;
         if (now->decision[v] == GCUT_PLAN_RECOMPUTED && isfinite(s->p->price[v].recompute_ns))
             ns += s->p->price[v].recompute_ns;
-        if (now->decision[v] == GCUT_PLAN_SAVED)
-            ns += gcut_saved_ns(s->p, v, now->format[v]) +
-                  s->goal->lambda * (double)gcut_value_saved_bytes(s->p, v, now->format[v]);
+        if (now->decision[v] == GCUT_PLAN_SAVED) ns += gcut_saved_ns(s->p, v, now->format[v]);
     }
-    double excess = (double)s->best.peak_bytes - (double)s->goal->budget;
+    double excess = (double)s->best.peak_bytes - (double)s->budget;
     if (excess > 0) return bytes * EXCESS_PARTS > excess ? bytes : 0;
     return ns * DOUBT > GCUT_FLIP_WORTH * s->best.step_ns ? ns : 0;
 }
 
-static double evaluate(search *s, const gcut_choice *c, gcut_candidate *out)
+/* The plan so far with that choice; its step_ns stays NAN where it cannot be better. */
+static gcut_candidate evaluate(search *s, const gcut_choice *c)
 {
-    *out = s->best;
-    out->choice = c;
-    out->cost_ns = s->best.cost_ns + c->fixed_ns - s->best.choice->fixed_ns;
-    out->peak_bytes = -1;
-    out->step_ns = NAN;
-    if (gcut_candidate_least(s->o, out) >
-        (s->best.peak_bytes > s->goal->budget ? s->best.peak_bytes : s->goal->budget))
-        return INFINITY;
-    gcut_candidate_peak(s->o, out);
-    return score_of(s, out);
+    gcut_candidate x = s->best;
+    x.choice = c;
+    x.cost_ns += c->fixed_ns - s->best.choice->fixed_ns;
+    x.peak_bytes = -1;
+    x.step_ns = NAN;
+    int64_t most = s->best.peak_bytes > s->budget ? s->best.peak_bytes : s->budget;
+    if (gcut_candidate_least(s->o, &x) <= most) gcut_candidate_peak(s->o, &x);
+    return x;
 }
 
-/* How much better the evaluated x is than the plan so far, 0 where it is not worth a change.  A plan that does
- * not fit gets nearer to the budget for as little time as possible. */
-static double gain_of(const search *s, const gcut_candidate *x, double score)
+/* How much better x is than the plan so far: ns, 0 where that is not worth a change; where the plan so far does
+ * not fit, bytes nearer to the budget for each ns. */
+static double gain_of(const search *s, const gcut_candidate *x)
 {
-    double time = x->step_ns - s->best.step_ns;
+    double longer = x->step_ns - s->best.step_ns, worth = GCUT_FLIP_WORTH * s->best.step_ns;
     if (isnan(x->step_ns)) return 0;
-    if (s->best.peak_bytes <= s->goal->budget)
-        return score < s->score - GCUT_FLIP_WORTH * s->best.step_ns ? s->score - score : 0;
-    int64_t to = x->peak_bytes > s->goal->budget ? x->peak_bytes : s->goal->budget;
-    double less = (double)(s->best.peak_bytes - to);
-    return less > 0 ? less / fmax(time, GCUT_FLIP_WORTH * s->best.step_ns) : 0;
+    if (s->best.peak_bytes <= s->budget) return x->peak_bytes <= s->budget && -longer > worth ? -longer : 0;
+    int64_t to = x->peak_bytes > s->budget ? x->peak_bytes : s->budget;
+    return to < s->best.peak_bytes ? (double)(s->best.peak_bytes - to) / fmax(longer, worth) : 0;
 }
 
 /* Takes that choice if it is worth it. */
 static bool take(search *s, const gcut_choice *c)
 {
-    gcut_candidate x;
     if (!c) return false;
-    double score = evaluate(s, c, &x);
-    if (!(gain_of(s, &x, score) > 0)) return false;
+    gcut_candidate x = evaluate(s, c);
+    if (!(gain_of(s, &x) > 0)) return false;
     x.choice = choice_with(s->p, s->arena, c, gcut_saved_of(s->p, s->round, c->decision));
     s->best = x;
-    s->score = score_of(s, &x);
     s->flips++;
     return true;
 }
@@ -234,7 +210,7 @@ static uint32_t find_moves(search *s, move *out)
     for (gcut_ref v = 1; v < g->values.n; v++) values += is_flippable(s->p, now, v);
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (!is_flippable(s->p, now, v)) continue;
-        uint32_t *known = gcut_map_at(s->round, &seen, mix(s->class[v], now -> decision[v]));
+        uint32_t *known = gcut_map_at(s->round, &seen, mix(s->alike[v], now->decision[v]));
         if (values > FEW_VALUES && (*known)++) continue;
         for (int shifts = 0; shifts <= (now->decision[v] == GCUT_PLAN_SAVED); shifts++) {
             const gcut_choice *c = flipped(s, now, &v, 1, shifts);
@@ -251,9 +227,8 @@ static uint32_t keep_better(search *s, move *m, uint32_t n)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n && s->o->nodes_tried < s->end; i++) {
-        gcut_candidate x;
-        double score = evaluate(s, flipped(s, s->best.choice, &m[i].v, 1, m[i].shifts), &x);
-        double gain = gain_of(s, &x, score);
+        gcut_candidate x = evaluate(s, flipped(s, s->best.choice, &m[i].v, 1, m[i].shifts));
+        double gain = gain_of(s, &x);
         if (gain > 0) m[kept++] = (move){m[i].v, m[i].shifts, gain};
     }
     if (kept) qsort(m, kept, sizeof *m, by_gain);
@@ -268,31 +243,29 @@ static bool apply(search *s, const move *m)
     uint32_t n = 0;
     if (!is_flippable(s->p, now, m->v)) return false;
     for (gcut_ref v = 1; v < g->values.n; v++)
-        if (s->class[v] == s->class[m->v] && now->decision[v] == now->decision[m->v] &&
+        if (s->alike[v] == s->alike[m->v] && now->decision[v] == now->decision[m->v] &&
             is_flippable(s->p, now, v))
             all[n++] = v;
     if (n > 1 && take(s, flipped(s, now, all, n, m->shifts))) return true;
     return take(s, flipped(s, now, &m->v, 1, m->shifts));
 }
 
-gcut_candidate gcut_candidate_refined(gcut_candidates *o, const gcut_candidate *from, const gcut_goal *goal,
+gcut_candidate gcut_candidate_refined(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
                                       uint64_t nodes)
 {
     const gcut_graph *g = from->base->planned;
-    search s = {.o = o, .goal = goal, .p = from->base->problem, .arena = o->arena, .best = *from};
+    search s = {.o = o, .budget = budget, .p = from->base->problem, .arena = o->arena, .best = *from};
     s.end = o->nodes_tried + nodes;
     gcut_candidate_peak(o, &s.best);
-    s.score = score_of(&s, &s.best);
     if (isnan(s.best.step_ns)) return s.best;
-    s.class = classes_of(g, o->arena);
-    for (uint32_t better = 1; better && s.o->nodes_tried < s.end;) {
+    s.alike = classes_of(g, o->arena);
+    for (uint32_t better = 1; better && o->nodes_tried < s.end;) {
         s.round = gcut_arena_new(gcut_arena_env(o->arena), o->arena);
         move *m = gcut_calloc(s.round, 2 * (size_t)g->values.n, sizeof *m);
         uint32_t n = keep_better(&s, m, find_moves(&s, m));
-        bool fits = s.best.peak_bytes <= goal->budget;
+        bool fits = s.best.peak_bytes <= budget;
         better = 0;
-        for (uint32_t i = 0; i < n && fits == (s.best.peak_bytes <= goal->budget); i++)
-            better += apply(&s, &m[i]);
+        for (uint32_t i = 0; i < n && fits == (s.best.peak_bytes <= budget); i++) better += apply(&s, &m[i]);
         gcut_arena_free(s.round);
     }
     if (s.flips)

@@ -10,22 +10,11 @@
 /* A flip that saves less than this share of the step's time is not worth a change. */
 #define GCUT_FLIP_WORTH 1e-3
 
-/* What is better: a lower step_ns + lambda * saved bytes, among plans with at most this peak. */
-typedef struct gcut_goal {
-    int64_t budget; /* INT64_MAX: any peak */
-    double lambda;
-} gcut_goal;
-
-/* `from` after flips, each of which lowers the goal by more than GCUT_FLIP_WORTH of the step; where `from` does
- * not fit, flips first lower its peak for as little time as possible.  `from` itself, lowered, where no flip does.
- * The search ends when it has lowered graphs of so many nodes.  Without a prediction of the step it does not
- * begin. */
-gcut_candidate gcut_candidate_refined(gcut_candidates *o, const gcut_candidate *from, const gcut_goal *goal,
+/* `from` after flips, each of which makes the step faster by more than GCUT_FLIP_WORTH of it and keeps the budget;
+ * where `from` does not fit, flips first lower its peak for as little time as possible.  `from` itself, lowered,
+ * where no flip does.  The search ends when it has tried plans of graphs of so many nodes.  Without a prediction of
+ * the step it does not begin. */
+gcut_candidate gcut_candidate_refined(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
                                       uint64_t nodes);
-
-/* `from` with the other decision for v, and the same recomputations otherwise; NULL where that is no other
- * plan.  Not lowered. */
-const gcut_choice *gcut_choice_flipped(const gcut_problem *p, gcut_arena *arena, const gcut_choice *from,
-                                       gcut_ref v);
 
 #endif

@@ -75,8 +75,7 @@ int64_t gcut_dim_at(const gcut_dims *t, gcut_dim d, const gcut_dim_binding *b, u
 typedef struct gcut_dim_subst {
     gcut_dim sym, by;
 } gcut_dim_subst;
-gcut_dim gcut_dim_substitute(gcut_dims *t, gcut_dim d, const gcut_dim_subst *s, uint32_t n,
-                             gcut_place place);
+gcut_dim gcut_dim_substitute(gcut_dims *t, gcut_dim d, const gcut_dim_subst *s, uint32_t n, gcut_place place);
 /* Bounds of d under the declarations (saturated at int64); an undeclared symbol is 0..MAX. */
 void gcut_dim_range(const gcut_dims *t, gcut_dim d, const gcut_dim_decl *decl, uint32_t n, int64_t *lo,
                     int64_t *hi);
