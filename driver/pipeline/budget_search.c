@@ -99,6 +99,8 @@ static _Noreturn void refuse(gcut_candidates *o, const gcut_candidate *least)
 
 #define STARTS_IN_VAIN 16 /* one after the other, after which it begins no further */
 
+#define LEAST_ROUNDS 3
+
 typedef GCUT_VEC(gcut_candidate) starts;
 
 static int by_peak(const void *a, const void *b)
@@ -152,7 +154,16 @@ gcut_candidate gcut_budget_least(gcut_candidates *o)
     starts from = {0};
     lower_smallest(o);
     add_starts(o, o->by_time.n, &from);
-    return search_from(o, &from, 0);
+    gcut_candidate least = search_from(o, &from, 0);
+    for (int k = 0; k < LEAST_ROUNDS; k++) { /* the nearer the budget, the smaller the values that count */
+        starts again = {0};
+        *GCUT_PUSH(o->arena, &again) = least;
+        for (uint32_t i = 0; i < from.n; i++) *GCUT_PUSH(o->arena, &again) = from.at[i];
+        const gcut_candidate x = search_from(o, &again, least.peak_bytes - 1);
+        if (x.peak_bytes >= least.peak_bytes) break;
+        least = x;
+    }
+    return least;
 }
 
 gcut_candidate gcut_budget_best(gcut_candidates *o, int64_t budget)
