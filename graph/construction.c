@@ -57,7 +57,7 @@ void gcut_module_list(gcut_module *m, gcut_graph *g)
     index_name(m, g->name, m->graphs.n - 1);
 }
 
-/* The place of a graph that has got a new name is looked for when it is asked for. */
+/* Under its new name the graph's place is unknown: gcut_module_find looks through the list. */
 void gcut_graph_rename(gcut_graph *g, const char *name)
 {
     g->name = gcut_intern_name(g->module, name);
@@ -382,16 +382,11 @@ gcut_node_spec gcut_node_spec_of(const gcut_graph *g, const gcut_node *n)
                             .loc = n->loc};
 }
 
-/* Are the same facts about sizes declared and checked in both graphs, as in a copy that was begun with those
- * of src? */
-static bool same_sizes(const gcut_graph *dst, const gcut_graph *src)
+/* Is dst a copy of src with its declarations, and has it the run-time checks of src already? */
+static bool has_sizes_of(const gcut_graph *dst, const gcut_graph *src)
 {
-    if (dst->module != src->module || dst->decls.n != src->decls.n || dst->checks.n < src->checks.n)
-        return false;
-    for (uint32_t i = 0; i < src->decls.n; i++) {
-        const gcut_dim_decl *x = &src->decls.at[i], *y = &dst->decls.at[i];
-        if (x->sym != y->sym || x->lo != y->lo || x->hi != y->hi || x->mult != y->mult) return false;
-    }
+    if (dst->module != src->module || dst->copy_of != src) return false;
+    if (dst->decls.n != src->decls.n || dst->checks.n < src->checks.n) return false;
     for (uint32_t i = 0; i < src->checks.n; i++) {
         const gcut_dim_check *x = &src->checks.at[i], *y = &dst->checks.at[i];
         if (x->a != y->a || x->b != y->b) return false;
@@ -403,7 +398,7 @@ static bool same_sizes(const gcut_graph *dst, const gcut_graph *src)
 static bool keeps_types(const gcut_graph *dst, const gcut_graph *src, const gcut_node *n,
                         const gcut_ref *args)
 {
-    if (n->nregs || !same_sizes(dst, src)) return false;
+    if (n->nregs || !has_sizes_of(dst, src)) return false;
     for (uint32_t k = 0; k < n->nargs; k++)
         if (!gcut_type_equal(gcut_type_of(dst, args[k]), gcut_type_of(src, gcut_arg(src, n, k))))
             return false;

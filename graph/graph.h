@@ -176,16 +176,18 @@ typedef struct gcut_graph {
     GCUT_VEC(gcut_attr) attrs;
     GCUT_VEC(gcut_region) regions;
     GCUT_VEC(gcut_dim_check) checks;
-    gcut_map decl_of;                 /* of a symbol: its declaration, + 1 */
-    gcut_map by_name;                 /* the value that got a name last, which may have another one by now */
-    gcut_map last_number;             /* of a name: the last number appended to it (graph/names.c) */
-    const struct gcut_graph *copy_of; /* a graph whose names are wanted for copies: none of them is made up */
-    bool failed;                      /* a public builder call on it failed */
-    const gcut_diag *failure;         /* what the first one said; NULL: nothing, or memory was short */
-    const char *scope;                /* of the public builder: goes into locations */
-    bool is_body;                     /* of a region: not in the module's list */
-    struct gcut_graph *outer;         /* a body under construction: the graph around it */
-    GCUT_VEC(gcut_capture) captures;  /* … and what it has captured so far */
+    gcut_map decl_of;     /* of a symbol: its declaration, + 1 */
+    gcut_map by_name;     /* the value that got a name last, which may have another one by now */
+    gcut_map last_number; /* of a name: the last number appended to it (graph/names.c) */
+    const struct gcut_graph
+        *copy_of;             /* a graph that is copied, with its declarations: none of its names is made
+                                         up, for copies want them */
+    bool failed;              /* a public builder call on it failed */
+    const gcut_diag *failure; /* what the first one said; NULL: nothing, or memory was short */
+    const char *scope;        /* of the public builder: goes into locations */
+    bool is_body;             /* of a region: not in the module's list */
+    struct gcut_graph *outer; /* a body under construction: the graph around it */
+    GCUT_VEC(gcut_capture) captures; /* … and what it has captured so far */
 } gcut_graph;
 
 /* ---- modules ---- */

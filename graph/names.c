@@ -37,9 +37,9 @@ void gcut_value_rename(gcut_graph *g, gcut_ref v, const char *name)
 
 /* ---- numbers behind names ---- */
 
-/* base, which is interned, else base.1, base.2, … (or from base.2): the first after the last one used for which is_taken is
- * false.  The last one is remembered, so that n names of one base take O(n) time, also when their values are
- * renamed. */
+/* base, which is interned, else base.1, base.2, … (or from base.2): the first after the last one used for which
+ * is_taken is false.  The last one is remembered, so that n names of one base take O(n) time, also when their
+ * values are renamed. */
 static const char *number(gcut_graph *g, const char *base, uint32_t first,
                           bool (*is_taken)(const gcut_graph *, const char *))
 {

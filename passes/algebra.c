@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Identities of real numbers, the rules of passes/algebra.def.
- *   in:    any graph, simplified (folding.c, common_subexpressions.c, dead_code.c); bodies of regions too
+ *   in:    any graph, preferably behind gcut_pass_fold, gcut_pass_cse and gcut_pass_dce; bodies of regions too
  *   out:   the same real numbers by cheaper nodes; results differ by rounding, and where a row of the table
  *          says so; unused nodes are left to gcut_pass_dce
  *   keeps: parameters, results, run-time checks, nodes that carry marks, the values of `keep`; the graph

@@ -23,7 +23,7 @@ typedef struct gcut_inliner {
     gcut_ref *map;         /* by value of f: the caller maps the parameters */
     gcut_inlined_calls calls;
     const char *what; /* who requires f's run-time checks, in messages */
-    gcut_locid loc;   /* of what is being copied, likewise */
+    gcut_locid loc;   /* of the call that is inlined, or of f: the place of such a message */
 } gcut_inliner;
 
 /* A type of f in dst. */

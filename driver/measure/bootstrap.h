@@ -4,8 +4,8 @@
  *
  * A resample draws as many rounds as there are, with replacement, and takes them whole: the times of one round
  * stay together, so a ratio is always one of the same rounds, and load that lasts for a round cancels in it.
- * GCUT_RESAMPLES resamples have so many medians; an interval is from their 2.5 % to their 97.5 % quantile.  It
- * is a function of the times and the seed alone.
+ * An interval is from the 2.5 % to the 97.5 % quantile of the medians of GCUT_RESAMPLES resamples.  It is a
+ * function of the times and the seed alone.
  *
  * Of fewer than GCUT_LEAST_ROUNDS rounds no interval covers a median with 95 %: even that from the least to the
  * greatest of n times misses it with 2^(1-n), 6.3 % for 5.  Such an interval is NAN.

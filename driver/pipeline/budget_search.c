@@ -94,12 +94,9 @@ static _Noreturn void refuse(gcut_candidates *o, const gcut_candidate *least)
 
 /* ---- local search ---- */
 
-/* Nodes of the graphs that it lowers for a budget: three quarters of a second. */
-#define NODES_SEARCHED 200000
-
-#define STARTS_IN_VAIN 16 /* one after the other, after which it begins no further */
-
-#define LEAST_ROUNDS 3
+#define NODES_SEARCHED 200000 /* of the graphs that are lowered for one budget, in about 0.7 seconds */
+#define STARTS_IN_VAIN 16     /* in a row without a better plan: then the search ends */
+#define LEAST_ROUNDS 3        /* searches, each for a smaller peak than the one before found */
 
 typedef GCUT_VEC(gcut_candidate) starts;
 

@@ -8,7 +8,7 @@
 #include "driver/pipeline/candidates.h"
 
 /* The fastest plan that the search finds for that budget; where it finds none that fits, gcut_budget_least.
- * The candidates are lowered and sorted. */
+ * Every plan "at equal peak" is found by this function.  The candidates are lowered and sorted. */
 gcut_candidate gcut_budget_best(gcut_candidates *o, int64_t budget);
 /* The plan with the smallest peak that the search finds: a budget of this peak is met. */
 gcut_candidate gcut_budget_least(gcut_candidates *o);

@@ -214,7 +214,7 @@ static void key_of(const gcut_candidate *of, unsigned char key[GCUT_HASH_BYTES])
     const uint32_t values = of->base->planned->values.n;
     gcut_hash h;
     gcut_hash_begin(&h);
-    gcut_hash_add(&h, &of->base, sizeof of->base); /* equal within a search; no result depends on the key */
+    gcut_hash_add(&h, &of->base, sizeof of->base); /* an address: keys are compared within one search */
     for (gcut_ref v = 1; v < values; v++) {
         const unsigned char d[2] = {(unsigned char)c->decision[v], (unsigned char)c->format[v]};
         gcut_hash_add(&h, d, sizeof d);

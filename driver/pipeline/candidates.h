@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Candidate plans: plans in the order of their predicted time, each lowered to know its exact peak, and the
- * one that a budget takes.
+ * Candidate plans: plans in the order of their predicted time, each lowered to know its exact peak.  A budget
+ * search (driver/pipeline/budget_search.h) starts from them.
  *
  * The candidates depend on the graph and the options other than the budget, so the first candidate that
  * fits is no faster and peaks no higher for a smaller budget.
@@ -51,8 +51,8 @@ typedef struct gcut_candidates {
     GCUT_VEC(gcut_known_plan) known; /* the plans lowered so far */
     gcut_map index;                  /* of known, plus 1, by the first bytes of its key */
     GCUT_VEC(const gcut_candidate_base *) bases;
-    /* In the order in which a budget takes them: by rising predicted time once all are lowered, and by rising
-     * cost before that and where they are too many to lower them all for one budget. */
+    /* By rising predicted time once all are lowered; by rising cost before that, and where they are too many to
+     * lower them all for one budget. */
     GCUT_VEC(gcut_candidate) by_time;
     bool lowered; /* all of them, by gcut_candidates_lower */
 } gcut_candidates;
@@ -75,8 +75,7 @@ int64_t gcut_candidate_peak(gcut_candidates *o, gcut_candidate *of);
 int64_t gcut_candidate_least(const gcut_candidates *o, const gcut_candidate *of);
 /* Lowers all of them and, unless they are too many, sorts them by predicted time. */
 void gcut_candidates_lower(gcut_candidates *o, void (*tell)(void *user, size_t done, size_t all), void *user);
-/* The index of the plan that a budget takes, the first one that fits, or GCUT_NONE.  It lowers what it has to
- * know.  `--budget` and whatever is said about a plan "at equal peak" ask this function. */
+/* The index of the first one that fits, or GCUT_NONE.  It lowers those that it has to compare. */
 uint32_t gcut_candidates_fit(gcut_candidates *o, int64_t budget);
 
 #endif

@@ -97,8 +97,7 @@ gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt,
 }
 
 /* Refuses a graph that is the stated derivative of a call: its gradients are those of another function's
- * parameters.  The backward graph of a split can look like one; it is
- * shown as text all the same. */
+ * parameters.  The backward graph of a split can look like one; it is shown as text all the same. */
 static void refuse_derivative(const gcut_graph *g)
 {
     for (uint32_t r = 0; gcut_is_derivative(g) && r < g->results.n; r++) {

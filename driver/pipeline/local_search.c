@@ -20,16 +20,16 @@
 
 enum {
     ALIKE_STEPS = 3,   /* values of a class have equal neighbours up to this distance */
-    FEW_VALUES = 160,  /* each value is a class of its own */
-    DOUBT = 32,        /* a price is at least this part of what kernels take */
-    EXCESS_PARTS = 64, /* a flip is of at least this part of the bytes that do not fit */
+    FEW_VALUES = 160,  /* with fewer values to flip, each is a class of its own */
+    DOUBT = 32,        /* a price is assumed to be at least 1/DOUBT of the time of its kernels */
+    EXCESS_PARTS = 64, /* flips of less than 1/EXCESS_PARTS of the bytes above the budget are not tried */
 };
 
-typedef struct move {
+typedef struct flip {
     gcut_ref v;
     bool shifts; /* its operands are saved instead */
     double gain; /* promise_of, then gain_of */
-} move;
+} flip;
 
 typedef struct search {
     gcut_candidates *o;
@@ -137,9 +137,9 @@ static const gcut_choice *flipped(const search *s, const gcut_choice *from, cons
     return same_decisions(p, c, from) ? NULL : c;
 }
 
-/* How much this plan may be worth: the prices of what is no longer saved or recomputed, were all else free; of a
- * plan that does not fit, the bytes whose decision changes.  0 where that is clearly too little: DOUBT is by how much
- * prices and kernels may differ. */
+/* An estimate of what this choice may gain, by which flips are ordered.  Of a plan that fits: the prices of what is
+ * no longer saved or recomputed, as if all else were free.  Of one that does not: the bytes of the values whose
+ * decision changes.  0: it is too small to be tried. */
 static double promise_of(const search *s, const gcut_choice *c)
 {
     const gcut_choice *now = s->best.choice;
@@ -195,13 +195,13 @@ static bool take(search *s, const gcut_choice *c)
 
 static int by_gain(const void *a, const void *b)
 {
-    const move *x = a, *y = b;
+    const flip *x = a, *y = b;
     if (x->gain != y->gain) return x->gain > y->gain ? -1 : 1;
     return x->v != y->v ? (x->v > y->v) - (x->v < y->v) : x->shifts - y->shifts;
 }
 
 /* The flips of one value of each class that are promising, the most promising first. */
-static uint32_t find_moves(search *s, move *out)
+static uint32_t find_flips(search *s, flip *out)
 {
     const gcut_graph *g = s->p->g;
     const gcut_choice *now = s->best.choice;
@@ -215,7 +215,7 @@ static uint32_t find_moves(search *s, move *out)
         for (int shifts = 0; shifts <= (now->decision[v] == GCUT_PLAN_SAVED); shifts++) {
             const gcut_choice *c = flipped(s, now, &v, 1, shifts);
             double promise = c ? promise_of(s, c) : 0;
-            if (promise > 0) out[n++] = (move){v, shifts, promise};
+            if (promise > 0) out[n++] = (flip){v, shifts, promise};
         }
     }
     if (n) qsort(out, n, sizeof *out, by_gain);
@@ -223,19 +223,19 @@ static uint32_t find_moves(search *s, move *out)
 }
 
 /* Keeps those that are better than the plan so far, the best first. */
-static uint32_t keep_better(search *s, move *m, uint32_t n)
+static uint32_t keep_better(search *s, flip *m, uint32_t n)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n && s->o->nodes_tried < s->end; i++) {
         gcut_candidate x = evaluate(s, flipped(s, s->best.choice, &m[i].v, 1, m[i].shifts));
         double gain = gain_of(s, &x);
-        if (gain > 0) m[kept++] = (move){m[i].v, m[i].shifts, gain};
+        if (gain > 0) m[kept++] = (flip){m[i].v, m[i].shifts, gain};
     }
     if (kept) qsort(m, kept, sizeof *m, by_gain);
     return kept;
 }
 
-static bool apply(search *s, const move *m)
+static bool apply(search *s, const flip *m)
 {
     const gcut_graph *g = s->p->g;
     const gcut_choice *now = s->best.choice;
@@ -261,8 +261,8 @@ gcut_candidate gcut_candidate_refined(gcut_candidates *o, const gcut_candidate *
     s.alike = classes_of(g, o->arena);
     for (uint32_t better = 1; better && o->nodes_tried < s.end;) {
         s.round = gcut_arena_new(gcut_arena_env(o->arena), o->arena);
-        move *m = gcut_calloc(s.round, 2 * (size_t)g->values.n, sizeof *m);
-        uint32_t n = keep_better(&s, m, find_moves(&s, m));
+        flip *m = gcut_calloc(s.round, 2 * (size_t)g->values.n, sizeof *m);
+        uint32_t n = keep_better(&s, m, find_flips(&s, m));
         bool fits = s.best.peak_bytes <= budget;
         better = 0;
         for (uint32_t i = 0; i < n && fits == (s.best.peak_bytes <= budget); i++) better += apply(&s, &m[i]);

@@ -38,7 +38,7 @@ static bool is_call(const gcut_graph *g, const gcut_node *n)
     return n->op == GCUT_OP_call;
 }
 
-static bool is_loop(const gcut_graph *g, const gcut_node *n)
+static bool has_body(const gcut_graph *g, const gcut_node *n)
 {
     (void)g;
     return n->nregs > 0;
@@ -74,7 +74,7 @@ static bool has_calls(const gcut_pipeline *p, const gcut_graph *g)
 static bool has_regions(const gcut_pipeline *p, const gcut_graph *g)
 {
     (void)p;
-    return has_node(g, is_loop);
+    return has_node(g, has_body);
 }
 
 static bool has_composites(const gcut_pipeline *p, const gcut_graph *g)
@@ -170,8 +170,8 @@ static const char *new_name(const gcut_pipeline *p, const char *pass)
     return gcut_module_unused(p->module, p->primal->name, pass);
 }
 
-/* The numbers of options.fix replace symbols here: only the clone has one graph that the rest of the pipeline
- * and the sizes of `at` agree on. */
+/* The constants of options.fix replace symbols here, before sizes are bound to symbols, so that all later stages
+ * see the same symbols. */
 static void clone(gcut_pipeline *p, gcut_graph *g[2])
 {
     gcut_graph *own = gcut_module_clone(g[0], p->arena);
@@ -345,7 +345,7 @@ static const gcut_pass_row rows[] = {
     SIMPLIFY(GCUT_MAKES_PLANNED, has_planned_loops, has_planned_loops),
 
     {"plan",     'b', GCUT_MAKES_SPLIT,   is_asked, MUST, ALONE(plan),            "what is saved and what is recomputed is decided, by prices and min-cuts (GLPK)"},
-    {"search",   'y', GCUT_MAKES_SPLIT,   is_searched, MUST, ALONE(search),       "under a budget: candidate plans, loops included, are lowered until one fits"},
+    {"search",   'y', GCUT_MAKES_SPLIT,   is_searched, MUST, ALONE(search),       "under a budget: candidate plans, loops included, are lowered and improved by flips"},
     {"split",    's', GCUT_MAKES_SPLIT,   ALWAYS, MUST, ALONE(split),               "the joint graph becomes a forward and a backward graph"},
 
     {"expand",   'x', GCUT_MAKES_KERNELS, has_composites, MUST, EACH(expand),               "composite ops without a kernel become their decomposition"},

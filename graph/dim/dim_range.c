@@ -15,8 +15,8 @@ typedef struct bindings {
 
 static bool eval(const bindings *b, gcut_dim d, int64_t *out);
 
-/* The binding of a symbol, most often by bisection: symbols are numbered, and mostly bound, in the order of their
- * declarations.  NULL: not found so; it may be bound all the same. */
+/* The binding of a symbol by bisection, which finds it where bindings are in the order of the symbols' numbers, as
+ * those of gcut_default_sizes are.  NULL: it is not bound, or bindings are in another order. */
 static const gcut_dim_binding *bisect(const bindings *b, gcut_dim sym)
 {
     uint32_t low = 0, high = b->n;
@@ -302,7 +302,7 @@ bool gcut_dim_uses(const gcut_dims *t, gcut_dim d, gcut_dim sym)
 uint32_t gcut_dim_symbols(const gcut_dims *t, gcut_dim d, gcut_dim *out, uint32_t room)
 {
     uint32_t n = 0;
-    if (gcut_dim_symbol_name(t, d)) { /* which is what most sizes are */
+    if (gcut_dim_symbol_name(t, d)) { /* most sizes are one symbol */
         if (room) *out = d;
         return 1;
     }

@@ -338,7 +338,7 @@ bool gcut_dim_mono_div(gcut_dims *t, uint32_t x, uint32_t y, uint32_t *out)
 
 /* ---- making ---- */
 
-/* Of two constants; false: not a size, or not worth a case of its own. */
+/* a op b of two constants; false: it is no size, or an op that make_expression computes. */
 static bool make_constant(gcut_dim_op op, gcut_dim a, gcut_dim b, gcut_dim *out)
 {
     if (a < 0 || b < 0) return false;
@@ -381,7 +381,7 @@ gcut_dim gcut_dim_make(gcut_dims *t, gcut_dim_op op, gcut_dim a, gcut_dim b)
     gcut_dim out;
     if (make_constant(op, a, b, &out)) return out;
     gcut_dim_made *r = recent_of(t, op, a, b);
-    if (r->op == op && r->a == a && r->b == b && (a < 0 || b < 0)) return r->out;
+    if (r->op == op && r->a == a && r->b == b) return r->out;
     out = make_expression(t, op, a, b);
     *r = (gcut_dim_made){op, a, b, out};
     return out;

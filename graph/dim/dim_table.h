@@ -75,7 +75,7 @@ struct gcut_dims {
     GCUT_VEC(gcut_dim_expr) exprs;
     GCUT_VEC(gcut_dim) symbols; /* in order of first interning */
     gcut_dim_index atom_index, mono_index, expr_index;
-    gcut_dim_made recent[256]; /* by hash: the latest result, since sizes are multiplied in every pass anew */
+    gcut_dim_made recent[256]; /* a cache by hash: every pass multiplies the same sizes; {0} says 0 + 0 = 0 */
     int64_t first;             /* number of its first expression: a multiple of 2^32 below 2^61 */
 };
 

@@ -622,7 +622,7 @@ GCUT_API gcut_machine_report *gcut_calibrate_sized(size_t size, gcut_ctx *ctx,
 
 typedef struct gcut_frontier_options {
     int points; /* how many points to return, both ends included; 0 = 12 */
-    int rounds; /* > 0: compile the points and run each so many times, in rounds */
+    int rounds; /* > 0: compile the points and run each once in every round */
     const gcut_feed *feed;
     size_t nfeed;
 } gcut_frontier_options;

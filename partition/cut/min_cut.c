@@ -35,7 +35,7 @@
 #define FLOW_LIMIT ((double)(1 << 30)) /* quanta of one round */
 #define PRECISION 1e-12                /* of a cost */
 #define ROUNDS 6
-#define MANY_ARCS 16384 /* with so many, GLPK gets what PHASES phases of shortest paths leave */
+#define MANY_ARCS 16384 /* from here on GLPK gets what PHASES phases of shortest paths leave */
 #define PHASES 100
 
 /* An arc of the network for one key. */

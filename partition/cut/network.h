@@ -50,7 +50,7 @@ typedef struct gcut_network {
 } gcut_network;
 
 gcut_network *gcut_network_new(gcut_arena *arena, uint32_t nvalues);
-/* Room for so many arcs in an empty network. */
+/* Room for that number of arcs in an empty network. */
 void gcut_network_make_room(gcut_network *n, uint32_t narcs);
 /* Gives value v its two vertices and its save arc.  weight: 1, or 0 for a value that is alive anyway. */
 void gcut_network_value(gcut_network *n, uint32_t v, double save, int64_t bytes, int32_t weight,

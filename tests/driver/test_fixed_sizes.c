@@ -55,7 +55,7 @@ static void same_bits_as_the_symbol(void **state)
     static const struct {
         const char *pattern;
         bool compiled;
-        size_t turns; /* one in so many, else nightly */
+        size_t turns; /* one case in `turns` is tried, all nightly */
     } sets[] = {{GCUT_SOURCE_DIR "/tests/loops/*.gcut", false, 1},
                 {GCUT_SOURCE_DIR "/tests/loops/*.gcut", true, 5},
                 {GCUT_SOURCE_DIR "/tests/models/*.gcut", true, 4}};

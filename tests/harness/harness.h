@@ -70,4 +70,14 @@ static inline void compile_quickly(bool quick)
     }
 }
 
+/* "add neg": the ops in order. */
+static inline const char *ops_of(gcut_arena *a, const gcut_graph *g)
+{
+    gcut_text t = {.arena = a};
+    gcut_text_addn(&t, "", 0);
+    for (uint32_t n = 0; n < g->nodes.n; n++)
+        gcut_text_add(&t, "%s%s", n ? " " : "", gcut_op_get((gcut_op)g->nodes.at[n].op)->name);
+    return t.at;
+}
+
 #endif

@@ -24,7 +24,7 @@ static void with_env(void (*body)(void *), const void *arg)
     gcut_env_free(j.env);
 }
 
-static gcut_graph *simplified(gcut_graph *g)
+static gcut_graph *folded(gcut_graph *g)
 {
     gcut_graph *f = gcut_pass_fold(g, "folded"), *c = gcut_pass_cse(f, "shared"),
                *d = gcut_pass_dce(c, "live");
@@ -40,22 +40,12 @@ static gcut_graph *rewritten(gcut_graph *g, gcut_rewritings *done)
 {
     const gcut_value_names keep = {0};
     const uint32_t n = done->n;
-    gcut_graph *before = simplified(g), *out = gcut_pass_algebra(before, "algebra", &keep, done);
+    gcut_graph *before = folded(g), *out = gcut_pass_algebra(before, "algebra", &keep, done);
     assert_int_equal(out == before, done->n == n);
     if (out == before) return out;
     gcut_verify(out);
     gcut_module_unlist(g->module, out);
-    return simplified(out);
-}
-
-/* "add neg": the ops in order. */
-static const char *ops_of(gcut_arena *a, const gcut_graph *g)
-{
-    gcut_text t = {.arena = a};
-    gcut_text_addn(&t, "", 0);
-    for (uint32_t n = 0; n < g->nodes.n; n++)
-        gcut_text_add(&t, "%s%s", n ? " " : "", gcut_op_get((gcut_op)g->nodes.at[n].op)->name);
-    return t.at;
+    return folded(out);
 }
 
 /* ---- the rows ---- */

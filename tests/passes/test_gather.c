@@ -111,14 +111,6 @@ static gcut_graph *gathered(gcut_graph *g, const char *name, int64_t n)
     return h;
 }
 
-static const char *ops_of(gcut_arena *a, const gcut_graph *g)
-{
-    gcut_text t = {.arena = a};
-    for (uint32_t n = 0; n < g->nodes.n; n++)
-        gcut_text_add(&t, "%s%s", n ? " " : "", gcut_op_get((gcut_op)g->nodes.at[n].op)->name);
-    return t.at;
-}
-
 static void assert_equal(const job *j, const gcut_graph *g, const gcut_graph *h, int64_t n)
 {
     gcut_array *in = gcut_calloc(j->arena, g->params.n, sizeof *in);

@@ -88,16 +88,6 @@ static gcut_graph *parse(job *j, const char *text)
     return gcut_parse_module(j->env, j->arena, "t.gcut", text, strlen(text))->graphs.at[0];
 }
 
-/* "add neg": the ops in order. */
-static const char *ops_of(gcut_arena *a, const gcut_graph *g)
-{
-    gcut_text t = {.arena = a};
-    gcut_text_addn(&t, "", 0);
-    for (uint32_t n = 0; n < g->nodes.n; n++)
-        gcut_text_add(&t, "%s%s", n ? " " : "", gcut_op_get((gcut_op)g->nodes.at[n].op)->name);
-    return t.at;
-}
-
 /* ---- folding, rule by rule ---- */
 
 typedef struct row {
