@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The order of the backward graph: gradients where the joint graph has them, updates as early as possible,
- * recomputation as late as possible.
+ * The order of the backward graph: updates and the gradients of parameters as early as possible, other nodes where
+ * the joint graph has them, recomputation as late as possible.
  */
 #include "partition/cut/schedule.h"
 
@@ -29,14 +29,17 @@ bool *gcut_needed_nodes(gcut_arena *arena, const gcut_graph *g, bool *need, cons
 
 /* ---- the order of BACKWARD nodes ---- */
 
-/* An update: a `next` result with its tail, the elementwise nodes that nothing else needs.  The tail runs as
- * soon as the other BACKWARD nodes that it reads have run.  A tail that reads none, such as running
- * statistics, runs after the first BACKWARD node that reads the same forward value. */
+/* A `next` or `grad` result with its tail: the elementwise nodes and the contraction before them that nothing else
+ * needs.  The tail runs as soon as the other BACKWARD nodes that it reads have run: an operand that only it still
+ * needs is dead before the next contraction has a result.  Where a tail reads none, that of a `next`, such as
+ * running statistics, runs after the first BACKWARD node that reads the same forward value; that of a `grad` whose
+ * contraction is EITHER, before the first that needs the same EITHER operand; others stay where the graph has
+ * them. */
 typedef struct update {
     uint32_t sink;
     uint32_t waits;          /* BACKWARD nodes outside of tails that have not run yet */
     GCUT_VEC(uint32_t) tail; /* in graph order */
-    bool placed;
+    bool placed;             /* or its nodes stay */
 } update;
 
 typedef GCUT_VEC(update *) updates;
@@ -50,6 +53,9 @@ typedef struct ordering {
     updates all;
     updates *after;   /* by node: the updates that wait for it */
     updates *reading; /* by value: the updates that wait for a reader of its storage */
+    updates *first;   /* by EITHER value: the updates that run before its first reader */
+    bool *seen;       /* by EITHER value: a node that was placed needs it */
+    GCUT_VEC(gcut_ref) wanted;
     uint32_t *out;
     uint32_t n;
 } ordering;
@@ -60,20 +66,28 @@ static bool is_backward(const ordering *o, uint32_t i)
     return o->f->live[i] && n->nres && o->f->side[n->res0] == GCUT_SIDE_BACKWARD;
 }
 
-/* Elementwise nodes that lead to `next` results and nowhere else. */
+static bool is_updated(gcut_role role)
+{
+    return role == GCUT_ROLE_next || role == GCUT_ROLE_grad;
+}
+
+/* Elementwise nodes, and the last contraction before them, that lead to `next` and `grad` results and nowhere
+ * else. */
 static void find_tails(ordering *o)
 {
     const gcut_graph *g = o->g;
     bool *other = gcut_calloc(o->arena, g->values.n, 1); /* by value: a node outside of tails reads it */
     for (uint32_t i = 0; i < g->results.n; i++)
-        other[g->results.at[i].value] |= g->results.at[i].role != GCUT_ROLE_next;
+        other[g->results.at[i].value] |= !is_updated(g->results.at[i].role);
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
         if (!is_backward(o, i)) continue;
         gcut_class c = gcut_node_class(n);
-        o->tail[i] = c == GCUT_CLASS_POINTWISE || c == GCUT_CLASS_VIEW || c == GCUT_CLASS_CONSTANT;
+        bool elementwise = c == GCUT_CLASS_POINTWISE || c == GCUT_CLASS_VIEW || c == GCUT_CLASS_CONSTANT;
+        o->tail[i] = elementwise || c == GCUT_CLASS_CONTRACTION;
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) o->tail[i] &= !other[v];
-        for (uint32_t k = 0; !o->tail[i] && k < n->nargs; k++) other[gcut_arg(g, n, k)] = true;
+        for (uint32_t k = 0; !(elementwise && o->tail[i]) && k < n->nargs; k++)
+            other[gcut_arg(g, n, k)] = true;
     }
 }
 
@@ -115,16 +129,46 @@ static void gather(ordering *o, update *u)
     gcut_arena_free(scratch);
 }
 
+static bool is_either(const ordering *o, gcut_ref v)
+{
+    return gcut_def(o->g, v) && o->f->side[v] == GCUT_SIDE_EITHER &&
+           !gcut_value_is(o->g, v, GCUT_CLASS_CONSTANT);
+}
+
+/* A `grad` whose tail waits for nothing: finds the EITHER operands of its contractions.  False: it has none. */
+static bool find_first(ordering *o, update *u)
+{
+    const gcut_graph *g = o->g;
+    bool any = false;
+    for (uint32_t t = 0; t < u->tail.n; t++) {
+        const gcut_node *n = gcut_node_at(g, u->tail.at[t]);
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            const gcut_ref v = gcut_arg(g, n, k);
+            const gcut_node *c = gcut_def(g, v);
+            if (!is_either(o, v) || gcut_node_class(c) != GCUT_CLASS_CONTRACTION) continue;
+            for (uint32_t j = 0; j < c->nargs; j++) {
+                const gcut_ref e = gcut_arg(g, c, j);
+                if (!is_either(o, e)) continue;
+                *GCUT_PUSH(o->arena, &o->first[e]) = u;
+                any = true;
+            }
+        }
+    }
+    return any;
+}
+
 static void find_updates(ordering *o)
 {
     const gcut_graph *g = o->g;
     for (uint32_t i = 0; i < g->results.n; i++) {
         uint32_t def = g->values.at[g->results.at[i].value].def;
-        if (g->results.at[i].role != GCUT_ROLE_next || def == GCUT_NONE || !is_backward(o, def)) continue;
+        if (!is_updated(g->results.at[i].role) || def == GCUT_NONE || !is_backward(o, def)) continue;
         if (!o->tail[def]) continue;
         update *u = gcut_calloc(o->arena, 1, sizeof *u);
         u->sink = def;
         gather(o, u);
+        u->placed = u->waits == 0 && g->results.at[i].role == GCUT_ROLE_grad && !find_first(o, u);
+        for (uint32_t k = 0; u->placed && k < u->tail.n; k++) o->tail[u->tail.at[k]] = false;
         *GCUT_PUSH(o->arena, &o->all) = u;
     }
 }
@@ -141,6 +185,21 @@ static void place_update(ordering *o, update *u)
     u->placed = true;
 }
 
+/* Places what runs before the first node that needs v or what v is computed from. */
+static void need(ordering *o, gcut_ref v)
+{
+    o->wanted.n = 0;
+    *GCUT_PUSH(o->arena, &o->wanted) = v;
+    while (o->wanted.n) {
+        v = o->wanted.at[--o->wanted.n];
+        if (!is_either(o, v) || o->seen[v]) continue;
+        o->seen[v] = true;
+        const gcut_node *n = gcut_def(o->g, v);
+        for (uint32_t k = 0; k < n->nargs; k++) *GCUT_PUSH(o->arena, &o->wanted) = gcut_arg(o->g, n, k);
+        for (uint32_t k = 0; k < o->first[v].n; k++) place_update(o, o->first[v].at[k]);
+    }
+}
+
 const uint32_t *gcut_backward_order(gcut_arena *arena, const gcut_facts *f, uint32_t *n)
 {
     const gcut_graph *g = f->g;
@@ -150,15 +209,18 @@ const uint32_t *gcut_backward_order(gcut_arena *arena, const gcut_facts *f, uint
     o.placed = gcut_calloc(o.arena, nn, 1);
     o.after = gcut_calloc(o.arena, nn, sizeof *o.after);
     o.reading = gcut_calloc(o.arena, g->values.n, sizeof *o.reading);
+    o.first = gcut_calloc(o.arena, g->values.n, sizeof *o.first);
+    o.seen = gcut_calloc(o.arena, g->values.n, sizeof *o.seen);
     o.out = gcut_alloc(arena, nn * sizeof *o.out);
     find_tails(&o);
     find_updates(&o);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         if (!is_backward(&o, i) || o.tail[i]) continue;
+        const gcut_node *x = gcut_node_at(g, i);
+        for (uint32_t k = 0; k < x->nargs; k++) need(&o, gcut_arg(g, x, k));
         place_node(&o, i);
         for (uint32_t k = 0; k < o.after[i].n; k++)
             if (--o.after[i].at[k]->waits == 0) place_update(&o, o.after[i].at[k]);
-        const gcut_node *x = gcut_node_at(g, i);
         for (uint32_t k = 0; k < x->nargs; k++) {
             const updates *r = &o.reading[f->base[gcut_arg(g, x, k)]];
             for (uint32_t e = 0; e < r->n; e++) place_update(&o, r->at[e]);

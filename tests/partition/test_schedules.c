@@ -336,9 +336,72 @@ static void compiled(void **state)
     }
 }
 
+/* ---- gradients of parameters early ---- */
+
+/* Of each layer, the product that makes its weight's gradient reads the same cotangent as the one that goes on
+ * downwards; under mean_square the derivative of the loss waits for no cotangent. */
+static const char layers[] =
+    "gcut 1\n"
+    "func @f(input %x: f32[32, 16], param %w1: f32[16, 64], param %w2: f32[64, 48],\n"
+    "        param %w3: f32[48, 8]) -> (out loss: f32[]) {\n"
+    "  %a1 = matmul(%x, %w1)\n"
+    "  %h1 = tanh(%a1)\n"
+    "  %a2 = matmul(%h1, %w2)\n"
+    "  %h2 = tanh(%a2)\n"
+    "  %a3 = matmul(%h2, %w3)\n"
+    "  %sq = mul(%a3, %a3)\n"
+    "  %loss = sum(%sq)\n"
+    "  return %loss\n"
+    "}\n";
+
+static uint32_t position(const gcut_graph *g, const gcut_schedule *s, const char *result)
+{
+    for (uint32_t k = 0; k < g->results.n; k++) {
+        const gcut_ref v = g->results.at[k].value;
+        for (uint32_t i = 0; !strcmp(g->results.at[k].name, result) && i < s->n; i++)
+            if (s->node[i] == g->values.at[v].def) return i;
+    }
+    fail_msg("no result %s", result);
+    return 0;
+}
+
+/* Where the schedule multiplies by the transpose of parameter w. */
+static uint32_t downwards(const gcut_graph *g, const gcut_schedule *s, const char *w)
+{
+    uint32_t found = UINT32_MAX;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const gcut_node *n = gcut_node_at(g, s->node[i]);
+        if (n->op == GCUT_OP_matmul && gcut_attr_flag(g, n, GCUT_KEY_tb) &&
+            !strcmp(g->values.at[gcut_arg(g, n, 1)].name, w))
+            found = i;
+    }
+    assert_that(found, !=, UINT32_MAX);
+    return found;
+}
+
+static void early_body(void *arg)
+{
+    world *w = arg;
+    gcut_settings opt = gcut_settings_of(NULL, NULL, 0);
+    opt.policy = "save-all";
+    gcut_graph *user =
+        gcut_parse_module(w->env, w->env->arena, "layers", layers, strlen(layers))->graphs.at[0];
+    const gcut_pipeline *p = gcut_pipeline_new(user, &opt, GCUT_STAGE_SPLIT, w->env->arena);
+    const gcut_graph *g = p->plan->joint;
+    const gcut_schedule *s = &p->plan->backward;
+    assert_that(position(g, s, "w3"), <, downwards(g, s, "w3"));
+    assert_that(position(g, s, "w2"), <, downwards(g, s, "w2"));
+}
+
+static void gradients_of_parameters_come_early(void **state)
+{
+    must(((world *)*state)->env, early_body, *state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {WITH_FIXTURE(interpreted), WITH_FIXTURE(compiled),
-                                       WITH_FIXTURE(rounded)};
+                                       WITH_FIXTURE(rounded),
+                                       WITH_FIXTURE(gradients_of_parameters_come_early)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
