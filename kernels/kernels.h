@@ -135,6 +135,10 @@ typedef struct gcut_value_place {
     bool bits;
 } gcut_value_place;
 gcut_value_place gcut_program_place_of(const gcut_program *p, uint32_t lowered, gcut_ref v);
+/* By step of the timeline, *nsteps of them: the bytes that are alive in the arena, as placed.  The arena is larger
+ * where no placement is as tight.  Memory from `arena`. */
+int64_t *gcut_program_alive(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
+                            gcut_arena *arena, uint32_t *nsteps);
 /* Why the arena is as large as it is: the first step of the timeline with the most bytes alive. */
 typedef struct gcut_holder {
     const char *name;

@@ -81,14 +81,14 @@ static _Noreturn void complain(const gcut_pipeline *q, int64_t budget, const cha
               gcut_bytes_text(a, budget), whose, gcut_bytes_text(a, q->peak_bytes), rest);
 }
 
-/* Throws: no plan that was found fits; `least` has the smallest peak of them. */
+/* Throws: no plan that was found fits; `least` is that of gcut_budget_least, whose peak is a budget that is met. */
 static _Noreturn void refuse(gcut_candidates *o, const gcut_candidate *least)
 {
     gcut_arena *a = o->arena;
     int64_t bound = gcut_peak_bound(o->p);
     GCUT_ASSERT(bound <= least->peak_bytes);
     complain(gcut_candidate_lower(o, least, a), o->p->opt.budget,
-             gcut_printf(a, "the %u plans tried", o->known.n),
+             gcut_printf(a, "the search (%u plans tried)", o->known.n),
              gcut_printf(a, "; no plan at all takes less than %s", gcut_bytes_text(a, bound)));
 }
 
@@ -96,7 +96,10 @@ static _Noreturn void refuse(gcut_candidates *o, const gcut_candidate *least)
 
 #define NODES_SEARCHED 200000 /* of the graphs that are lowered for one budget, in about 0.7 seconds */
 #define STARTS_IN_VAIN 16     /* in a row without a better plan: then the search ends */
-#define LEAST_ROUNDS 3        /* searches, each for a smaller peak than the one before found */
+/* The smallest peak is searched for in targets, each this part of the arena below the peak found so far: a far target
+ * counts the bytes of many steps, a near one those of the fullest. */
+static const int64_t target_parts[] = {16, 64, 256};
+#define TARGETS 8 /* tried at most */
 
 typedef GCUT_VEC(gcut_candidate) starts;
 
@@ -151,14 +154,16 @@ gcut_candidate gcut_budget_least(gcut_candidates *o)
     starts from = {0};
     lower_smallest(o);
     add_starts(o, o->by_time.n, &from);
-    gcut_candidate least = search_from(o, &from, 0);
-    for (int k = 0; k < LEAST_ROUNDS; k++) { /* the nearer the budget, the smaller the values that count */
+    gcut_candidate least = from.at[0];
+    for (uint32_t k = 0, part = 0; k < TARGETS && part < sizeof target_parts / sizeof *target_parts; k++) {
         starts again = {0};
+        const int64_t arena = least.peak_bytes - o->resident, down = arena / target_parts[part];
+        const int64_t target = least.peak_bytes - (down > 0 ? down : 1);
         *GCUT_PUSH(o->arena, &again) = least;
         for (uint32_t i = 0; i < from.n; i++) *GCUT_PUSH(o->arena, &again) = from.at[i];
-        const gcut_candidate x = search_from(o, &again, least.peak_bytes - 1);
-        if (x.peak_bytes >= least.peak_bytes) break;
-        least = x;
+        const gcut_candidate x = search_from(o, &again, target);
+        if (x.peak_bytes > target) part++;
+        if (x.peak_bytes < least.peak_bytes) least = x;
     }
     return least;
 }
@@ -166,12 +171,19 @@ gcut_candidate gcut_budget_least(gcut_candidates *o)
 gcut_candidate gcut_budget_best(gcut_candidates *o, int64_t budget)
 {
     starts from = {0};
-    uint32_t fit = gcut_candidates_fit(o, budget);
-    gcut_candidate first = fit == GCUT_NONE ? gcut_budget_least(o) : o->by_time.at[fit];
-    if (first.peak_bytes > budget) return first;
-    *GCUT_PUSH(o->arena, &from) = first;
+    const uint32_t fit = gcut_candidates_fit(o, budget);
+    if (fit == GCUT_NONE)
+        lower_smallest(o);
+    else
+        *GCUT_PUSH(o->arena, &from) = o->by_time.at[fit];
     add_starts(o, o->by_time.n, &from);
     gcut_candidate best = search_from(o, &from, budget);
+    if (best.peak_bytes > budget) {
+        starts again = {0};
+        *GCUT_PUSH(o->arena, &again) = gcut_budget_least(o);
+        if (again.at[0].peak_bytes > budget) return again.at[0];
+        best = search_from(o, &again, budget);
+    }
     best.budget = budget;
     return best;
 }
@@ -180,9 +192,8 @@ void gcut_budget_plan(gcut_pipeline *p)
 {
     gcut_arena *a = gcut_arena_new(p->env, p->arena);
     gcut_candidates *o = gcut_candidates_of(p, a);
-    /* The peak that a budget of nothing would name, which is a budget like any other. */
-    const int64_t budget =
-        p->opt.budget == GCUT_BUDGET_MIN ? gcut_budget_best(o, 0).peak_bytes : p->opt.budget;
+    /* The smallest peak is a budget like any other. */
+    const int64_t budget = p->opt.budget == GCUT_BUDGET_MIN ? gcut_budget_least(o).peak_bytes : p->opt.budget;
     const gcut_candidate best = gcut_budget_best(o, budget), *of = &best;
     if (of->peak_bytes > budget) refuse(o, of);
     p->planned = of->base->planned;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "driver/pipeline/saved_storage.h"
+#include "gradcut/gradcut_rt.h"
 #include "partition/budget/simulated_plans.h"
 #include "partition/budget/simulator.h"
 #include "partition/plan.h"
@@ -235,6 +236,8 @@ int64_t gcut_candidate_peak(gcut_candidates *o, gcut_candidate *of)
     if (!*at || memcmp(o->known.at[*at - 1].key, key, sizeof key) != 0) {
         gcut_pipeline *q = gcut_candidate_lower(o, of, o->arena);
         gcut_known_plan known = {.peak_bytes = q->peak_bytes, .step_ns = q->plan->step_ns};
+        known.alive = gcut_program_alive(q->program, q->at, q->nat, gcut_rt_threads(q->opt.threads), o->arena,
+                                         &known.nsteps);
         memcpy(known.key, key, sizeof key);
         *GCUT_PUSH(o->arena, &o->known) = known;
         *at = o->known.n;
@@ -242,6 +245,7 @@ int64_t gcut_candidate_peak(gcut_candidates *o, gcut_candidate *of)
     }
     of->peak_bytes = o->known.at[*at - 1].peak_bytes;
     of->step_ns = o->known.at[*at - 1].step_ns;
+    of->known = *at;
     return of->peak_bytes;
 }
 

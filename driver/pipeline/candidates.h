@@ -33,6 +33,7 @@ typedef struct gcut_candidate {
     double cost_ns;     /* above the least work_ns of all bases */
     int64_t peak_bytes; /* exact; -1 until gcut_candidate_peak */
     double step_ns;     /* predicted; NAN until gcut_candidate_peak, and without a prediction */
+    uint32_t known;     /* 1 + its index in gcut_candidates.known; 0 until gcut_candidate_peak */
 } gcut_candidate;
 
 /* A plan that was lowered, by a hash of its decisions and schedule. */
@@ -40,6 +41,8 @@ typedef struct gcut_known_plan {
     unsigned char key[GCUT_HASH_BYTES];
     int64_t peak_bytes;
     double step_ns;
+    uint32_t nsteps;
+    const int64_t *alive; /* gcut_program_alive */
 } gcut_known_plan;
 
 typedef struct gcut_candidates {

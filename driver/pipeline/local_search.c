@@ -6,9 +6,16 @@
  * other decisions stay, except of values that only this one needs, and the schedule is rebuilt.  Where a value
  * is no longer saved, its operands may be saved instead: that is a flip, too.
  *
- * A round lowers the plan once for every flip and takes those that are better, the best first, each again
- * from the plan so far.  Values that the graph has several times, as the layers of a network have, form a
- * class: one of them stands for all, and a flip that is better is first tried for the whole class.
+ * A round lowers the plan once for each of the most promising flips and takes those that are better, the best
+ * first, each again from the plan so far; it goes on to less promising ones as long as none is better.  Values
+ * that the graph has several times, as the layers of a network have, form a class: one of them stands for all, and
+ * a flip that is better is first tried for the whole class.
+ *
+ * A plan that does not fit the budget is better the fewer bytes are alive above it, summed over the steps of the
+ * timeline: where several steps are equally full, no single flip lowers the peak.
+ *
+ * From a plan that fits and that no flip makes faster, an exchange is tried: a flip that makes it faster but too
+ * large, and then flips of other values until it fits again.
  */
 #include "driver/pipeline/local_search.h"
 
@@ -19,10 +26,12 @@
 #include "graph/ops/node_facts.h"
 
 enum {
-    ALIKE_STEPS = 3,   /* values of a class have equal neighbours up to this distance */
-    FEW_VALUES = 160,  /* with fewer values to flip, each is a class of its own */
-    DOUBT = 32,        /* a price is assumed to be at least 1/DOUBT of the time of its kernels */
-    EXCESS_PARTS = 64, /* flips of less than 1/EXCESS_PARTS of the bytes above the budget are not tried */
+    ALIKE_STEPS = 3,    /* values of a class have equal neighbours up to this distance */
+    FEW_VALUES = 160,   /* with fewer values to flip, each is a class of its own */
+    DOUBT = 32,         /* a price is assumed to be at least 1/DOUBT of the time of its kernels */
+    EXCESS_PARTS = 64,  /* flips of less than 1/EXCESS_PARTS of the bytes above the budget are not tried */
+    TRIED_AT_ONCE = 12, /* flips of a round before those that were better are taken */
+    EXCHANGES = 4,      /* begun, the most promising first, before the search ends */
 };
 
 typedef struct flip {
@@ -39,8 +48,12 @@ typedef struct search {
     gcut_arena *round;
     gcut_candidate best;
     uint64_t *alike; /* by value: its class */
+    bool *keeps;     /* by value: its decision is not changed */
     uint32_t flips;  /* taken */
     uint64_t end;    /* o->nodes_tried at which the search ends */
+    flip *
+        too_large; /* the flips of the last round that are faster and do not fit; gain: ns for each byte above */
+    uint32_t ntoo_large;
 } search;
 
 /* ---- classes ---- */
@@ -137,13 +150,29 @@ static const gcut_choice *flipped(const search *s, const gcut_choice *from, cons
     return same_decisions(p, c, from) ? NULL : c;
 }
 
+/* The bytes alive above the budget, summed over the steps; 0: it fits.  What the peak has beside what is alive, counts
+ * at every step. */
+static double bytes_above(const search *s, const gcut_candidate *x)
+{
+    const gcut_known_plan *known = &s->o->known.at[x->known - 1];
+    int64_t most = 0;
+    double sum = 0;
+    if (x->peak_bytes <= s->budget) return 0;
+    for (uint32_t i = 0; i < known->nsteps; i++)
+        if (known->alive[i] > most) most = known->alive[i];
+    const int64_t room = s->budget - (x->peak_bytes - most);
+    for (uint32_t i = 0; i < known->nsteps; i++)
+        if (known->alive[i] > room) sum += (double)(known->alive[i] - room);
+    return sum;
+}
+
 /* An estimate of what this choice may gain, by which flips are ordered.  Of a plan that fits: the prices of what is
  * no longer saved or recomputed, as if all else were free.  Of one that does not: the bytes of the values whose
- * decision changes.  0: it is too small to be tried. */
+ * decision changes, for each ns by the prices.  0: it is too small to be tried. */
 static double promise_of(const search *s, const gcut_choice *c)
 {
     const gcut_choice *now = s->best.choice;
-    double ns = 0, bytes = 0;
+    double ns = 0, added = 0, bytes = 0, worth = GCUT_FLIP_WORTH * s->best.step_ns;
     for (gcut_ref v = 1; v < s->p->g->values.n; v++) {
         if (c->decision[v] == now->decision[v]) continue;
         bytes += (double)s->p->price[v].bytes;
@@ -151,10 +180,13 @@ static double promise_of(const search *s, const gcut_choice *c)
         if (now->decision[v] == GCUT_PLAN_RECOMPUTED && isfinite(s->p->price[v].recompute_ns))
             ns += s->p->price[v].recompute_ns;
         if (now->decision[v] == GCUT_PLAN_SAVED) ns += gcut_saved_ns(s->p, v, now->format[v]);
+        if (c->decision[v] == GCUT_PLAN_RECOMPUTED && isfinite(s->p->price[v].recompute_ns))
+            added += s->p->price[v].recompute_ns;
+        if (c->decision[v] == GCUT_PLAN_SAVED) added += gcut_saved_ns(s->p, v, c->format[v]);
     }
     double excess = (double)s->best.peak_bytes - (double)s->budget;
-    if (excess > 0) return bytes * EXCESS_PARTS > excess ? bytes : 0;
-    return ns * DOUBT > GCUT_FLIP_WORTH * s->best.step_ns ? ns : 0;
+    if (excess > 0) return bytes * EXCESS_PARTS > excess ? bytes / fmax(added - ns, worth) : 0;
+    return ns * DOUBT > worth ? ns : 0;
 }
 
 /* The plan so far with that choice; its step_ns stays NAN where it cannot be better. */
@@ -171,14 +203,13 @@ static gcut_candidate evaluate(search *s, const gcut_choice *c)
 }
 
 /* How much better x is than the plan so far: ns, 0 where that is not worth a change; where the plan so far does
- * not fit, bytes nearer to the budget for each ns. */
+ * not fit, bytes_above for each ns. */
 static double gain_of(const search *s, const gcut_candidate *x)
 {
     double longer = x->step_ns - s->best.step_ns, worth = GCUT_FLIP_WORTH * s->best.step_ns;
     if (isnan(x->step_ns)) return 0;
     if (s->best.peak_bytes <= s->budget) return x->peak_bytes <= s->budget && -longer > worth ? -longer : 0;
-    int64_t to = x->peak_bytes > s->budget ? x->peak_bytes : s->budget;
-    return to < s->best.peak_bytes ? (double)(s->best.peak_bytes - to) / fmax(longer, worth) : 0;
+    return fmax(0, bytes_above(s, &s->best) - bytes_above(s, x)) / fmax(longer, worth);
 }
 
 /* Takes that choice if it is worth it. */
@@ -209,7 +240,7 @@ static uint32_t find_flips(search *s, flip *out)
     uint32_t n = 0, values = 0;
     for (gcut_ref v = 1; v < g->values.n; v++) values += is_flippable(s->p, now, v);
     for (gcut_ref v = 1; v < g->values.n; v++) {
-        if (!is_flippable(s->p, now, v)) continue;
+        if (s->keeps[v] || !is_flippable(s->p, now, v)) continue;
         uint32_t *known = gcut_map_at(s->round, &seen, mix(s->alike[v], now->decision[v]));
         if (values > FEW_VALUES && (*known)++) continue;
         for (int shifts = 0; shifts <= (now->decision[v] == GCUT_PLAN_SAVED); shifts++) {
@@ -225,11 +256,17 @@ static uint32_t find_flips(search *s, flip *out)
 /* Keeps those that are better than the plan so far, the best first. */
 static uint32_t keep_better(search *s, flip *m, uint32_t n)
 {
+    const bool fits = s->best.peak_bytes <= s->budget;
     uint32_t kept = 0;
+    s->ntoo_large = 0;
     for (uint32_t i = 0; i < n && s->o->nodes_tried < s->end; i++) {
-        gcut_candidate x = evaluate(s, flipped(s, s->best.choice, &m[i].v, 1, m[i].shifts));
-        double gain = gain_of(s, &x);
-        if (gain > 0) m[kept++] = (flip){m[i].v, m[i].shifts, gain};
+        if (kept && i >= TRIED_AT_ONCE) break;
+        const flip f = m[i];
+        gcut_candidate x = evaluate(s, flipped(s, s->best.choice, &f.v, 1, f.shifts));
+        double gain = gain_of(s, &x), shorter = s->best.step_ns - x.step_ns;
+        if (gain > 0) m[kept++] = (flip){f.v, f.shifts, gain};
+        if (fits && x.peak_bytes > s->budget && shorter > GCUT_FLIP_WORTH * s->best.step_ns)
+            s->too_large[s->ntoo_large++] = (flip){f.v, f.shifts, shorter / bytes_above(s, &x)};
     }
     if (kept) qsort(m, kept, sizeof *m, by_gain);
     return kept;
@@ -244,10 +281,45 @@ static bool apply(search *s, const flip *m)
     if (!is_flippable(s->p, now, m->v)) return false;
     for (gcut_ref v = 1; v < g->values.n; v++)
         if (s->alike[v] == s->alike[m->v] && now->decision[v] == now->decision[m->v] &&
-            is_flippable(s->p, now, v))
+            is_flippable(s->p, now, v) && !s->keeps[v])
             all[n++] = v;
     if (n > 1 && take(s, flipped(s, now, all, n, m->shifts))) return true;
     return take(s, flipped(s, now, &m->v, 1, m->shifts));
+}
+
+/* Rounds until one finds nothing better. */
+static void improve(search *s)
+{
+    for (uint32_t better = 1; better && s->o->nodes_tried < s->end;) {
+        s->round = gcut_arena_new(gcut_arena_env(s->o->arena), s->o->arena);
+        flip *m = gcut_calloc(s->round, 2 * (size_t)s->p->g->values.n, sizeof *m);
+        uint32_t n = keep_better(s, m, find_flips(s, m));
+        bool fits = s->best.peak_bytes <= s->budget;
+        better = 0;
+        for (uint32_t i = 0; i < n && fits == (s->best.peak_bytes <= s->budget); i++)
+            better += apply(s, &m[i]);
+        gcut_arena_free(s->round);
+    }
+}
+
+/* Begins with a flip that makes the plan too large, which then stays.  True: the result fits and is faster. */
+static bool exchange(search *s, const flip *f)
+{
+    search t = *s;
+    t.round = gcut_arena_new(gcut_arena_env(s->o->arena), s->o->arena);
+    const gcut_choice *c = flipped(&t, s->best.choice, &f->v, 1, f->shifts);
+    t.best = evaluate(&t, c);
+    t.best.choice = choice_with(s->p, s->arena, c, gcut_saved_of(s->p, t.round, c->decision));
+    t.flips++;
+    t.too_large = gcut_calloc(s->arena, 2 * (size_t)s->p->g->values.n, sizeof *t.too_large);
+    gcut_arena_free(t.round);
+    s->keeps[f->v] = true;
+    improve(&t);
+    s->keeps[f->v] = false;
+    if (!(gain_of(s, &t.best) > 0)) return false;
+    s->best = t.best;
+    s->flips = t.flips;
+    return true;
 }
 
 gcut_candidate gcut_candidate_refined(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
@@ -256,17 +328,20 @@ gcut_candidate gcut_candidate_refined(gcut_candidates *o, const gcut_candidate *
     const gcut_graph *g = from->base->planned;
     search s = {.o = o, .budget = budget, .p = from->base->problem, .arena = o->arena, .best = *from};
     s.end = o->nodes_tried + nodes;
+    s.best.peak_bytes = -1;
     gcut_candidate_peak(o, &s.best);
     if (isnan(s.best.step_ns)) return s.best;
     s.alike = classes_of(g, o->arena);
-    for (uint32_t better = 1; better && o->nodes_tried < s.end;) {
-        s.round = gcut_arena_new(gcut_arena_env(o->arena), o->arena);
-        flip *m = gcut_calloc(s.round, 2 * (size_t)g->values.n, sizeof *m);
-        uint32_t n = keep_better(&s, m, find_flips(&s, m));
-        bool fits = s.best.peak_bytes <= budget;
-        better = 0;
-        for (uint32_t i = 0; i < n && fits == (s.best.peak_bytes <= budget); i++) better += apply(&s, &m[i]);
-        gcut_arena_free(s.round);
+    s.keeps = gcut_calloc(o->arena, g->values.n, sizeof *s.keeps);
+    s.too_large = gcut_calloc(o->arena, 2 * (size_t)g->values.n, sizeof *s.too_large);
+    improve(&s);
+    for (bool better = s.best.peak_bytes <= budget; better && o->nodes_tried < s.end;) {
+        const uint32_t n = s.ntoo_large;
+        if (n) qsort(s.too_large, n, sizeof *s.too_large, by_gain);
+        better = false;
+        for (uint32_t k = 0; k < n && k < EXCHANGES && !better && o->nodes_tried < s.end; k++)
+            better = exchange(&s, &s.too_large[k]);
+        if (better) improve(&s);
     }
     if (s.flips)
         s.best.label = gcut_printf(o->arena, "%s, %u flip%s", from->label, s.flips, s.flips == 1 ? "" : "s");

@@ -131,8 +131,8 @@ static int64_t infeasible(run_case *c, int64_t lo)
         free(text);
         text = strdup(gcut_error(c->ctx, gcut_error_count(c->ctx) - 1));
         for (char *s = text, *t = text; (*t = *s); s++) t += *s != ','; /* 34,048 -> 34048 */
-        const char *is = strstr(text, "plans tried is ");
-        int64_t said = is ? atoll(is + strlen("plans tried is ")) : -1;
+        const char *is = strstr(text, "plans tried) is ");
+        int64_t said = is ? atoll(is + strlen("plans tried) is ")) : -1;
         CHECK(c, said > 0 && said <= least && (k == 0 || said == least),
               "%lld candidates' smallest, it says %s", (long long)least, text);
         CHECK(c, strstr(text, "alive") && strstr(text, "parameters"), "it says %s", text);

@@ -42,51 +42,60 @@ static const char *doing(const gcut_program *p, gcut_arena *a, int step)
     return gcut_printf(a, "%%%s %s", n->nres ? h->g->values.at[n->res0].name : "?", gcut_op_of(n)->name);
 }
 
-/* The first step at which the most bytes are alive. */
-static int fullest(const gcut_holder *b, uint32_t n, int nsteps, gcut_arena *scratch, int64_t *most)
+/* As placed: a multiple of 64. */
+static int64_t placed_bytes(const gcut_program *p, const gcut_buffer *buf, const gcut_dim_binding *at,
+                            uint32_t nat, int threads)
 {
-    int64_t *change = gcut_calloc(scratch, (size_t)nsteps + 2, sizeof *change), alive = 0;
-    int best = 0;
-    *most = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        change[b[i].birth] += b[i].bytes;
-        change[b[i].death + 1] -= b[i].bytes;
+    return (gcut_buffer_bytes(p, buf, at, nat, threads) + 63) / 64 * 64;
+}
+
+static bool has_range(const gcut_buffer *buf)
+{
+    return buf->kind == GCUT_BUFFER_ARENA && buf->birth >= 0;
+}
+
+int64_t *gcut_program_alive(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
+                            gcut_arena *arena, uint32_t *nsteps)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->buffers.n; i++)
+        if (has_range(&p->buffers.at[i]) && (uint32_t)p->buffers.at[i].death >= n)
+            n = (uint32_t)p->buffers.at[i].death + 1;
+    int64_t *alive = gcut_calloc(arena, (size_t)n + 1, sizeof *alive);
+    for (uint32_t i = 0; i < p->buffers.n; i++) {
+        const gcut_buffer *buf = &p->buffers.at[i];
+        if (!has_range(buf)) continue;
+        const int64_t bytes = placed_bytes(p, buf, at, nat, threads);
+        alive[buf->birth] += bytes;
+        alive[buf->death + 1] -= bytes;
     }
-    for (int s = 0; s < nsteps; s++) {
-        alive += change[s];
-        if (alive <= *most) continue;
-        *most = alive;
-        best = s;
-    }
-    return best;
+    for (uint32_t s = 1; s < n; s++) alive[s] += alive[s - 1];
+    *nsteps = n;
+    return alive;
 }
 
 gcut_peak gcut_program_peak(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
                             gcut_arena *arena)
 {
     gcut_arena *scratch = gcut_arena_new(p->module->env, arena);
-    gcut_holder *b = gcut_calloc(scratch, p->buffers.n + 1, sizeof *b);
-    uint32_t n = 0;
-    int nsteps = 0;
+    uint32_t nsteps;
+    const int64_t *alive = gcut_program_alive(p, at, nat, threads, scratch, &nsteps);
+    gcut_peak out = {0};
+    for (uint32_t s = 0; s < nsteps; s++)
+        if (alive[s] > out.alive_bytes) out.alive_bytes = alive[s], out.step = (int)s;
+    out.holder = gcut_calloc(arena, p->buffers.n + 1, sizeof *out.holder);
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *buf = &p->buffers.at[i];
-        if (buf->kind != GCUT_BUFFER_ARENA || buf->birth < 0) continue;
-        b[n++] = (gcut_holder){.name = buf->name,
-                               .bytes = (gcut_buffer_bytes(p, buf, at, nat, threads) + 63) / 64 * 64,
-                               .saved = buf->saved,
-                               .index = i,
-                               .birth = buf->birth,
-                               .death = buf->death};
-        if (buf->death >= nsteps) nsteps = buf->death + 1;
-    }
-    gcut_peak out = {0};
-    out.step = fullest(b, n, nsteps, scratch, &out.alive_bytes);
-    out.holder = gcut_calloc(arena, n + 1, sizeof *out.holder);
-    for (uint32_t i = 0; i < n; i++) {
-        if (b[i].bytes == 0 || b[i].birth > out.step || b[i].death < out.step) continue;
-        out.holder[out.n] = b[i];
-        out.holder[out.n].made_by = doing(p, arena, b[i].birth);
-        out.holder[out.n++].last_read_by = doing(p, arena, b[i].death);
+        const int64_t bytes = has_range(buf) ? placed_bytes(p, buf, at, nat, threads) : 0;
+        if (bytes == 0 || buf->birth > out.step || buf->death < out.step) continue;
+        out.holder[out.n++] = (gcut_holder){.name = buf->name,
+                                            .bytes = bytes,
+                                            .saved = buf->saved,
+                                            .made_by = doing(p, arena, buf->birth),
+                                            .last_read_by = doing(p, arena, buf->death),
+                                            .index = i,
+                                            .birth = buf->birth,
+                                            .death = buf->death};
     }
     qsort(out.holder, out.n, sizeof *out.holder, larger);
     out.at = doing(p, arena, out.step);
