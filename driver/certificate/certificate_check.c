@@ -515,7 +515,7 @@ static bool check_bound(checking *s)
     if (!are_near(proved, c->proved_ns, value + forced + gives))
         FAULT(s, "proved_ns", "certificate.bound.proved_ns is %.17g, the flow proves %.17g", c->proved_ns,
               proved);
-    const bool searched = c->saved_budget >= 0 && c->bound_ns > proved;
+    const bool searched = c->limit >= 0 && c->bound_ns > proved + NEAR * (value + forced + gives);
     if (!(c->bound_ns <= c->cost_ns * (1 + NEAR)))
         FAULT(s, "lower_bound", "lower_bound is %.17g, more than the plan's cost_ns, %.17g", c->bound_ns,
               c->cost_ns);
@@ -527,8 +527,10 @@ static bool check_bound(checking *s)
         gcut_text_add(&s->out->said, " at %g ns a saved byte\n", c->lambda);
     else
         gcut_text_add(&s->out->said, " within that limit%s\n",
-                      searched ? "; the plan's higher bound is of an integer program, which is not checked"
-                               : "");
+                      !searched ? ""
+                      : c->saved_budget >= 0
+                          ? "; the plan's higher bound is of an integer program, which is not checked"
+                          : "; the plan's higher bound is of a search, which is not checked");
     return true;
 }
 

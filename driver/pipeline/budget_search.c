@@ -14,6 +14,7 @@
 #include "driver/pipeline/local_search.h"
 #include "driver/pipeline/peak_bound.h"
 #include "gradcut/gradcut_rt.h"
+#include "partition/budget/moment_bound.h"
 #include "partition/budget/simulator.h"
 #include "partition/cut/frontier.h"
 #include "partition/plan.h"
@@ -26,9 +27,10 @@
 static double cost_bound(const gcut_candidates *o, const gcut_candidate *of, int64_t budget)
 {
     if (o->bases.n > 1 || of->base->planned != o->p->joint || !of->base->own_buffers) return NAN;
-    return gcut_bound_printed(
-        gcut_bound_for_bytes(gcut_corners_of(of->base->problem, o->arena), budget - o->resident),
-        of->cost_ns);
+    const int64_t room = budget - o->resident;
+    return gcut_bound_printed(fmax(gcut_bound_for_bytes(gcut_corners_of(of->base->problem, o->arena), room),
+                                   gcut_moment_bound(of->base->problem, o->arena, room)),
+                              of->cost_ns);
 }
 
 /* Lowers the candidates that may have the smallest peak. */

@@ -22,15 +22,7 @@
  *
  *     bound = resident + max over c of (bytes of its result + minimum cut in front of its operands)
  *
- * Bytes of a value are those of its smallest storage:
- *
- *   0                 if it may lie in a bound buffer, which is resident already: parameters and results, and
- *                     what becomes a result by nodes that keep its size, as updates in place do, or as a part
- *                     of a concat or a carry of a loop (buffer_assignment.c and updates_in_place.c of
- *                     kernels/lower/memory/, kernels/lower/region.c)
- *   bits              of a bool, an eighth
- *   bf16              of an f32, half, where --save-dtype allows it
- *   its type's bytes  else; of a view that is smaller than its base, those of the view
+ * Bytes of a value are those of its smallest storage (partition/budget/least_storage.h).
  *
  * Two stored values of S never share memory: a value written over another
  * (kernels/lower/memory/shared_buffers.c) begins as that one ends, views that lie in one buffer can be
@@ -49,18 +41,15 @@
 
 #include "graph/ops/infer.h"
 #include "graph/ops/node_facts.h"
+#include "partition/budget/least_storage.h"
 #include "partition/budget/simulator.h"
 #include "partition/cut/min_cut.h"
 
-typedef struct value_facts {
+typedef struct facts {
     const gcut_graph *g; /* the joint graph in the form that kernels are made of */
     gcut_arena *arena;
-    bool rounds;    /* f32 values may be saved as bf16 */
-    int64_t *bytes; /* by value: size of its type */
-    bool *resident; /* by value: it may lie in a bound buffer */
-    bool *read;     /* by value: a node reads it, or it is a result */
-    bool *late;     /* by value: it depends on a cotangent or a late input, so it runs once */
-} value_facts;
+    gcut_least_storage least;
+} facts;
 
 typedef struct contraction { /* a contraction, and the most bytes that its kernel may need */
     uint32_t node;
@@ -73,74 +62,17 @@ static bool is_kernel(const gcut_node *n)
     return c == GCUT_CLASS_CONTRACTION || c == GCUT_CLASS_CONTROL;
 }
 
-/* May operand k of n share memory with result r of n? */
-static bool shares_memory(const value_facts *f, const gcut_node *n, uint32_t k, gcut_ref r)
-{
-    if (gcut_node_class(n) == GCUT_CLASS_CONTRACTION) return false;
-    if (gcut_node_class(n) == GCUT_CLASS_CONTROL || n->op == GCUT_OP_concat) return true;
-    return f->bytes[gcut_arg(f->g, n, k)] == f->bytes[r];
-}
-
-static void find_readers(value_facts *f)
-{
-    const gcut_graph *g = f->g;
-    f->read = gcut_calloc(f->arena, g->values.n, sizeof *f->read);
-    f->late = gcut_calloc(f->arena, g->values.n, sizeof *f->late);
-    for (uint32_t i = 0; i < g->params.n; i++)
-        f->late[g->params.at[i].value] = gcut_param_is_late(&g->params.at[i]);
-    gcut_add_dependents(g, f->late);
-    for (uint32_t i = 0; i < g->results.n; i++) f->read[g->results.at[i].value] = true;
-    for (uint32_t i = 0; i < g->args.n; i++) f->read[g->args.at[i]] = true;
-}
-
-static void find_resident(value_facts *f)
-{
-    const gcut_graph *g = f->g;
-    f->resident = gcut_calloc(f->arena, g->values.n, sizeof *f->resident);
-    for (gcut_ref v = 1; v < g->values.n; v++) f->resident[v] = !gcut_def(g, v);
-    for (uint32_t i = 0; i < g->results.n; i++) f->resident[g->results.at[i].value] = true;
-    for (uint32_t i = g->nodes.n; i-- > 0;) {
-        const gcut_node *n = gcut_node_at(g, i);
-        for (gcut_ref r = n->res0; r < n->res0 + n->nres; r++)
-            for (uint32_t k = 0; f->resident[r] && k < n->nargs; k++)
-                f->resident[gcut_arg(g, n, k)] |= shares_memory(f, n, k, r);
-    }
-}
-
-/* Bytes of the smallest storage of v. */
-static int64_t stored_bytes(const value_facts *f, gcut_ref v)
-{
-    gcut_dtype t = gcut_type_of(f->g, v)->dtype;
-    if (f->resident[v]) return 0;
-    if (t == GCUT_BOOL) return (f->bytes[v] + 7) / 8;
-    if (t == GCUT_F32 && f->rounds) return (f->bytes[v] + 1) / 2;
-    return f->bytes[v];
-}
-
-/* A node that depends on a cotangent runs once, in the backward graph, and writes all results that are read.
- * Others may run several times, and each run writes at least one result. */
-static int64_t written_bytes(const value_facts *f, const gcut_node *n)
-{
-    int64_t sum = 0, least = INT64_MAX;
-    for (gcut_ref r = n->res0; r < n->res0 + n->nres; r++) {
-        int64_t bytes = f->resident[r] || !f->read[r] ? 0 : f->bytes[r];
-        sum += bytes;
-        if (bytes < least) least = bytes;
-    }
-    return f->late[n->res0] ? sum : least;
-}
-
 /* ---- the cut ---- */
 
-static void add_value(const value_facts *f, gcut_network *net, gcut_ref v)
+static void add_value(const facts *f, gcut_network *net, gcut_ref v)
 {
-    int64_t bytes = stored_bytes(f, v);
+    int64_t bytes = gcut_least_bytes(&f->least, v);
     gcut_network_value(net, v, (double)bytes, bytes, 0, NULL);
 }
 
 /* Adds the wanted nodes up to `last`: the part of the graph from which operands can be computed on the fly.
  */
-static void add_cone(const value_facts *f, gcut_network *net, const bool *wanted, uint32_t last)
+static void add_cone(const facts *f, gcut_network *net, const bool *wanted, uint32_t last)
 {
     for (uint32_t i = 0; i <= last; i++) {
         const gcut_node *n = gcut_node_at(f->g, i);
@@ -155,7 +87,7 @@ static void add_cone(const value_facts *f, gcut_network *net, const bool *wanted
 }
 
 /* By node i: can the operands of `node` be computed from node i without a kernel between? */
-static bool *cone_of(const value_facts *f, uint32_t node, gcut_arena *scratch)
+static bool *cone_of(const facts *f, uint32_t node, gcut_arena *scratch)
 {
     const gcut_graph *g = f->g;
     bool *wanted = gcut_calloc(scratch, (size_t)g->nodes.n + 1, sizeof *wanted);
@@ -171,7 +103,7 @@ static bool *cone_of(const value_facts *f, uint32_t node, gcut_arena *scratch)
 }
 
 /* The fewest bytes that the kernel of that node must find in memory. */
-static int64_t read_bytes(const value_facts *f, uint32_t node)
+static int64_t read_bytes(const facts *f, uint32_t node)
 {
     const gcut_node *n = gcut_node_at(f->g, node);
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(f->arena), f->arena);
@@ -198,15 +130,16 @@ static int by_most(const void *a, const void *b)
 }
 
 /* The contractions, with the bytes of all they read and write: the largest first. */
-static contraction *find_contractions(const value_facts *f, uint32_t *n)
+static contraction *find_contractions(const facts *f, uint32_t *n)
 {
     contraction *e = gcut_calloc(f->arena, (size_t)f->g->nodes.n + 1, sizeof *e);
     *n = 0;
     for (uint32_t i = 0; i < f->g->nodes.n; i++) {
         const gcut_node *c = gcut_node_at(f->g, i);
         if (gcut_node_class(c) != GCUT_CLASS_CONTRACTION) continue;
-        e[*n] = (contraction){i, written_bytes(f, c)};
-        for (uint32_t k = 0; k < c->nargs; k++) e[*n].most += stored_bytes(f, gcut_arg(f->g, c, k));
+        e[*n] = (contraction){i, gcut_least_written(&f->least, c)};
+        for (uint32_t k = 0; k < c->nargs; k++)
+            e[*n].most += gcut_least_bytes(&f->least, gcut_arg(f->g, c, k));
         (*n)++;
     }
     qsort(e, *n, sizeof *e, by_most);
@@ -216,17 +149,15 @@ static contraction *find_contractions(const value_facts *f, uint32_t *n)
 int64_t gcut_peak_bound(gcut_pipeline *p)
 {
     gcut_arena *a = gcut_arena_new(p->env, p->arena);
-    value_facts f = {.arena = a, .rounds = gcut_pipeline_plan_options(p).save_dtype == GCUT_BF16};
-    f.g = gcut_pipeline_kernel_graph(p, p->joint);
-    f.bytes = gcut_calloc(a, f.g->values.n, sizeof *f.bytes);
-    for (gcut_ref v = 1; v < f.g->values.n; v++) f.bytes[v] = gcut_value_bytes(f.g, v, p->at, p->nat);
-    find_readers(&f);
-    find_resident(&f);
+    facts f = {.arena = a, .g = gcut_pipeline_kernel_graph(p, p->joint)};
+    const bool rounds = gcut_pipeline_plan_options(p).save_dtype == GCUT_BF16;
+    f.least = gcut_least_storage_of(a, f.g, p->at, p->nat, rounds);
     uint32_t n;
     const contraction *e = find_contractions(&f, &n);
     int64_t most = 0;
     for (uint32_t i = 0; i < n && e[i].most > most; i++) {
-        int64_t bytes = written_bytes(&f, gcut_node_at(f.g, e[i].node)) + read_bytes(&f, e[i].node);
+        int64_t bytes =
+            gcut_least_written(&f.least, gcut_node_at(f.g, e[i].node)) + read_bytes(&f, e[i].node);
         if (bytes > most) most = bytes;
     }
     gcut_arena_free(a);

@@ -342,7 +342,7 @@ class Checker:
             refuse("certificate.bound.proved_ns is %.17g, the flow proves %.17g" % (claimed, proved))
         if printed is None or not printed <= self.plan.get("cost_ns").amount() * (1 + NEAR):
             refuse("lower_bound is %s, more than the plan's cost_ns, or none" % printed)
-        searched = self.plan.get("saved_budget").value is not None and printed > proved
+        searched = limit is not None
         if not searched and printed > proved + NEAR * (value + paid + gives):
             refuse("lower_bound is %.17g, the flow proves %.17g" % (printed, proved))
         self.said.append("bound: a flow through %d arcs proves %.17g ns" % (len(bound.get("arcs").value), proved))

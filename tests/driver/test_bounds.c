@@ -5,7 +5,7 @@
  *
  *   peak of the plan  >=  gcut_peak_bound of the graph
  *   peak of the plan  >=  resident bytes + bytes that the plan saves
- *   cost of the plan  >=  gcut_bound_for_bytes of its peak less the resident bytes
+ *   cost of the plan  >=  gcut_bound_for_bytes and gcut_moment_bound of its peak less the resident bytes
  *
  * The models are those of examples/models at their tiny sizes, and at published ones those of which a bound
  * was once above the smallest peak.
@@ -20,6 +20,7 @@
 #include "graph_gen.h"
 #include "models/models.h"
 #include "oracle.h"
+#include "partition/budget/moment_bound.h"
 #include "partition/cut/frontier.h"
 
 /* A graph with its candidate plans and its bounds. */
@@ -32,7 +33,8 @@ typedef struct bounded {
     gcut_candidates *o;
     const gcut_cut_frontier *f; /* NULL: there is no bound of the cost */
     int64_t bound;
-    int64_t least; /* the smallest peak seen */
+    int64_t least;    /* the smallest peak seen */
+    uint32_t tighter; /* plans whose bound is that of a moment */
 } bounded;
 
 static bounded bounded_of(const char *name, gcut_graph *g, const gcut_settings *opt, gcut_arena *arena)
@@ -51,7 +53,9 @@ static bounded bounded_of(const char *name, gcut_graph *g, const gcut_settings *
 static void check_plan(bounded *b, gcut_candidate *of)
 {
     int64_t peak = gcut_candidate_peak(b->o, of);
-    double cost = b->f ? gcut_bound_for_bytes(b->f, peak - b->o->resident) : 0;
+    const gcut_problem *problem = b->o->bases.at[0]->problem;
+    double cost = b->f ? gcut_bound_for_bytes(b->f, peak - b->o->resident) : 0,
+           moment = b->f ? gcut_moment_bound(problem, b->arena, peak - b->o->resident) : 0;
     if (peak < b->bound)
         fail_msg("%s, seed %llu, %s: peak %lld, bound %lld", b->name, (unsigned long long)b->seed, of->label,
                  (long long)peak, (long long)b->bound);
@@ -62,6 +66,10 @@ static void check_plan(bounded *b, gcut_candidate *of)
     if (cost > of->cost_ns * (1 + 1e-12))
         fail_msg("%s, seed %llu, %s: cost %.17g, bound %.17g", b->name, (unsigned long long)b->seed,
                  of->label, of->cost_ns, cost);
+    if (moment > of->cost_ns * (1 + 1e-12))
+        fail_msg("%s, seed %llu, %s: cost %.17g, bound of a moment %.17g", b->name,
+                 (unsigned long long)b->seed, of->label, of->cost_ns, moment);
+    b->tighter += moment > cost * (1 + 1e-6);
     if (peak < b->least) b->least = peak;
 }
 
@@ -123,6 +131,7 @@ typedef struct model_case {
     double tightness; /* the smallest peak is at most the bound times this; 0: not asked */
     gcut_env *env;
     gcut_graph *g;
+    uint32_t tighter; /* bounded's */
 } model_case;
 
 static void model_body(void *arg)
@@ -133,13 +142,14 @@ static void model_body(void *arg)
     check_candidates(&b);
     check_random(&b, c->random);
     assert_that(b.bound, >=, b.o->resident);
+    c->tighter = b.tighter;
     assert_true(b.o->bases.at[0]->own_buffers);
     if (c->tightness > 0 && (double)b.least > c->tightness * (double)b.bound)
         fail_msg("%s: bound %lld, smallest peak %lld", c->name, (long long)b.bound, (long long)b.least);
     gcut_arena_free(b.arena);
 }
 
-static void check_model(model_case c)
+static uint32_t check_model(model_case c)
 {
     const model *m = model_find(c.name);
     int64_t parameters;
@@ -150,6 +160,7 @@ static void check_model(model_case c)
     c.env = c.g->module->env;
     must(c.env, model_body, &c);
     gcut_ctx_free(ctx);
+    return c.tighter;
 }
 
 static gcut_settings with(const char *optimizer, const char *save_dtype, const gcut_size *at, size_t nat)
@@ -170,6 +181,7 @@ static gcut_settings with(const char *optimizer, const char *save_dtype, const g
 static void tiny_models(void **state)
 {
     (void)state;
+    uint32_t tighter = 0;
     for (size_t i = 0; i < nmodels; i += MODELS_STRIDE) {
         const model *m = &models[i];
         gcut_size at[] = {{"N", 5}, {"T", 7}};
@@ -185,9 +197,10 @@ static void tiny_models(void **state)
             if (k != i / MODELS_STRIDE % 4 && !nightly()) continue;
             model_case one = c[k];
             one.name = m->name, one.size = "tiny";
-            check_model(one);
+            tighter += check_model(one);
         }
     }
+    assert_that(tighter, >, 0);
 }
 
 /* Bounds that were once above what is reached: part of a gradient that waits in the gradient's buffer was

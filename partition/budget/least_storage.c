@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Which values may lie in bound buffers, backwards from the results; and bytes.
+ */
+#include "partition/budget/least_storage.h"
+
+#include "graph/ops/infer.h"
+#include "graph/ops/node_facts.h"
+#include "partition/cut/prices.h"
+
+/* May operand k of n share memory with result r of n? */
+static bool shares_memory(const gcut_least_storage *f, const gcut_node *n, uint32_t k, gcut_ref r)
+{
+    if (gcut_node_class(n) == GCUT_CLASS_CONTRACTION) return false;
+    if (gcut_node_class(n) == GCUT_CLASS_CONTROL || n->op == GCUT_OP_concat) return true;
+    return f->bytes[gcut_arg(f->g, n, k)] == f->bytes[r];
+}
+
+static void find_readers(gcut_least_storage *f)
+{
+    const gcut_graph *g = f->g;
+    for (uint32_t i = 0; i < g->params.n; i++)
+        f->late[g->params.at[i].value] = gcut_param_is_late(&g->params.at[i]);
+    gcut_add_dependents(g, f->late);
+    for (uint32_t i = 0; i < g->results.n; i++) f->read[g->results.at[i].value] = true;
+    for (uint32_t i = 0; i < g->args.n; i++) f->read[g->args.at[i]] = true;
+}
+
+static void find_resident(gcut_least_storage *f)
+{
+    const gcut_graph *g = f->g;
+    for (gcut_ref v = 1; v < g->values.n; v++) f->resident[v] = !gcut_def(g, v);
+    for (uint32_t i = 0; i < g->results.n; i++) f->resident[g->results.at[i].value] = true;
+    for (uint32_t i = g->nodes.n; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        for (gcut_ref r = n->res0; r < n->res0 + n->nres; r++)
+            for (uint32_t k = 0; f->resident[r] && k < n->nargs; k++)
+                f->resident[gcut_arg(g, n, k)] |= shares_memory(f, n, k, r);
+    }
+}
+
+gcut_least_storage gcut_least_storage_of(gcut_arena *arena, const gcut_graph *g, const gcut_dim_binding *at,
+                                         uint32_t nat, bool rounds)
+{
+    const size_t n = g->values.n;
+    gcut_least_storage f = {.g = g, .rounds = rounds};
+    f.bytes = gcut_calloc(arena, n, sizeof *f.bytes);
+    f.resident = gcut_calloc(arena, n, sizeof *f.resident);
+    f.read = gcut_calloc(arena, n, sizeof *f.read);
+    f.late = gcut_calloc(arena, n, sizeof *f.late);
+    for (gcut_ref v = 1; v < n; v++) f.bytes[v] = gcut_value_bytes(g, v, at, nat);
+    find_readers(&f);
+    find_resident(&f);
+    return f;
+}
+
+int64_t gcut_least_bytes(const gcut_least_storage *f, gcut_ref v)
+{
+    gcut_dtype t = gcut_type_of(f->g, v)->dtype;
+    if (f->resident[v]) return 0;
+    if (t == GCUT_BOOL) return (f->bytes[v] + 7) / 8;
+    if (t == GCUT_F32 && f->rounds) return (f->bytes[v] + 1) / 2;
+    return f->bytes[v];
+}
+
+int64_t gcut_least_written(const gcut_least_storage *f, const gcut_node *n)
+{
+    int64_t sum = 0, least = INT64_MAX;
+    for (gcut_ref r = n->res0; r < n->res0 + n->nres; r++) {
+        int64_t bytes = f->resident[r] || !f->read[r] ? 0 : f->bytes[r];
+        sum += bytes;
+        if (bytes < least) least = bytes;
+    }
+    return f->late[n->res0] ? sum : least;
+}

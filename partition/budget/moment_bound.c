@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Two cuts per moment and division of prices, each at the multiplier that bounds best.
+ */
+#include "partition/budget/moment_bound.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/ops/infer.h"
+#include "graph/ops/node_facts.h"
+#include "partition/budget/least_storage.h"
+
+/* Nodes of the networks that are solved for one bound: a quarter of a second. */
+#define NODES_SOLVED 100000
+
+#define MOST_BRANCHES 16 /* of one cut */
+
+typedef struct layers {
+    const gcut_problem *p;
+    const gcut_graph *g;
+    gcut_least_storage least;
+    gcut_arena *arena;
+    int64_t room;
+    double *share; /* by value: of its prices, what counts at the boundary */
+    uint64_t solved;
+} layers;
+
+typedef struct moment {
+    uint32_t node;
+    bool *after, *before; /* by value: depends on the node's results; they depend on it */
+    int64_t room;         /* beside what the node writes */
+    int64_t above;        /* bytes_above */
+} moment;
+
+/* ---- the largest bound of a network ---- */
+
+typedef struct corner {
+    double fixed;
+    int64_t bytes;
+} corner;
+
+static corner corner_of(const gcut_network *net, const gcut_cut *cut)
+{
+    corner x = {0, 0};
+    for (uint32_t i = 0; i < net->arcs.n; i++) {
+        const gcut_arc *a = &net->arcs.at[i];
+        if (!cut->source_side[a->from] || cut->source_side[a->to]) continue;
+        x.fixed += a->fixed;
+        x.bytes += a->bytes;
+    }
+    return x;
+}
+
+/* A part of the solutions: what is decided of some values. */
+typedef struct branch {
+    double bound;    /* of every solution of it */
+    uint32_t split;  /* the arc of the value to decide next; GCUT_NONE: nothing to gain */
+    uint32_t parent; /* 1 + index of the branch it is a part of; 0: of none */
+    uint32_t arc;    /* what it decides beyond that */
+    bool kept;
+    bool done;
+} branch;
+
+typedef GCUT_VEC(branch) branches;
+
+/* The bytes that both cuts treat differently: the largest such save. */
+static uint32_t largest_difference(const gcut_network *net, const gcut_cut *x, const gcut_cut *y)
+{
+    uint32_t best = GCUT_NONE;
+    for (uint32_t i = 0; i < net->arcs.n; i++) {
+        const gcut_arc *a = &net->arcs.at[i];
+        if (a->kind != GCUT_ARC_SAVE || a->bytes == 0) continue;
+        const bool in_x = x->source_side[a->from] && !x->source_side[a->to],
+                   in_y = y->source_side[a->from] && !y->source_side[a->to];
+        if (in_x != in_y && (best == GCUT_NONE || a->bytes > net->arcs.at[best].bytes)) best = i;
+    }
+    return best;
+}
+
+/* The maximum over lambda of (minimum cut at lambda - lambda * room), a concave function: between two cuts whose
+ * bytes are above and below the room, it is at most where their lines meet.  Sets b->bound and b->split; *reached:
+ * the cost of a solution within the room. */
+static void relax(layers *s, gcut_network *net, int64_t room, branch *b, double *reached)
+{
+    gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
+    b->split = GCUT_NONE;
+    b->bound = INFINITY;
+    s->solved += s->g->nodes.n;
+    gcut_network_at(net, 0);
+    if (room >= 0 && gcut_network_feasible(net, a)) {
+        gcut_cut high_cut = gcut_solve(net, a), low_cut = high_cut;
+        corner high = corner_of(net, &high_cut), low = high;
+        b->bound = high_cut.lower_bound;
+        if (high.bytes > room) {
+            low_cut = gcut_solve_smallest(net, a);
+            low = corner_of(net, &low_cut);
+            if (low_cut.lower_bound > (double)room) b->bound = INFINITY;
+        }
+        while (low.bytes <= room && low.bytes < high.bytes && high.bytes > room) {
+            const double lambda = (low.fixed - high.fixed) / (double)(high.bytes - low.bytes),
+                         all = lambda * (double)room;
+            if (!(lambda > 0)) break;
+            gcut_network_at(net, lambda);
+            const gcut_cut cut = gcut_solve(net, a);
+            const corner x = corner_of(net, &cut);
+            s->solved += s->g->nodes.n;
+            b->bound = fmax(b->bound, cut.lower_bound - all - 0x1p-49 * (cut.lower_bound + all));
+            if (!(x.fixed + lambda * (double)x.bytes < (low.fixed + lambda * (double)low.bytes) * (1 - 1e-9)))
+                break;
+            if (x.bytes > room)
+                high = x, high_cut = cut;
+            else
+                low = x, low_cut = cut;
+        }
+        if (low.bytes <= room) *reached = low.fixed;
+        if (isfinite(b->bound)) b->split = largest_difference(net, &low_cut, &high_cut);
+    }
+    gcut_arena_free(a);
+}
+
+/* Sets the prices of what the branch and those above it decide: what is kept is paid for and takes room, what is not
+ * must not be kept.  Returns what is paid. */
+static double decide(gcut_network *net, const branches *all, const branch *b, int64_t *room)
+{
+    double paid = 0;
+    for (; b->parent; b = &all->at[b->parent - 1]) {
+        gcut_arc *x = &net->arcs.at[b->arc];
+        if (b->kept) paid += x->fixed, *room -= x->bytes;
+        x->fixed = b->kept ? 0 : INFINITY;
+        x->bytes = 0;
+    }
+    return paid;
+}
+
+/* Branch and bound: the part with the lowest bound is divided by one value, kept or not. */
+static double largest_bound(layers *s, gcut_network *net, int64_t room)
+{
+    const size_t size = net->arcs.n * sizeof *net->arcs.at;
+    gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
+    const gcut_arc *arcs = gcut_memdup(a, net->arcs.at, size);
+    branches all = {0};
+    double reached = INFINITY, best;
+    branch *root = GCUT_PUSH(a, &all);
+    *root = (branch){.parent = 0};
+    relax(s, net, room, root, &reached);
+    for (;;) {
+        uint32_t at = GCUT_NONE;
+        for (uint32_t i = 0; i < all.n; i++)
+            if (!all.at[i].done && (at == GCUT_NONE || all.at[i].bound < all.at[at].bound)) at = i;
+        best = fmin(all.at[at].bound, reached);
+        if (all.at[at].split == GCUT_NONE || all.at[at].bound >= reached || all.n >= MOST_BRANCHES) break;
+        all.at[at].done = true;
+        for (int kept = 0; kept < 2; kept++) {
+            branch b = {.parent = at + 1, .arc = all.at[at].split, .kept = kept};
+            int64_t left = room;
+            double cost = INFINITY;
+            memcpy(net->arcs.at, arcs, size);
+            const double paid = decide(net, &all, &b, &left);
+            relax(s, net, left, &b, &cost);
+            b.bound = fmax(b.bound + paid, all.at[at].bound);
+            reached = fmin(reached, cost + paid);
+            *GCUT_PUSH(a, &all) = b;
+        }
+    }
+    gcut_arena_free(a);
+    return best;
+}
+
+/* ---- networks ---- */
+
+/* The least that saving v takes, in ns and in bytes, each over all its formats. */
+static void least_save(const layers *s, gcut_ref v, double *ns, int64_t *bytes)
+{
+    *ns = INFINITY;
+    *bytes = INT64_MAX;
+    static const gcut_format format[] = {GCUT_FORMAT_PLAIN, GCUT_FORMAT_BF16, GCUT_FORMAT_BITS,
+                                         GCUT_FORMAT_GRAD};
+    for (size_t k = 0; k < sizeof format / sizeof *format; k++) {
+        if (!gcut_format_allowed(s->p, v, format[k])) continue;
+        const double t = gcut_saved_ns(s->p, v, format[k]);
+        const int64_t b = gcut_value_saved_bytes(s->p, v, format[k]);
+        if (t < *ns) *ns = t;
+        if (b < *bytes) *bytes = b;
+    }
+}
+
+static double part_of(double share, double price)
+{
+    return isinf(price) ? price : share * price;
+}
+
+/* Price of the work of n: of its results' the one that shares. */
+static void add_work(const layers *s, gcut_network *net, const gcut_node *n, double price, bool reads)
+{
+    gcut_ref res[GCUT_MAX_RESULTS];
+    for (uint32_t k = 0; k < n->nres; k++) res[k] = n->res0 + k;
+    gcut_network_work(net, price, NULL, &s->g->args.at[n->arg0], reads ? n->nargs : 0, res, n->nres);
+}
+
+/* What crosses, under shared prices; the constraints of the user are left out, which only lowers it. */
+static gcut_network *boundary_network(const layers *s, gcut_arena *a)
+{
+    const gcut_graph *g = s->g;
+    gcut_network *net = gcut_network_new(a, g->values.n);
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        const char *why;
+        if (s->p->facts->side[v] == GCUT_SIDE_BACKWARD) continue;
+        double save = gcut_save_price(s->p, v, 0, &why), ns = save;
+        int64_t bytes = 0;
+        if (save > 0 && isfinite(save)) least_save(s, v, &ns, &bytes);
+        gcut_network_value(net, v, part_of(s->share[v], ns), bytes, 0, NULL);
+        if (s->p->facts->read[v]) gcut_network_read(net, v, NULL);
+        if (!gcut_def(g, v)) gcut_network_work(net, INFINITY, NULL, NULL, 0, &v, 1);
+    }
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (n->nres == 0 || s->p->facts->side[n->res0] == GCUT_SIDE_BACKWARD) continue;
+        const double again = gcut_value_runs_once(g, n->res0) ? INFINITY : s->p->price[n->res0].recompute_ns;
+        add_work(s, net, n, part_of(s->share[n->res0], again), true);
+    }
+    return net;
+}
+
+/* A kernel of its own whose operands and results are all in memory, apart from each other. */
+static bool is_apart(const gcut_node *n)
+{
+    return gcut_node_class(n) == GCUT_CLASS_CONTRACTION ||
+           gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_POOL;
+}
+
+/* What the plan pays for a further run of n: nothing for what runs once in the backward graph. */
+static double again_ns(const layers *s, const gcut_node *n)
+{
+    if (s->p->facts->side[n->res0] == GCUT_SIDE_BACKWARD) return 0;
+    return (1 - s->share[n->res0]) * s->p->price[n->res0].recompute_ns;
+}
+
+/* Saving or computing v cost at least this, if it is in memory at the moment.  Results of one node share a run. */
+static double presence_ns(const layers *s, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(s->g, v);
+    double ns;
+    int64_t bytes;
+    if (!n || s->least.resident[v] || s->p->facts->kept[v] || gcut_node_class(n) == GCUT_CLASS_VIEW) return 0;
+    least_save(s, v, &ns, &bytes);
+    return fmin((1 - s->share[v]) * ns, again_ns(s, n) / n->nres);
+}
+
+static void add_kept(const layers *s, gcut_network *net, gcut_ref v)
+{
+    const bool constant = gcut_value_is(s->g, v, GCUT_CLASS_CONSTANT);
+    gcut_network_value(net, v, constant ? INFINITY : presence_ns(s, v), gcut_least_bytes(&s->least, v), 0,
+                       NULL);
+    if (!gcut_def(s->g, v)) gcut_network_work(net, INFINITY, NULL, NULL, 0, &v, 1);
+}
+
+/* Node i is that of the moment, or runs after it and is not dead. */
+static bool is_after(const layers *s, const moment *m, uint32_t i)
+{
+    const gcut_node *n = gcut_node_at(s->g, i);
+    return i == m->node || (n->nres && m->after[n->res0] && s->p->facts->live[i]);
+}
+
+/* What is kept or computed again for the readers after the moment. */
+static gcut_network *moment_network(const layers *s, const moment *m, gcut_arena *a)
+{
+    const gcut_graph *g = s->g;
+    gcut_network *net = gcut_network_new(a, g->values.n);
+    for (gcut_ref v = 1; v < g->values.n; v++)
+        if (!m->after[v]) add_kept(s, net, v);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (is_after(s, m, i)) {
+            for (uint32_t k = 0; k < n->nargs; k++)
+                if (!m->after[gcut_arg(g, n, k)]) gcut_network_read(net, gcut_arg(g, n, k), NULL);
+        } else if (n->nres && !m->after[n->res0]) {
+            const bool ran = s->least.late[n->res0] && is_apart(n) && m->before[n->res0];
+            add_work(s, net, n, ran || gcut_value_runs_once(g, n->res0) ? INFINITY : again_ns(s, n), !ran);
+        }
+    }
+    return net;
+}
+
+/* ---- moments ---- */
+
+static moment moment_at(const layers *s, uint32_t node, gcut_arena *a)
+{
+    const gcut_graph *g = s->g;
+    const gcut_node *at = gcut_node_at(g, node);
+    moment m = {.node = node};
+    m.after = gcut_calloc(a, g->values.n, sizeof *m.after);
+    m.before = gcut_calloc(a, g->values.n, sizeof *m.before);
+    for (gcut_ref v = at->res0; v < at->res0 + at->nres; v++) m.after[v] = true;
+    gcut_add_dependents(g, m.after);
+    for (uint32_t k = 0; k < at->nargs; k++) m.before[gcut_arg(g, at, k)] = true;
+    for (uint32_t i = node; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (gcut_any_result(n, m.before))
+            for (uint32_t k = 0; k < n->nargs; k++) m.before[gcut_arg(g, n, k)] = true;
+    }
+    m.room = s->room - gcut_least_written(&s->least, at);
+    return m;
+}
+
+/* Prices of the results of a node count at the moment where what reads one of them comes after it, directly or
+ * through values of which that is true: all readers (`only`), or some. */
+static void divide(layers *s, const moment *m, bool only)
+{
+    const gcut_graph *g = s->g;
+    gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
+    bool *later = gcut_calloc(a, g->values.n, 1), *sooner = gcut_calloc(a, g->values.n, 1);
+    for (uint32_t i = g->nodes.n; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (n->nres == 0) continue;
+        bool primal = s->p->facts->side[n->res0] != GCUT_SIDE_BACKWARD,
+             late = primal ? gcut_any_result(n, later) : is_after(s, m, i),
+             early = primal ? gcut_any_result(n, sooner) : !late;
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            later[gcut_arg(g, n, k)] |= late;
+            sooner[gcut_arg(g, n, k)] |= early;
+        }
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) s->share[v] = late && !(only && early) ? 0 : 1;
+    }
+    for (uint32_t i = 0; i < g->params.n; i++) s->share[g->params.at[i].value] = 1;
+    gcut_arena_free(a);
+}
+
+static double bound_at(layers *s, const moment *m)
+{
+    gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
+    double sum = largest_bound(s, moment_network(s, m, a), m->room);
+    if (isfinite(sum)) sum += largest_bound(s, boundary_network(s, a), s->room);
+    gcut_arena_free(a);
+    return sum;
+}
+
+/* Bytes that the moment has above its room where all that is read after it is kept. */
+static int64_t bytes_above(const layers *s, const moment *m)
+{
+    const gcut_graph *g = s->g;
+    gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
+    bool *read = gcut_calloc(a, g->values.n, 1);
+    int64_t sum = 0;
+    for (uint32_t i = m->node; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (!is_after(s, m, i)) continue;
+        for (uint32_t k = 0; k < n->nargs; k++) read[s->p->facts->base[gcut_arg(g, n, k)]] = true;
+    }
+    for (gcut_ref v = 1; v < g->values.n; v++)
+        if (read[v] && !m->after[v] && !gcut_value_is(g, v, GCUT_CLASS_CONSTANT))
+            sum += gcut_least_bytes(&s->least, v);
+    gcut_arena_free(a);
+    return sum - m->room;
+}
+
+static int by_above(const void *a, const void *b)
+{
+    const moment *x = a, *y = b;
+    if (x->above != y->above) return x->above > y->above ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+/* Those at which a plan that saves everything has not enough room, the one that lacks most first. */
+static moment *find_moments(const layers *s, uint32_t *n)
+{
+    const gcut_graph *g = s->g;
+    moment *all = gcut_calloc(s->arena, (size_t)g->nodes.n + 1, sizeof *all);
+    *n = 0;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *x = gcut_node_at(g, i);
+        if (x->nres == 0 || !s->least.late[x->res0] || !s->p->facts->live[i] || !is_apart(x)) continue;
+        all[*n] = moment_at(s, i, s->arena);
+        all[*n].above = bytes_above(s, &all[*n]);
+        *n += all[*n].above > 0;
+    }
+    if (*n) qsort(all, *n, sizeof *all, by_above);
+    return all;
+}
+
+double gcut_moment_bound(const gcut_problem *p, gcut_arena *arena, int64_t room)
+{
+    layers s = {.p = p, .g = p->g, .room = room};
+    uint32_t n;
+    s.arena = gcut_arena_new(gcut_arena_env(arena), arena);
+    s.least = gcut_least_storage_of(s.arena, p->g, p->opt->at, p->opt->nat, p->opt->save_dtype == GCUT_BF16);
+    s.share = gcut_calloc(s.arena, p->g->values.n, sizeof *s.share);
+    for (gcut_ref v = 1; v < p->g->values.n; v++) s.share[v] = 1;
+    double best = largest_bound(&s, boundary_network(&s, s.arena), room);
+    const moment *all = find_moments(&s, &n);
+    for (uint32_t i = 0; i < n && s.solved < NODES_SOLVED; i++)
+        for (int only = 0; only < 2; only++) {
+            divide(&s, &all[i], only);
+            best = fmax(best, bound_at(&s, &all[i]));
+        }
+    gcut_arena_free(s.arena);
+    return best * (1 - 0x1p-40);
+}
