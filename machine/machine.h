@@ -55,11 +55,21 @@ typedef struct gcut_machine {
                       * of f32 */
 } gcut_machine;
 
+/* How far the rounds of one class of measurements disagreed: interquartile ranges over medians. */
+typedef struct gcut_machine_spread {
+    const char *class;     /* "products" */
+    double typical, worst; /* the median of the class, and the largest */
+    const char *probe;     /* the measurement that has the largest */
+} gcut_machine_spread;
+
 typedef struct gcut_machine_model {
     const char *made;    /* what was measured: the processor's name */
     int default_threads; /* when the user states no number of threads */
     uint32_t n;
-    const gcut_machine *at; /* n > 0 sections, threads rising */
+    const gcut_machine *at;            /* n > 0 sections, threads rising */
+    const char *note;                  /* what to know of it, such as why it may be wrong; NULL */
+    const gcut_machine_spread *spread; /* by class; none where it is not known */
+    uint32_t nspread;
 } gcut_machine_model;
 
 /* machine/machine_shipped.c: measured on one machine with two cores.  It is used everywhere, so that plans

@@ -94,12 +94,31 @@ static void section_json(gcut_json *j, const gcut_machine *m)
     gcut_json_end(j);
 }
 
+static void spread_json(gcut_json *j, const gcut_machine_model *model)
+{
+    gcut_json_key_array(j, "spread");
+    for (uint32_t i = 0; i < model->nspread; i++) {
+        const gcut_machine_spread *s = &model->spread[i];
+        gcut_json_object(j);
+        j->compact = true;
+        gcut_json_key_str(j, "class", s->class);
+        real(j, "typical", s->typical);
+        real(j, "worst", s->worst);
+        gcut_json_key_str(j, "probe", s->probe);
+        gcut_json_end(j);
+        j->compact = false;
+    }
+    gcut_json_end(j);
+}
+
 void gcut_machine_json(const gcut_machine_model *model, gcut_text *out)
 {
     gcut_json j = {.out = out};
     gcut_json_object(&j);
     gcut_json_key_str(&j, "format", FORMAT);
     gcut_json_key_str(&j, "made", model->made);
+    if (model->note) gcut_json_key_str(&j, "note", model->note);
+    if (model->nspread) spread_json(&j, model);
     gcut_json_key_int(&j, "default_threads", model->default_threads);
     gcut_json_key_array(&j, "sections");
     for (uint32_t i = 0; i < model->n; i++) section_json(&j, &model->at[i]);
@@ -226,13 +245,37 @@ static void read_section(const gcut_jnode *v, gcut_machine *m)
     read_ops(gcut_jneed(v, "ops"), m);
 }
 
+static double share(const gcut_jnode *v)
+{
+    double x = gcut_jreal(v);
+    if (!(x >= 0 && x <= 1e15)) gcut_jfail(v, NULL, "expected a share, 0.05 for 5 %%");
+    return x;
+}
+
+static void read_spread(gcut_arena *arena, const gcut_jnode *v, gcut_machine_model *model)
+{
+    model->nspread = gcut_jcount(v);
+    gcut_machine_spread *at = gcut_calloc(arena, model->nspread + 1u, sizeof *at);
+    for (uint32_t i = 0; i < model->nspread; i++) {
+        const gcut_jnode *one = gcut_jat(v, i);
+        at[i] = (gcut_machine_spread){.class = gcut_jstr(gcut_jneed(one, "class")),
+                                      .typical = share(gcut_jneed(one, "typical")),
+                                      .worst = share(gcut_jneed(one, "worst")),
+                                      .probe = gcut_jstr(gcut_jneed(one, "probe"))};
+    }
+    model->spread = at;
+}
+
 static const gcut_machine_model *model_of(gcut_arena *arena, const gcut_jnode *v)
 {
     gcut_machine_model *model = gcut_calloc(arena, 1, sizeof *model);
     const gcut_jnode *format = gcut_jneed(v, "format"), *sections = gcut_jneed(v, "sections");
+    const gcut_jnode *note = gcut_jget(v, "note"), *spread = gcut_jget(v, "spread");
     if (strcmp(gcut_jstr(format), FORMAT) != 0)
         gcut_jfail(format, "`gradcut calibrate` writes one", "expected \"" FORMAT "\"");
     model->made = gcut_jstr(gcut_jneed(v, "made"));
+    if (note) model->note = gcut_jstr(note);
+    if (spread) read_spread(arena, spread, model);
     model->default_threads = threads_of(gcut_jneed(v, "default_threads"));
     model->n = gcut_jcount(sections);
     if (!model->n) gcut_jfail(sections, NULL, "expected at least one section");

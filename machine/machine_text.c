@@ -65,6 +65,18 @@ static void ops(const table *t)
     LINE(t, "others: the op table times", 2, m->op_scale);
 }
 
+/* In % of the median of a measurement. */
+static void spread(const table *t)
+{
+    if (!t->model->nspread) return;
+    gcut_text_add(t->out, "between rounds, typically and at worst\n");
+    for (uint32_t i = 0; i < t->model->nspread; i++) {
+        const gcut_machine_spread *s = &t->model->spread[i];
+        gcut_text_add(t->out, "  %-34s %7.1f %% %7.1f %%  %s\n", s->class, 100 * s->typical, 100 * s->worst,
+                      s->probe);
+    }
+}
+
 void gcut_machine_table(const gcut_machine_model *model, gcut_text *out)
 {
     table t = {model, out};
@@ -73,4 +85,6 @@ void gcut_machine_table(const gcut_machine_model *model, gcut_text *out)
     memory(&t);
     contractions(&t);
     ops(&t);
+    spread(&t);
+    if (model->note) gcut_text_add(out, "note: %s\n", model->note);
 }

@@ -98,6 +98,9 @@ def main():
     for path in args.models:
         with open(path, encoding="utf-8") as f:
             new = json.load(f)
+        if "note" in new:
+            sys.exit(f"ship_machine.py: {path}: {new['note']}")
+        new.pop("spread", None)
         model = least(model, new) if model else new
     given = f"; memory: {args.memory} GB/s a thread, given" if memory else ""
     out = [f"""/* SPDX-License-Identifier: GPL-3.0-or-later

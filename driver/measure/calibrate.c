@@ -372,7 +372,10 @@ static void fill_model(calibration *c)
         if (s > 0) compare_threads(m);
         m->call_ns = fmax(c->call_ns - smallest_ns(&c->at[0]), c->call_ns / 4);
     }
-    c->model = (gcut_machine_model){gcut_host_name(c->a), c->threads[c->n - 1], (uint32_t)c->n, c->at};
+    c->model = (gcut_machine_model){.made = gcut_host_name(c->a),
+                                    .default_threads = c->threads[c->n - 1],
+                                    .n = (uint32_t)c->n,
+                                    .at = c->at};
 }
 
 /* ---- output ---- */

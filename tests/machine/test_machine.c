@@ -160,7 +160,7 @@ static void sections_by_threads(void **state)
 {
     (void)state;
     const gcut_machine at[] = {bumpy(1), bumpy(2), bumpy(8)};
-    const gcut_machine_model model = {"m", 8, 3, at};
+    const gcut_machine_model model = {.made = "m", .default_threads = 8, .n = 3, .at = at};
     gcut_machine m = gcut_machine_at(&model, 1);
     assert_memory_equal(&m, &at[0], sizeof m);
     m = gcut_machine_at(&model, 2);
@@ -175,7 +175,7 @@ static void sections_by_threads(void **state)
     assert_true(fabs(gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_F32, 1) /
                          gcut_machine_op_ns(&at[1], GCUT_OP_exp, GCUT_F32, 1) -
                      1) < 1e-12);
-    m = gcut_machine_at(&(gcut_machine_model){"m", 1, 1, at + 1}, 1);
+    m = gcut_machine_at(&(gcut_machine_model){.made = "m", .default_threads = 1, .n = 1, .at = at + 1}, 1);
     assert_memory_equal(&m, &at[1], sizeof m);
     assert_true(gcut_machine_at(gcut_machine_model_shipped(), 0).threads == 2);
 }
@@ -239,7 +239,16 @@ static void files_come_back(void **state)
 {
     world *w = *state;
     const gcut_machine at[] = {bumpy(1), bumpy(3)};
-    const gcut_machine_model models[] = {*gcut_machine_model_shipped(), {"a \"machine\"", 3, 2, at}};
+    const gcut_machine_spread spread[] = {{"products", 0.01, 0.25, "16 x 16 x 4"},
+                                          {"memory", 0, 3, "L3 \"x\""}};
+    const gcut_machine_model models[] = {*gcut_machine_model_shipped(),
+                                         {.made = "a \"machine\"",
+                                          .default_threads = 3,
+                                          .n = 2,
+                                          .at = at,
+                                          .note = "it was busy",
+                                          .spread = spread,
+                                          .nspread = 2}};
     for (int i = 0; i < 2; i++) {
         w->model = &models[i];
         must(w->env, write_body, w);
@@ -249,6 +258,15 @@ static void files_come_back(void **state)
         assert_int_equal(w->model->n, models[i].n);
         for (uint32_t k = 0; k < w->model->n; k++)
             assert_memory_equal(&w->model->at[k], &models[i].at[k], sizeof(gcut_machine));
+        assert_int_equal(w->model->nspread, models[i].nspread);
+        for (uint32_t k = 0; k < w->model->nspread; k++) {
+            const gcut_machine_spread *x = &w->model->spread[k], *y = &models[i].spread[k];
+            assert_string_equal(x->class, y->class);
+            assert_string_equal(x->probe, y->probe);
+            assert_true(x->typical == y->typical && x->worst == y->worst);
+        }
+        assert_true(!w->model->note == !models[i].note);
+        if (w->model->note) assert_string_equal(w->model->note, models[i].note);
     }
 }
 
@@ -284,12 +302,16 @@ static void wrong_files_are_refused(void **state)
         {"\"ops\": {", "\"ops\": {\"exp\": 3, ", "sections[0].ops.exp: expected an array"},
         {"\"default_threads\": 3", "\"default_threads\": \"all\"", "default_threads: expected an integer"},
         {"\"sections\": [", "\"sections\": 1, \"more\": [", "sections: expected an array"},
+        {"\"typical\":0.5", "\"typical\":-1", "spread[0].typical: expected a share"},
+        {"\"made\"", "\"note\": 5, \"made\"", "note: expected a string"},
         {"\"sections\": [", "\"sections\": [], \"more\": [", "sections: expected at least one section"},
         {"{", "[", "not JSON"},
     };
     gcut_machine at[] = {bumpy(1), bumpy(2)};
     at[0].op_ns[GCUT_OP_exp][0] = 0;
-    const gcut_machine_model model = {"m", 3, 2, at};
+    const gcut_machine_spread spread = {"products", 0.5, 1, "one"};
+    const gcut_machine_model model = {
+        .made = "m", .default_threads = 3, .n = 2, .at = at, .spread = &spread, .nspread = 1};
     w->model = &model;
     must(w->env, write_body, w);
     const char *good = w->text;
