@@ -279,6 +279,37 @@ typedef struct gcut_sample {
     double ns;
 } gcut_sample;
 
+/* ---- a profile ---- */
+
+/* One kernel launch of the emitted code, or a matrix product with its epilogue.  Times are sums over one
+ * training step: a loop's body runs its launches many times. */
+typedef struct gcut_kernel_time {
+    const char *family;     /* "gemm", "loop", "row loop", …: kernels with one prediction formula */
+    const char *value, *op; /* the last value that it computes, and its op */
+    const char *where;      /* its source line, "" = unknown */
+    bool backward;          /* of the backward graph */
+    int launch;             /* k<launch> of the emitted code */
+    double runs;            /* in one training step */
+    double predicted_ns, measured_ns;
+    double flops; /* of products, convolutions and attention: two per multiply-add */
+    double bytes; /* read and written */
+} gcut_kernel_time;
+
+typedef struct gcut_profile {
+    double predicted_ns;               /* of a training step: the sum over kernels */
+    double best_ns, median_ns, p90_ns; /* measured without the clock between kernels */
+    double flops, bytes;               /* of one training step */
+    /* By the machine model: of large products, of memory read and written. */
+    double peak_flops_per_second, peak_bytes_per_second;
+    int threads, steps;
+    size_t n;
+    const gcut_kernel_time *const *at; /* in running order */
+    double median_lo_ns, median_hi_ns; /* its interval, with each step as a round */
+    const gcut_sample *const *sample;  /* each of the steps that best, median and p90 are of */
+    size_t nsamples;
+    const char *samples; /* as CSV */
+} gcut_profile;
+
 /* ---- a frontier ---- */
 
 /* One plan of a frontier. */
