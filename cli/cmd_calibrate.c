@@ -17,7 +17,8 @@ static bool progress(void *user, const char *what, size_t done, size_t total)
 int gcut_cmd_calibrate(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
     (void)g;
-    gcut_calibrate_options opt = {.threads = c->opt.threads, .path = c->output, .seconds = c->seconds};
+    gcut_calibrate_options opt = {
+        .threads = c->opt.threads, .path = c->output, .seconds = c->seconds, .force = c->force};
     bool terminal = isatty(STDERR_FILENO);
     if (terminal) gcut_ctx_set_hooks(ctx, &(gcut_hooks){.progress = progress});
     gcut_machine_report *r = gcut_calibrate(ctx, &opt);

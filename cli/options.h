@@ -86,7 +86,7 @@ struct gcut_cli {
     bool given[GCUT_NOPTIONS];
 
     /* members of cli/options.def; 0 = not given */
-    bool help, json, time_passes, passes, csv, no_loc, symbolic, shared, measure, clear, certificate;
+    bool help, json, time_passes, passes, csv, no_loc, symbolic, shared, measure, clear, certificate, force;
     gcut_stage_name stage;
     const char *compare, *samples, *out, *output, *svg, *model;
     int64_t steps, rounds, points;

@@ -76,7 +76,7 @@ _gradcut()
     gradcheck) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --no-algebra --without --in --tol --time-passes --json --help -h' ;;
     ops) files='' options='--model --json --help -h' ;;
     cache) files='' options='--clear --json --help -h' ;;
-    calibrate) files='' options='--threads --output -o --seconds --json --help -h' ;;
+    calibrate) files='' options='--threads --output -o --seconds --force --json --help -h' ;;
     esac
     if [[ $cur == -* ]]; then
         _gradcut_reply -W "$options"

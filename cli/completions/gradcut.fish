@@ -70,6 +70,7 @@ complete -c gradcut -n '__fish_seen_subcommand_from frontier' -l svg -r -F -d 'w
 complete -c gradcut -n '__fish_seen_subcommand_from plan frontier compile calibrate' -l output -s o -r -F -d 'compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON'
 complete -c gradcut -n '__fish_seen_subcommand_from plan' -l certificate -d 'the JSON has what proves the plan\'s claims, for certify'
 complete -c gradcut -n '__fish_seen_subcommand_from calibrate' -l seconds -x -d 'measure for so long; compiling comes before, up to a minute'
+complete -c gradcut -n '__fish_seen_subcommand_from calibrate' -l force -d 'write the model of a busy machine too, with a note in it'
 complete -c gradcut -n '__fish_seen_subcommand_from compile' -l shared -d 'write a shared object'
 complete -c gradcut -n '__fish_seen_subcommand_from ops' -l model -r -F -d 'only the ops of this file\'s function'
 complete -c gradcut -n '__fish_seen_subcommand_from cache' -l clear -d 'remove every entry'

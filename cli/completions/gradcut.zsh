@@ -82,6 +82,7 @@ _gradcut()
     case $subcommand in (plan|frontier|compile|calibrate) specs+=('(-o --output)-o+[compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON]:PATH:_files' '(-o --output)--output=[compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON]:PATH:_files') ;; esac
     case $subcommand in (plan) specs+=('--certificate[the JSON has what proves the plan'\''s claims, for certify]') ;; esac
     case $subcommand in (calibrate) specs+=('--seconds=[measure for so long; compiling comes before, up to a minute]:X: ') ;; esac
+    case $subcommand in (calibrate) specs+=('--force[write the model of a busy machine too, with a note in it]') ;; esac
     case $subcommand in (compile) specs+=('--shared[write a shared object]') ;; esac
     case $subcommand in (ops) specs+=('--model=[only the ops of this file'\''s function]:FILE:_files') ;; esac
     case $subcommand in (cache) specs+=('--clear[remove every entry]') ;; esac

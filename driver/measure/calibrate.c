@@ -9,6 +9,9 @@
  * time that the caller asks for is that of the rounds.  Three compilations precede them; the first round
  * takes at most PATIENCE times that time.
  *
+ * The rounds also say how far they disagree, and whether the machine was busy (driver/measure/spread.h): the
+ * model of a busy machine is not written unless the caller insists, and then says so.
+ *
  * A model has properties that hold whatever was measured (machine/machine.h): outer memory levels are not
  * faster, larger products do not take less time, and here, more threads do not take more.
  *
@@ -26,12 +29,14 @@
 
 #include "base/file.h"
 #include "driver/measure/quantile.h"
+#include "driver/measure/spread.h"
 #include "driver/options/machine_choice.h"
 
 enum {
     SECTIONS = 12,
     GRID = GCUT_GEMM_LO * GCUT_GEMM_HI * GCUT_GEMM_K,
     WIDE = 3,
+    CONVOLUTIONS = 3 * GCUT_NWINDOWS,
     SMALL_POOL = 16 << 20,
     ROUNDS = 6
 };
@@ -41,7 +46,8 @@ typedef struct visit {
     uint32_t probe; /* GCUT_NONE: all probes off */
     int64_t size[GCUT_PROBE_SYMBOLS];
     int threads;
-    double round[ROUNDS], ns; /* the least time of each; their median */
+    const char *class;        /* of its spread; NULL: none is reported */
+    double round[ROUNDS], ns; /* the least time of each, in their order; their median */
     uint32_t rounds;          /* how many of them were measured */
     double work, in, out;     /* flops or elements; bytes */
 } visit;
@@ -60,7 +66,8 @@ typedef struct calibration {
     uint32_t off[SECTIONS], scale[SECTIONS], contraction[SECTIONS], grid[SECTIONS], memory[SECTIONS];
     uint32_t point, point64, other, narrow_off, wide_off, wide_product;
     double handing_ns[SECTIONS], call_ns;
-    uint32_t rounds; /* of the visit with the fewest */
+    gcut_presence presence;
+    gcut_steadiness steadiness;
     gcut_machine_model model;
     gcut_machine at[SECTIONS];
     const char *path;
@@ -83,9 +90,12 @@ static bool quick(const calibration *c)
 
 /* ---- measurements ---- */
 
-static uint32_t add(calibration *c, gcut_rig *rig, uint32_t probe, int threads, int64_t n)
+static const char elementwise[] = "elementwise ops";
+
+static uint32_t add(calibration *c, const char *class, gcut_rig *rig, uint32_t probe, int threads, int64_t n)
 {
-    *GCUT_PUSH(c->a, &c->visits) = (visit){.rig = rig, .probe = probe, .threads = threads, .size = {n}};
+    *GCUT_PUSH(c->a, &c->visits) =
+        (visit){.rig = rig, .probe = probe, .threads = threads, .size = {n}, .class = class};
     return c->visits.n - 1;
 }
 
@@ -95,7 +105,7 @@ static void add_product(calibration *c, gcut_rig *rig, uint32_t probe, int threa
 {
     double bytes = (double)gcut_dtype_bytes(rig->dtype) * (m * k + k * n + m * n),
            batch = c->level[GCUT_L2] / 2 / bytes;
-    uint32_t i = add(c, rig, probe, threads, (int64_t)n);
+    uint32_t i = add(c, "products", rig, probe, threads, (int64_t)n);
     c->visits.at[i].size[1] = (int64_t)m;
     c->visits.at[i].size[2] = (int64_t)k;
     c->visits.at[i].size[3] = batch < 1 ? 1 : batch > 2048 ? 2048 : (int64_t)batch;
@@ -127,33 +137,35 @@ static void add_section(calibration *c, int s)
 {
     int t = c->threads[s];
     uint32_t dearest = 0;
-    c->off[s] = add(c, c->rest, GCUT_NONE, t, 0);
+    c->off[s] = add(c, NULL, c->rest, GCUT_NONE, t, 0);
     for (uint32_t i = 1; i < c->npoint; i++)
         if (gcut_op_get(c->narrow->probe[i].op)->cost_ps > gcut_op_get(c->narrow->probe[dearest].op)->cost_ps)
             dearest = i;
-    c->scale[s] = add(c, c->narrow, dearest, t, 1 << 18);
+    c->scale[s] = add(c, elementwise, c->narrow, dearest, t, 1 << 18);
     for (uint32_t i = c->contractions; i < c->product; i++) {
-        uint32_t v = add(c, c->rest, i, t, c->rest->probe[i].on);
+        bool conv = i - c->contractions < CONVOLUTIONS;
+        uint32_t v = add(c, conv ? "convolutions" : "attention", c->rest, i, t, c->rest->probe[i].on);
         if (i == c->contractions) c->contraction[s] = v;
     }
     add_grid(c, s);
     c->memory[s] = c->visits.n;
     for (int l = 0; l < GCUT_NLEVELS; l++)
         for (uint32_t i = 0; i < 2; i++)
-            add(c, c->rest, c->stream + i, t,
+            add(c, "memory", c->rest, c->stream + i, t,
                 (int64_t)(working_set(c, l, t) / (c->rest->probe[c->stream + i].elements * (i ? 8 : 4))));
 }
 
 static void add_ops(calibration *c)
 {
     c->point = c->visits.n;
-    for (uint32_t i = 0; i < c->npoint; i++) add(c, c->narrow, i, 1, c->narrow->probe[i].on);
+    for (uint32_t i = 0; i < c->npoint; i++) add(c, elementwise, c->narrow, i, 1, c->narrow->probe[i].on);
     c->point64 = c->visits.n;
-    for (uint32_t i = 0; i < c->npoint; i++) add(c, c->wide, i, 1, c->wide->probe[i].on);
+    for (uint32_t i = 0; i < c->npoint; i++) add(c, elementwise, c->wide, i, 1, c->wide->probe[i].on);
     c->other = c->visits.n;
-    for (uint32_t i = 0; i < c->contractions; i++) add(c, c->rest, i, 1, c->rest->probe[i].on);
-    c->narrow_off = add(c, c->narrow, GCUT_NONE, 1, 0);
-    c->wide_off = add(c, c->wide, GCUT_NONE, 1, 0);
+    for (uint32_t i = 0; i < c->contractions; i++)
+        add(c, "reductions, moves, draws", c->rest, i, 1, c->rest->probe[i].on);
+    c->narrow_off = add(c, NULL, c->narrow, GCUT_NONE, 1, 0);
+    c->wide_off = add(c, NULL, c->wide, GCUT_NONE, 1, 0);
     c->wide_product = c->visits.n;
     for (int k = GCUT_GEMM_K - WIDE; k < GCUT_GEMM_K; k++)
         add_product(c, c->wide, c->wide->n - 1, 1, gcut_gemm_lo[GCUT_GEMM_LO - 1],
@@ -197,10 +209,17 @@ static double now(void) /* s */
 
 /* Measures one visit once more.  The remaining time of a round is spread over its remaining visits, so a
  * slow run shortens the later ones. */
-static void measure(visit *v, double seconds)
+static void measure(calibration *c, visit *v, double seconds)
 {
     gcut_rig_only(v->rig, v->probe, v->size, v->threads);
+    const gcut_presence before = gcut_host_presence();
     v->round[v->rounds++] = gcut_rig_run(v->rig, fmax(0, 1e9 * seconds));
+    if (v->threads == 1) { /* with more, it may wait for one that has no processor */
+        const gcut_presence after = gcut_host_presence();
+        c->presence.wall_ns += after.wall_ns - before.wall_ns;
+        c->presence.cpu_ns += after.cpu_ns - before.cpu_ns;
+        c->presence.preempted += after.preempted - before.preempted;
+    }
     if (v->probe == GCUT_NONE || v->rounds > 1) return;
     v->work = gcut_rig_work(v->rig, v->probe);
     gcut_rig_bytes(v->rig, &v->in, &v->out);
@@ -224,23 +243,63 @@ static void visit_all(calibration *c)
                           "calibrate when it is less busy, or with fewer --threads; nothing was written",
                           "after %.0f s %u of %u measurements were made: this machine is too busy",
                           at - start, i, c->visits.n);
-            measure(&c->visits.at[i], left / (c->visits.n - i));
+            measure(c, &c->visits.at[i], left / (c->visits.n - i));
         }
-    c->rounds = (uint32_t)rounds;
     for (uint32_t i = 0; i < c->visits.n; i++) {
         visit *v = &c->visits.at[i];
-        if (v->rounds < c->rounds) c->rounds = v->rounds;
-        gcut_sort_reals(v->round, v->rounds);
-        v->ns = gcut_quantile(v->round, v->rounds, 0.5);
+        double sorted[ROUNDS];
+        memcpy(sorted, v->round, sizeof sorted);
+        gcut_sort_reals(sorted, v->rounds);
+        v->ns = gcut_quantile(sorted, v->rounds, 0.5);
     }
+}
+
+/* ---- whether the rounds agree ---- */
+
+/* What a visit measures, for people: "conv2d tiled, 2 threads", "matmul 16 x 1024 x 64, f64, 1 thread". */
+static const char *name_of(const calibration *c, const visit *v)
+{
+    gcut_text t = {.arena = c->keep};
+    uint32_t conv = v->probe - c->contractions;
+    gcut_text_add(&t, "%s", gcut_op_get(v->rig->probe[v->probe].op)->name);
+    if (v->size[3])
+        gcut_text_add(&t, " %lld x %lld x %lld", (long long)v->size[1], (long long)v->size[0],
+                      (long long)v->size[2]);
+    else if (v->rig == c->rest && v->probe >= c->contractions && conv < CONVOLUTIONS)
+        gcut_text_add(&t, " %s", gcut_window_names[conv / 3]);
+    else if (!strcmp(v->class, "memory"))
+        gcut_text_add(&t, " of %lld elements", (long long)v->size[0]);
+    if (v->rig->dtype == GCUT_F64) gcut_text_add(&t, ", f64");
+    gcut_text_add(&t, ", %d thread%s", v->threads, v->threads == 1 ? "" : "s");
+    return t.at;
+}
+
+/* Classes in the order of their names. */
+static int by_class(const void *a, const void *b)
+{
+    const gcut_repeats *x = a, *y = b;
+    int order = strcmp(x->class, y->class);
+    return order ? order : (x->ns > y->ns) - (x->ns < y->ns);
+}
+
+static void find_spread(calibration *c)
+{
+    gcut_repeats *of = gcut_calloc(c->a, c->visits.n, sizeof *of);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->visits.n; i++) {
+        const visit *v = &c->visits.at[i];
+        if (v->class) of[n++] = (gcut_repeats){v->class, name_of(c, v), v->round, v->rounds};
+    }
+    qsort(of, n, sizeof *of, by_class);
+    c->steadiness = gcut_steadiness_of(of, n, c->presence, c->keep);
 }
 
 /* Warns when the time sufficed for fewer rounds. */
 static void say_rounds(const calibration *c, gcut_text *out)
 {
-    if (c->rounds == ROUNDS) return;
+    if (c->steadiness.rounds == ROUNDS) return;
     gcut_text_add(out, "%g s sufficed for %u of %d rounds: figures may be inaccurate\n", c->opt.seconds,
-                  c->rounds, ROUNDS);
+                  c->steadiness.rounds, ROUNDS);
 }
 
 /* ---- the model ---- */
@@ -375,7 +434,10 @@ static void fill_model(calibration *c)
     c->model = (gcut_machine_model){.made = gcut_host_name(c->a),
                                     .default_threads = c->threads[c->n - 1],
                                     .n = (uint32_t)c->n,
-                                    .at = c->at};
+                                    .at = c->at,
+                                    .note = c->steadiness.busy,
+                                    .spread = c->steadiness.spread,
+                                    .nspread = c->steadiness.nspread};
 }
 
 /* ---- output ---- */
@@ -405,6 +467,10 @@ static void calibrate(void *arg)
     if (!(c->opt.seconds > 0) || c->opt.threads < 0)
         gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "calibration cannot take %g s with %d threads",
                   c->opt.seconds, c->opt.threads);
+    for (size_t i = 0; i < sizeof c->opt.reserved; i++)
+        if (c->opt.reserved[i])
+            gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                      "gcut_calibrate_options.reserved[%zu] is %d, not 0", i, c->opt.reserved[i]);
     c->path = c->opt.path ? c->opt.path : gcut_machine_home(c->a);
     if (!c->path)
         gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, "name a file", "there is no home folder to write to");
@@ -417,6 +483,13 @@ static void calibrate(void *arg)
     for (int s = 0; s < c->n; s++) c->handing_ns[s] = gcut_host_handing_ns(c->threads[s]);
     c->call_ns = gcut_host_call_ns();
     visit_all(c);
+    find_spread(c);
+    if (c->steadiness.busy && *c->path && !c->opt.force)
+        gcut_fail(
+            c->env, GCUT_EUNSUPPORTED, (gcut_place){0},
+            "calibrate when it is idle, for longer, or by force (--force, .force) with a note in the model; "
+            "nothing was written",
+            "this machine is too busy: %s", c->steadiness.busy);
     fill_model(c);
     c->json.arena = c->text.arena = c->keep;
     gcut_machine_json(&c->model, &c->json);
@@ -443,11 +516,12 @@ static void run(void *arg, const gcut_made *m)
     GCUT_COPY_KNOWN(c->env, gcut_calibrate_options, j->given, j->size, &c->opt);
     if (c->opt.seconds == 0) c->opt.seconds = 30;
     calibrate(c);
-    *(gcut_machine_report *)m->object = (gcut_machine_report){.text = c->text.at, .json = c->json.at};
+    *(gcut_machine_report *)m->object =
+        (gcut_machine_report){.text = c->text.at, .json = c->json.at, .busy = c->steadiness.busy};
 }
 
 #if defined(__LP64__)
-GCUT_ENDS_WITH(gcut_calibrate_options, path);
+GCUT_ENDS_WITH(gcut_calibrate_options, reserved);
 #endif
 
 gcut_machine_report *gcut_calibrate_sized(size_t size, gcut_ctx *ctx, const gcut_calibrate_options *opt)

@@ -9,6 +9,7 @@
 #define GCUT_DRIVER_MEASURE_CALIBRATE_H
 
 #include "driver/load/step.h"
+#include "driver/measure/spread.h"
 
 /* In every text $ stands for the probe's number, @ for the dtype.  Symbols are N$, M$, K$, B$. */
 typedef struct gcut_probe {
@@ -66,6 +67,7 @@ const char *gcut_host_name(gcut_arena *arena);  /* of the processor */
 void gcut_host_caches(double bytes[GCUT_DRAM]); /* of one core's L2, and of L3 */
 /* The time to hand a kernel to the threads of a step and to wait for them; 0 for one thread. */
 double gcut_host_handing_ns(int threads);
+gcut_presence gcut_host_presence(void); /* of the calling thread since some time */
 /* The time of one call of the smallest product of the grid. */
 double gcut_host_call_ns(void);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Properties of the host for calibrate: processor name, cache sizes, cost of starting threads on a kernel.
+ * Properties of the host for calibrate: processor name, cache sizes, cost of starting threads on a kernel, and for
+ * how much of its time a thread ran.
  */
 #define _GNU_SOURCE
 #include "driver/measure/calibrate.h"
@@ -8,6 +9,8 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "driver/measure/quantile.h"
@@ -48,6 +51,17 @@ void gcut_host_caches(double bytes[GCUT_DRAM])
     double l2 = cache_bytes(2, names[0], 1 << 20), l3 = cache_bytes(3, names[1], 8 * l2);
     bytes[GCUT_L2] = l2;
     bytes[GCUT_L3] = fmax(l3, 4 * l2);
+}
+
+gcut_presence gcut_host_presence(void)
+{
+    struct timespec cpu = {0};
+    struct rusage use = {0};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    getrusage(RUSAGE_THREAD, &use);
+    return (gcut_presence){.wall_ns = (double)gcut_passes_clock(),
+                           .cpu_ns = 1e9 * (double)cpu.tv_sec + (double)cpu.tv_nsec,
+                           .preempted = use.ru_nivcsw};
 }
 
 static void nothing(void *arg, int t, int nt)

@@ -575,17 +575,21 @@ GCUT_API gcut_check_report *gcut_certify_sized(size_t size, gcut_graph *g, const
 /* ---- the machine model ---- */
 
 typedef struct gcut_calibrate_options {
-    int threads;      /* the most that are measured; 0 = OMP_NUM_THREADS, else every core */
-    double seconds;   /* of measuring, after three compilations, each up to half a minute; 0 = 30 */
-    const char *path; /* file to write; NULL = where models are looked for, "" = none */
+    int threads;         /* the most that are measured; 0 = OMP_NUM_THREADS, else every core */
+    double seconds;      /* of measuring, after three compilations, each up to half a minute; 0 = 30 */
+    const char *path;    /* file to write; NULL = where models are looked for, "" = none */
+    bool force;          /* write the model of a busy machine too, with a note in it */
+    uint8_t reserved[7]; /* 0 */
 } gcut_calibrate_options;
 
 typedef struct gcut_machine_report {
     const char *text, *json; /* the model as a table, and as the file has it */
+    const char *busy;        /* by what was measured: why the machine was busy; NULL: it was quiet */
 } gcut_machine_report;
 
 /* Measures this machine and writes its model, which prices later plans.  opt NULL = defaults.  The caller's
- * (gcut_free); NULL on error. */
+ * (gcut_free); NULL on error, with GCUT_EUNSUPPORTED where the machine was too busy for a model that holds
+ * (doc/partition.md, "The machine model"). */
 GCUT_API gcut_machine_report *gcut_calibrate_sized(size_t size, gcut_ctx *ctx,
                                                    const gcut_calibrate_options *opt);
 #define gcut_calibrate(...) gcut_calibrate_sized(sizeof(gcut_calibrate_options), __VA_ARGS__)

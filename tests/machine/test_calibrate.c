@@ -77,7 +77,7 @@ static void a_model_is_measured_written_and_found(void **state)
     unsetenv("GRADCUT_MACHINE");
     setenv("XDG_CONFIG_HOME", home, 1);
     gcut_ctx *ctx = gcut_ctx_new(NULL);
-    gcut_calibrate_options opt = {.threads = 1, .seconds = 0.01};
+    gcut_calibrate_options opt = {.threads = 1, .seconds = 0.01, .force = true};
     gcut_ctx_set_hooks(ctx, &(gcut_hooks){.progress = count_progress, .user = &calls});
     gcut_machine_report *made = gcut_calibrate(ctx, &opt);
     if (!made) fail_msg("%s", gcut_last_error(ctx));
@@ -85,10 +85,13 @@ static void a_model_is_measured_written_and_found(void **state)
     assert_true(calls > 5);
     assert_non_null(strstr(text, "memory read, GB/s"));
     assert_non_null(strstr(text, path));
+    assert_non_null(made->busy); /* one round shows nothing */
+    assert_non_null(strstr(text, made->busy));
     job j = {.env = gcut_env_new(NULL, NULL)};
     assert_string_equal(json, gcut_file_read(j.env->arena, path, 1 << 20, NULL));
     must(j.env, find, &j);
     check_model(j.model);
+    assert_string_equal(j.model->note, made->busy);
     gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/examples/mlp.gcut", NULL);
     assert_non_null(g ? gcut_plan_new(g, NULL) : NULL);
     gcut_env_free(j.env);
@@ -176,10 +179,33 @@ static void what_cannot_be_written_is_said(void **state)
 {
     (void)state;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
-    gcut_calibrate_options opt = {.threads = 1, .seconds = 0.01, .path = "/nonexistent/m.json"};
+    gcut_calibrate_options opt = {
+        .threads = 1, .seconds = 0.01, .force = true, .path = "/nonexistent/m.json"};
     assert_null(gcut_calibrate(ctx, &opt));
     assert_int_equal(gcut_last_status(ctx), GCUT_EIO);
     assert_non_null(strstr(gcut_last_error(ctx), "/nonexistent/m.json"));
+    gcut_ctx_free(ctx);
+}
+
+/* What one round measured may be anything: it is not written, unless by force, and what is there stays. */
+static void what_may_be_wrong_is_not_written(void **state)
+{
+    (void)state;
+    char path[64];
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    snprintf(path, sizeof path, "%s/kept.json", folder);
+    put(path, "as it was");
+    gcut_calibrate_options opt = {.threads = 1, .seconds = 0.01, .path = path};
+    assert_null(gcut_calibrate(ctx, &opt));
+    assert_int_equal(gcut_last_status(ctx), GCUT_EUNSUPPORTED);
+    assert_non_null(strstr(gcut_last_error(ctx), "this machine is too busy: 1 round cannot show"));
+    assert_non_null(strstr(gcut_last_error(ctx), "--force"));
+    assert_string_equal(gcut_file_read(env->arena, path, 1 << 20, NULL), "as it was");
+    opt.reserved[2] = 1;
+    assert_null(gcut_calibrate(ctx, &opt));
+    assert_int_equal(gcut_last_status(ctx), GCUT_EUSAGE);
+    gcut_env_free(env);
     gcut_ctx_free(ctx);
 }
 
@@ -239,7 +265,7 @@ static void it_ends_early(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ending how = rows[i].how;
         gcut_ctx_set_hooks(ctx, &(gcut_hooks){.progress = end, .user = &how});
-        gcut_calibrate_options opt = {.threads = 1, .seconds = 0.01, .path = path};
+        gcut_calibrate_options opt = {.threads = 1, .seconds = 0.01, .force = true, .path = path};
         gcut_machine_report *r = gcut_calibrate(ctx, &opt);
         if (r || !how.reached) fail_msg("row %zu: it did not end", i);
         assert_int_equal(gcut_last_status(ctx), rows[i].status);
@@ -262,6 +288,7 @@ int main(void)
         cmocka_unit_test(models_are_looked_for_in_order),
         cmocka_unit_test(plans_go_by_the_file),
         cmocka_unit_test(what_cannot_be_written_is_said),
+        cmocka_unit_test(what_may_be_wrong_is_not_written),
         cmocka_unit_test(it_ends_early),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
