@@ -17,9 +17,10 @@ static int clear(gcut_ctx *ctx, const gcut_cli *c)
 
 static void print_json(const gcut_cache_info *i)
 {
-    gcut_cli_json("{\"folder\": $s, \"unused\": $s, \"steps\": $i, \"objects\": $i, \"bytes\": $i, "
-                  "\"limit\": $i, \"hits\": $i, \"misses\": $i}\n",
-                  i->folder, i->unused, i->steps, i->objects, i->bytes, i->limit, i->hits, i->misses);
+    gcut_cli_json(
+        "{\"folder\": $s, \"unused\": $s, \"steps\": $i, \"objects\": $i, \"models\": $i, \"bytes\": $i, "
+        "\"limit\": $i, \"hits\": $i, \"misses\": $i}\n",
+        i->folder, i->unused, i->steps, i->objects, i->models, i->bytes, i->limit, i->hits, i->misses);
 }
 
 static void print_text(const gcut_cache_info *i)
@@ -29,7 +30,8 @@ static void print_text(const gcut_cache_info *i)
         printf("not used: %s\n", i->unused);
         return;
     }
-    printf("entries  %" PRId64 " steps, %" PRId64 " objects\nbytes    ", i->steps, i->objects);
+    printf("entries  %" PRId64 " steps, %" PRId64 " objects, %" PRId64 " machine models\nbytes    ", i->steps,
+           i->objects, i->models);
     gcut_cli_bytes(stdout, i->bytes);
     fputs("\nlimit    ", stdout);
     gcut_cli_bytes(stdout, i->limit);

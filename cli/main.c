@@ -83,13 +83,29 @@ int gcut_cli_print(const gcut_cli *c, void *made, const char *text, const char *
     return code;
 }
 
+/* Of a command that compares predicted with measured times: they are predicted by a model of this machine, which is
+ * measured if there is none.  An exit code. */
+static int choose_machine(gcut_ctx *ctx, gcut_cli *c, gcut_machine_report **out)
+{
+    *out = gcut_machine_here(ctx, c->opt.machine);
+    if (!*out) return gcut_cli_failed(ctx);
+    if ((*out)->said) fprintf(stderr, "note: %s\n", (*out)->said);
+    c->opt.machine = (*out)->path;
+    return EXIT_FINE;
+}
+
 /* Loads the function that the command line names, if the command works on one. */
-static int run_in(gcut_ctx *ctx, const gcut_cli *c)
+static int run_in(gcut_ctx *ctx, gcut_cli *c)
 {
     const gcut_operands has = c->cmd->operands;
     const bool loads = has != GCUT_OPERANDS_PLANS && has != GCUT_OPERANDS_NONE;
     gcut_graph *g = loads ? gcut_load(ctx, c->file, c->fn) : NULL;
-    return loads && !g ? gcut_cli_failed(ctx) : c->cmd->run(ctx, c, g);
+    gcut_machine_report *machine = NULL;
+    if (loads && !g) return gcut_cli_failed(ctx);
+    int code = c->cmd->run == gcut_cmd_bench || c->measure ? choose_machine(ctx, c, &machine) : EXIT_FINE;
+    if (!code) code = c->cmd->run(ctx, c, g);
+    gcut_free(machine);
+    return code;
 }
 
 static int run_command(const gcut_cli_command *cmd, int argc, char **argv)

@@ -16,6 +16,7 @@ static void look(void *arg, const gcut_made *m)
     gcut_cache_use u = gcut_cache_ask(c);
     out->steps = u.entries[GCUT_CACHE_STEP];
     out->objects = u.entries[GCUT_CACHE_OBJECT];
+    out->models = u.entries[GCUT_CACHE_MACHINE];
     out->bytes = u.bytes;
     out->limit = u.limit;
     out->hits = u.hits;

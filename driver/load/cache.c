@@ -37,7 +37,7 @@ struct gcut_cache {
     int64_t limit;
 };
 
-static const char *const suffix[GCUT_CACHE_NKINDS] = {".step", ".object", ".digest"};
+static const char *const suffix[GCUT_CACHE_NKINDS] = {".step", ".object", ".machine", ".digest"};
 
 /* Follows the bytes of an entry. */
 typedef struct trailer {
@@ -252,7 +252,7 @@ bool gcut_cache_load(gcut_cache *c, gcut_cache_kind kind, const char *key, int i
 {
     if (!c) return false;
     bool ok = load(c, kind, key, into);
-    if (kind != GCUT_CACHE_DIGEST) count(c, ok);
+    if (kind < GCUT_CACHE_MACHINE) count(c, ok);
     return ok;
 }
 

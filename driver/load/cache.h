@@ -6,6 +6,8 @@
  *               key: graph, options, machine model, library build
  *   KEY.object  a shared object
  *               key: C, compiler, flags, run-time library, processor
+ *   KEY.machine a machine model that was measured briefly
+ *               key: processor, cores, library build
  *   KEY.digest  the hash of a file's contents
  *               key: its path, inode, size and times
  *   counters    hits and misses; a process locks it while it changes the folder
@@ -24,6 +26,7 @@ typedef struct gcut_cache gcut_cache;
 typedef enum gcut_cache_kind {
     GCUT_CACHE_STEP,
     GCUT_CACHE_OBJECT,
+    GCUT_CACHE_MACHINE,
     GCUT_CACHE_DIGEST,
     GCUT_CACHE_NKINDS
 } gcut_cache_kind;

@@ -41,6 +41,16 @@ enum {
     ROUNDS = 6
 };
 
+/* How much is measured.  whole: every op, in f64 too, and all powers of two of threads; else a few ops in f32, and
+ * the fewest and the most threads. */
+typedef struct effort {
+    double seconds;    /* of measuring, unless the caller says */
+    int rounds, least; /* at most ROUNDS, and how many of them are made if the time does not suffice */
+    int orders;        /* 2: products with their sides in both orders */
+    bool whole;
+} effort;
+static const effort thorough = {30, ROUNDS, 1, 2, true}, brief = {1, 5, 3, 1, false};
+
 typedef struct visit {
     gcut_rig *rig;
     uint32_t probe; /* GCUT_NONE: all probes off */
@@ -54,6 +64,7 @@ typedef struct visit {
 
 typedef struct calibration {
     gcut_calibrate_options opt;
+    const effort *how;
     gcut_env *env;
     gcut_arena *keep, *a; /* of the report; scratch */
     int n, threads[SECTIONS];
@@ -78,12 +89,12 @@ typedef struct calibration {
 static void choose_threads(calibration *c)
 {
     int most = gcut_rt_threads(c->opt.threads);
-    for (int t = 1; t < most && c->n < SECTIONS - 1; t *= 2) c->threads[c->n++] = t;
+    for (int t = 1; t < most && c->n < SECTIONS - 1; t *= c->how->whole ? 2 : most) c->threads[c->n++] = t;
     c->threads[c->n++] = most;
 }
 
 /* The time is too short for meaningful figures: a test of the rest of calibrate. */
-static bool quick(const calibration *c)
+static bool hasty(const calibration *c)
 {
     return c->opt.seconds < 1;
 }
@@ -111,7 +122,7 @@ static void add_product(calibration *c, gcut_rig *rig, uint32_t probe, int threa
     c->visits.at[i].size[3] = batch < 1 ? 1 : batch > 2048 ? 2048 : (int64_t)batch;
 }
 
-/* Measures each product of the grid with m and n in both orders. */
+/* Measures each product of the grid, if asked with m and n in both orders. */
 static void add_grid(calibration *c, int s)
 {
     c->grid[s] = c->visits.n;
@@ -120,6 +131,7 @@ static void add_grid(calibration *c, int s)
             for (int k = 0; k < GCUT_GEMM_K; k++) {
                 add_product(c, c->rest, c->product, c->threads[s], gcut_gemm_lo[l], gcut_gemm_hi[h],
                             gcut_gemm_k[k]);
+                if (c->how->orders == 1) continue;
                 add_product(c, c->rest, c->product, c->threads[s], gcut_gemm_hi[h], gcut_gemm_lo[l],
                             gcut_gemm_k[k]);
             }
@@ -130,7 +142,8 @@ static double working_set(const calibration *c, int level, int threads)
 {
     double l2 = c->level[GCUT_L2] * threads, l3 = fmax(c->level[GCUT_L3], 2 * l2);
     if (level == GCUT_L2) return l2 / 2;
-    return level == GCUT_L3 ? sqrt(l2 * l3) : fmin(fmax((quick(c) ? 2 : 4) * l3, 64 << 20), 1 << 30);
+    return level == GCUT_L3 ? sqrt(l2 * l3)
+                            : fmin(fmax((hasty(c) || !c->how->whole ? 2 : 4) * l3, 64 << 20), 1 << 30);
 }
 
 static void add_section(calibration *c, int s)
@@ -159,12 +172,13 @@ static void add_ops(calibration *c)
 {
     c->point = c->visits.n;
     for (uint32_t i = 0; i < c->npoint; i++) add(c, elementwise, c->narrow, i, 1, c->narrow->probe[i].on);
-    c->point64 = c->visits.n;
-    for (uint32_t i = 0; i < c->npoint; i++) add(c, elementwise, c->wide, i, 1, c->wide->probe[i].on);
     c->other = c->visits.n;
     for (uint32_t i = 0; i < c->contractions; i++)
         add(c, "reductions, moves, draws", c->rest, i, 1, c->rest->probe[i].on);
     c->narrow_off = add(c, NULL, c->narrow, GCUT_NONE, 1, 0);
+    if (!c->how->whole) return;
+    c->point64 = c->visits.n;
+    for (uint32_t i = 0; i < c->npoint; i++) add(c, elementwise, c->wide, i, 1, c->wide->probe[i].on);
     c->wide_off = add(c, NULL, c->wide, GCUT_NONE, 1, 0);
     c->wide_product = c->visits.n;
     for (int k = GCUT_GEMM_K - WIDE; k < GCUT_GEMM_K; k++)
@@ -183,18 +197,21 @@ static void compile_probes(calibration *c)
 {
     gcut_probes *p = gcut_calloc(c->a, 3, sizeof *p), *rest = p + 2;
     double pool = working_set(c, GCUT_DRAM, c->threads[c->n - 1]);
-    gcut_probes_pointwise(c->a, &p[0]);
+    const bool few = !c->how->whole;
+    gcut_probes_pointwise(c->a, &p[0], few);
     c->npoint = p[0].n;
-    gcut_probes_pointwise(c->a, &p[1]);
-    gcut_probes_add(c->a, &p[1], GCUT_PROBES_PRODUCTS);
-    gcut_probes_add(c->a, rest, GCUT_PROBES_OTHERS);
-    c->contractions = gcut_probes_add(c->a, rest, GCUT_PROBES_CONTRACTIONS);
-    c->product = gcut_probes_add(c->a, rest, GCUT_PROBES_PRODUCTS);
-    c->stream = gcut_probes_add(c->a, rest, GCUT_PROBES_STREAMS);
+    gcut_probes_add(c->a, rest, GCUT_PROBES_OTHERS, few);
+    c->contractions = gcut_probes_add(c->a, rest, GCUT_PROBES_CONTRACTIONS, false);
+    c->product = gcut_probes_add(c->a, rest, GCUT_PROBES_PRODUCTS, false);
+    c->stream = gcut_probes_add(c->a, rest, GCUT_PROBES_STREAMS, false);
     tell(c, "compiling", 0);
     c->narrow = gcut_rig_new(c->env, c->a, &p[0], GCUT_F32, SMALL_POOL);
     tell(c, "compiling", 1.0 / 3);
-    c->wide = gcut_rig_new(c->env, c->a, &p[1], GCUT_F64, SMALL_POOL);
+    if (c->how->whole) {
+        gcut_probes_pointwise(c->a, &p[1], false);
+        gcut_probes_add(c->a, &p[1], GCUT_PROBES_PRODUCTS, false);
+        c->wide = gcut_rig_new(c->env, c->a, &p[1], GCUT_F64, SMALL_POOL);
+    }
     tell(c, "compiling", 2.0 / 3);
     c->rest = gcut_rig_new(c->env, c->a, rest, GCUT_F32, (size_t)pool);
     tell(c, "compiling", 1);
@@ -232,13 +249,13 @@ enum { PATIENCE = 10 };
 static void visit_all(calibration *c)
 {
     double seconds = c->opt.seconds, start = now(), latest = start + PATIENCE * fmax(seconds, 6);
-    int rounds = quick(c) ? 1 : ROUNDS;
+    int rounds = hasty(c) ? 1 : c->how->rounds;
     for (int r = 0; r < rounds; r++)
         for (uint32_t i = 0; i < c->visits.n; i++) {
-            double at = now(), left = start + seconds * (r + 1) / ROUNDS - at;
+            double at = now(), left = start + seconds * (r + 1) / c->how->rounds - at;
             if (i % 16 == 0) tell(c, "measuring", (r + (double)i / c->visits.n) / rounds);
-            if (r > 0 && at > start + seconds) break;
-            if (at > latest)
+            if (r >= c->how->least && at > start + seconds) break;
+            if (c->how->whole && at > latest)
                 gcut_fail(c->env, GCUT_EUNSUPPORTED, (gcut_place){0},
                           "calibrate when it is less busy, or with fewer --threads; nothing was written",
                           "after %.0f s %u of %u measurements were made: this machine is too busy",
@@ -297,9 +314,9 @@ static void find_spread(calibration *c)
 /* Warns when the time sufficed for fewer rounds. */
 static void say_rounds(const calibration *c, gcut_text *out)
 {
-    if (c->steadiness.rounds == ROUNDS) return;
+    if ((int)c->steadiness.rounds == c->how->rounds) return;
     gcut_text_add(out, "%g s sufficed for %u of %d rounds: figures may be inaccurate\n", c->opt.seconds,
-                  c->steadiness.rounds, ROUNDS);
+                  c->steadiness.rounds, c->how->rounds);
 }
 
 /* ---- the model ---- */
@@ -342,12 +359,12 @@ static void fill_ops(const calibration *c, int s, gcut_machine *m)
     for (uint32_t i = 1; i < c->npoint; i++) {
         gcut_op op = c->narrow->probe[i].op;
         m->op_ns[op][0] = added(c, c->point, i) / faster;
-        m->op_ns[op][1] = added(c, c->point64, i) / faster;
+        if (c->how->whole) m->op_ns[op][1] = added(c, c->point64, i) / faster;
         logs += log2(m->op_ns[op][0] / (gcut_op_get(op)->cost_ps / 1000.0));
     }
     for (uint32_t i = 0; i < c->contractions; i++)
         m->op_ns[c->rest->probe[i].op][0] = computing(c, c->other + i) / faster;
-    m->op_scale = exp2(logs / (c->npoint - 1));
+    if (c->how->whole) m->op_scale = exp2(logs / (c->npoint - 1));
 }
 
 static void fill_memory(const calibration *c, int s, gcut_machine *m)
@@ -383,14 +400,16 @@ static void settle(gcut_machine *m)
 static void fill_contractions(const calibration *c, int s, gcut_machine *m)
 {
     double *grid = &m->gemm_ns_per_flop[0][0][0];
-    uint32_t v = c->contraction[s], last = GRID - WIDE;
+    uint32_t v = c->contraction[s], orders = (uint32_t)c->how->orders, last = GRID - WIDE;
     double wide = 0;
-    for (uint32_t i = 0; i < GRID; i++)
-        grid[i] = sqrt(rate(c, c->grid[s] + 2 * i, c->off[s]) * rate(c, c->grid[s] + 2 * i + 1, c->off[s]));
-    for (uint32_t i = 0; i < WIDE; i++)
-        wide +=
-            log2(rate(c, c->wide_product + i, c->wide_off) / rate(c, c->grid[0] + 2 * (last + i), c->off[0]));
-    m->f64_factor = fmax(1, exp2(wide / WIDE));
+    for (uint32_t i = 0; i < GRID; i++) {
+        grid[i] = rate(c, c->grid[s] + orders * i, c->off[s]);
+        if (orders > 1) grid[i] = sqrt(grid[i] * rate(c, c->grid[s] + orders * i + 1, c->off[s]));
+    }
+    for (uint32_t i = 0; i < WIDE && c->how->whole; i++)
+        wide += log2(rate(c, c->wide_product + i, c->wide_off) /
+                     rate(c, c->grid[0] + orders * (last + i), c->off[0]));
+    if (c->how->whole) m->f64_factor = fmax(1, exp2(wide / WIDE));
     settle(m);
     for (int w = 0; w < GCUT_NWINDOWS; w++)
         for (int way = 0; way < 3; way++) m->conv_ns_per_flop[way][w] = rate(c, v++, c->off[s]);
@@ -428,6 +447,8 @@ static void fill_model(calibration *c)
         fill_memory(c, s, m);
         fill_contractions(c, s, m);
         fill_ops(c, s, m);
+        const gcut_machine like = gcut_machine_at(gcut_machine_model_shipped(), c->threads[s]);
+        if (!c->how->whole) gcut_machine_complete(m, &like);
         if (s > 0) compare_threads(m);
         m->call_ns = fmax(c->call_ns - smallest_ns(&c->at[0]), c->call_ns / 4);
     }
@@ -461,9 +482,40 @@ static void make_file(const calibration *c)
     if (access(c->path, F_OK) != 0) gcut_file_write(c->env, c->path, "", 0), unlink(c->path);
 }
 
-static void calibrate(void *arg)
+/* Up to the model, its text and its JSON. */
+static void measure_all(calibration *c)
 {
-    calibration *c = arg;
+    gcut_host_caches(c->level);
+    choose_threads(c);
+    compile_probes(c);
+    for (int s = 0; s < c->n; s++) add_section(c, s);
+    add_ops(c);
+    for (int s = 0; s < c->n; s++) c->handing_ns[s] = gcut_host_handing_ns(c->threads[s]);
+    c->call_ns = gcut_host_call_ns();
+    visit_all(c);
+    find_spread(c);
+    fill_model(c);
+    c->json.arena = c->text.arena = c->keep;
+    gcut_machine_json(&c->model, &c->json);
+    gcut_machine_table(&c->model, &c->text);
+    say_rounds(c, &c->text);
+}
+
+static void write_model(calibration *c)
+{
+    if (!*c->path) return;
+    if (c->steadiness.busy && !c->opt.force)
+        gcut_fail(
+            c->env, GCUT_EUNSUPPORTED, (gcut_place){0},
+            "calibrate when it is idle, for longer, or by force (--force, .force) with a note in the model; "
+            "nothing was written",
+            "this machine is too busy: %s", c->steadiness.busy);
+    gcut_file_write(c->env, c->path, c->json.at, c->json.n);
+    gcut_text_add(&c->text, "written to %s\n", c->path);
+}
+
+static void check_options(calibration *c)
+{
     if (!(c->opt.seconds > 0) || c->opt.threads < 0)
         gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "calibration cannot take %g s with %d threads",
                   c->opt.seconds, c->opt.threads);
@@ -474,30 +526,24 @@ static void calibrate(void *arg)
     c->path = c->opt.path ? c->opt.path : gcut_machine_home(c->a);
     if (!c->path)
         gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, "name a file", "there is no home folder to write to");
-    make_file(c);
-    gcut_host_caches(c->level);
-    choose_threads(c);
-    compile_probes(c);
-    for (int s = 0; s < c->n; s++) add_section(c, s);
-    add_ops(c);
-    for (int s = 0; s < c->n; s++) c->handing_ns[s] = gcut_host_handing_ns(c->threads[s]);
-    c->call_ns = gcut_host_call_ns();
-    visit_all(c);
-    find_spread(c);
-    if (c->steadiness.busy && *c->path && !c->opt.force)
-        gcut_fail(
-            c->env, GCUT_EUNSUPPORTED, (gcut_place){0},
-            "calibrate when it is idle, for longer, or by force (--force, .force) with a note in the model; "
-            "nothing was written",
-            "this machine is too busy: %s", c->steadiness.busy);
-    fill_model(c);
-    c->json.arena = c->text.arena = c->keep;
-    gcut_machine_json(&c->model, &c->json);
-    gcut_machine_table(&c->model, &c->text);
-    say_rounds(c, &c->text);
-    if (!*c->path) return;
-    gcut_file_write(c->env, c->path, c->json.at, c->json.n);
-    gcut_text_add(&c->text, "written to %s\n", c->path);
+}
+
+static calibration *begin(gcut_env *env, const effort *how, const gcut_made *m)
+{
+    return GCUT_NEW(m->scratch, calibration, .env = env, .how = how, .keep = m->keep, .a = m->scratch);
+}
+
+static void report(const calibration *c, gcut_machine_report *out)
+{
+    *out = (gcut_machine_report){.text = c->text.at, .json = c->json.at, .busy = c->steadiness.busy};
+}
+
+void gcut_calibrate_briefly(gcut_env *env, const gcut_made *m)
+{
+    calibration *c = begin(env, &brief, m);
+    c->opt.seconds = c->how->seconds;
+    measure_all(c);
+    report(c, m->object);
 }
 
 typedef struct call {
@@ -509,15 +555,14 @@ typedef struct call {
 static void run(void *arg, const gcut_made *m)
 {
     const call *j = arg;
-    calibration *c = gcut_calloc(m->scratch, 1, sizeof *c);
-    c->env = j->env;
-    c->keep = m->keep;
-    c->a = m->scratch;
+    calibration *c = begin(j->env, &thorough, m);
     GCUT_COPY_KNOWN(c->env, gcut_calibrate_options, j->given, j->size, &c->opt);
-    if (c->opt.seconds == 0) c->opt.seconds = 30;
-    calibrate(c);
-    *(gcut_machine_report *)m->object =
-        (gcut_machine_report){.text = c->text.at, .json = c->json.at, .busy = c->steadiness.busy};
+    if (c->opt.seconds == 0) c->opt.seconds = c->how->seconds;
+    check_options(c);
+    make_file(c);
+    measure_all(c);
+    write_model(c);
+    report(c, m->object);
 }
 
 #if defined(__LP64__)

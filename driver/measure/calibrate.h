@@ -52,15 +52,29 @@ void gcut_rig_bytes(const gcut_rig *rig, double *in, double *out);
 /* driver/measure/calibrate_probes.c: each function adds probes to `out` and returns the index of the first.
  */
 #define GCUT_PROBE_OPS 4 /* applications of the op in an elementwise probe */
-/* One probe for each elementwise op of one or two floats; the first probe is the same loop without an op. */
-uint32_t gcut_probes_pointwise(gcut_arena *arena, gcut_probes *out);
+/* One probe for each elementwise op of one or two floats; the first probe is the same loop without an op.  few: of
+ * a few ops that stand for the others. */
+uint32_t gcut_probes_pointwise(gcut_arena *arena, gcut_probes *out, bool few);
 typedef enum gcut_probe_table {
     GCUT_PROBES_OTHERS,       /* reductions, moves, draws */
     GCUT_PROBES_CONTRACTIONS, /* convolutions, attention */
     GCUT_PROBES_PRODUCTS,     /* one: [B, M, K] times [B, K, N] */
     GCUT_PROBES_STREAMS       /* two: read 4096 N, read and write N */
 } gcut_probe_table;
-uint32_t gcut_probes_add(gcut_arena *arena, gcut_probes *out, gcut_probe_table table);
+uint32_t gcut_probes_add(gcut_arena *arena, gcut_probes *out, gcut_probe_table table, bool few);
+
+/* driver/measure/calibrate.c: fills the report m->object with a model of this machine from fewer measurements, in fewer
+ * rounds: of products with their sides in one order, of a few ops, with one thread and with all.  The rest comes from
+ * the shipped model (gcut_machine_complete).  Takes about two seconds; throws where probes do not compile. */
+void gcut_calibrate_briefly(gcut_env *env, const gcut_made *m);
+
+/* driver/measure/calibrate_fill.c: gives what was not measured, and is 0, the figure of `like`, times the geometric
+ * mean of measured figures over those of `like` in its class.  The classes are: elementwise and similar ops with
+ * op_scale; products; convolutions; attention.  f64_factor, of which there is one, is that of `like`. */
+void gcut_machine_complete(gcut_machine *m, const gcut_machine *like);
+
+/* driver/measure/machine_here.c: the key of this machine's model in the cache. */
+const char *gcut_machine_here_key(gcut_arena *arena);
 
 /* driver/measure/calibrate_host.c */
 const char *gcut_host_name(gcut_arena *arena);  /* of the processor */

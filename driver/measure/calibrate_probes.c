@@ -6,6 +6,18 @@
  */
 #include "driver/measure/calibrate.h"
 
+/* The ops that stand for the others when few are measured: cheap and dear ones, a division, a reduction, rows that
+ * are read twice, rows that are looked up. */
+static bool is_few(gcut_op op)
+{
+    static const gcut_op few[] = {GCUT_OP_add,        GCUT_OP_div,  GCUT_OP_exp, GCUT_OP_gelu,
+                                  GCUT_OP_max,        GCUT_OP_tanh, GCUT_OP_sum, GCUT_OP_softmax,
+                                  GCUT_OP_layer_norm, GCUT_OP_take};
+    for (size_t i = 0; i < sizeof few / sizeof *few; i++)
+        if (few[i] == op) return true;
+    return false;
+}
+
 /* ---- elementwise ops ---- */
 
 /* The loop of an elementwise probe: GCUT_PROBE_OPS operands a1, a2, … from x, the op on each, their sum. */
@@ -42,13 +54,14 @@ static bool takes_floats_alone(const gcut_op_info *info)
            !strchr(info->attrs, '?');
 }
 
-uint32_t gcut_probes_pointwise(gcut_arena *a, gcut_probes *out)
+uint32_t gcut_probes_pointwise(gcut_arena *a, gcut_probes *out, bool few)
 {
     uint32_t first = out->n;
     add_pointwise(a, out, GCUT_OP_add, NULL, 0);
     for (int op = 0; op < GCUT_NOPS; op++) {
         const gcut_op_info *info = gcut_op_get((gcut_op)op);
-        if (takes_floats_alone(info)) add_pointwise(a, out, (gcut_op)op, info->name, info->hi);
+        if (takes_floats_alone(info) && (!few || is_few((gcut_op)op)))
+            add_pointwise(a, out, (gcut_op)op, info->name, info->hi);
     }
     return first;
 }
@@ -141,7 +154,7 @@ static const gcut_probe streams[] = {
 };
 /* clang-format on */
 
-uint32_t gcut_probes_add(gcut_arena *a, gcut_probes *out, gcut_probe_table table)
+uint32_t gcut_probes_add(gcut_arena *a, gcut_probes *out, gcut_probe_table table, bool few)
 {
     static const struct {
         const gcut_probe *at;
@@ -151,6 +164,7 @@ uint32_t gcut_probes_add(gcut_arena *a, gcut_probes *out, gcut_probe_table table
                   [GCUT_PROBES_PRODUCTS] = {products, sizeof products / sizeof *products},
                   [GCUT_PROBES_STREAMS] = {streams, sizeof streams / sizeof *streams}};
     uint32_t first = out->n;
-    for (size_t i = 0; i < tables[table].n; i++) *GCUT_PUSH(a, out) = tables[table].at[i];
+    for (size_t i = 0; i < tables[table].n; i++)
+        if (!few || is_few(tables[table].at[i].op)) *GCUT_PUSH(a, out) = tables[table].at[i];
     return first;
 }

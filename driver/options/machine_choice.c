@@ -17,13 +17,17 @@ const char *gcut_machine_home(gcut_arena *arena)
     return home ? gcut_printf(arena, "%s/.config/gradcut/machine.json", home) : NULL;
 }
 
-const gcut_machine_model *gcut_machine_find(gcut_arena *arena, const char *named)
+const char *gcut_machine_path(gcut_arena *arena, const char *named)
 {
     const char *path = named ? named : gcut_variable("GRADCUT_MACHINE");
-    if (!path) {
-        path = gcut_machine_home(arena);
-        if (path && access(path, F_OK) != 0) path = NULL;
-    }
+    if (path) return path;
+    path = gcut_machine_home(arena);
+    return path && access(path, F_OK) == 0 ? path : NULL;
+}
+
+const gcut_machine_model *gcut_machine_find(gcut_arena *arena, const char *named)
+{
+    const char *path = gcut_machine_path(arena, named);
     if (!path || !strcmp(path, "shipped")) return gcut_machine_model_shipped();
     return gcut_machine_read(arena, path);
 }

@@ -585,6 +585,8 @@ typedef struct gcut_calibrate_options {
 typedef struct gcut_machine_report {
     const char *text, *json; /* the model as a table, and as the file has it */
     const char *busy;        /* by what was measured: why the machine was busy; NULL: it was quiet */
+    const char *path;        /* of gcut_machine_here: for options.machine */
+    const char *said;        /* likewise: a line for the user; NULL: nothing to say */
 } gcut_machine_report;
 
 /* Measures this machine and writes its model, which prices later plans.  opt NULL = defaults.  The caller's
@@ -593,6 +595,11 @@ typedef struct gcut_machine_report {
 GCUT_API gcut_machine_report *gcut_calibrate_sized(size_t size, gcut_ctx *ctx,
                                                    const gcut_calibrate_options *opt);
 #define gcut_calibrate(...) gcut_calibrate_sized(sizeof(gcut_calibrate_options), __VA_ARGS__)
+/* For programs that compare predicted times with measured ones: `path` is the model that options.machine =
+ * `machine` finds, where that is not the shipped one for lack of any.  Else this machine is measured in about two
+ * seconds, once for each processor, number of cores and build of gradcut, and kept in the cache; `path` is then
+ * valid as long as the report.  No other function looks there.  The caller's (gcut_free); NULL on error. */
+GCUT_API gcut_machine_report *gcut_machine_here(gcut_ctx *ctx, const char *machine);
 
 /* ---- the frontier ---- */
 
@@ -642,7 +649,8 @@ typedef struct gcut_cache_info {
     const char *unused;     /* why it is not used, a sentence; NULL: it is */
     int64_t steps, objects; /* entries: plans with their C, and shared objects */
     int64_t bytes, limit;   /* of all entries together: now, and at most */
-    int64_t hits, misses;   /* look-ups since it was emptied */
+    int64_t hits, misses;   /* look-ups of these since it was emptied */
+    int64_t models;         /* entries of gcut_machine_here */
 } gcut_cache_info;
 /* The caller's (gcut_free); NULL on error. */
 GCUT_API gcut_cache_info *gcut_cache_look(gcut_ctx *ctx);

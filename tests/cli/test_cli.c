@@ -391,6 +391,28 @@ static void test_bench(void **state)
     free(text);
 }
 
+/* Without a model of this machine it is measured first, which is one line to standard error; plans go by the shipped
+ * model, and say nothing. */
+static void test_bench_without_a_model(void **state)
+{
+    (void)state;
+    setenv("GRADCUT_MACHINE", "", 1);
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    ran r = run_to(NULL, NULL, ARGV("bench", "small.gcut", "--json", "--steps", "1", "--time-passes"));
+    expect(r, 0);
+    begins(r.err, "note: there is no model of this machine");
+    begins(strchr(r.err, '\n'), "\ntimes of @small\n"); /* and those of no probe */
+    begins(r.out, "{\"ok\": true");
+    done(r);
+    char *plan = fine(ARGV("plan", "small.gcut", "--json"));
+    setenv("GRADCUT_MACHINE", "shipped", 1);
+    char *shipped = fine(ARGV("plan", "small.gcut", "--json"));
+    assert_string_equal(plan, shipped);
+    free(plan);
+    free(shipped);
+    unsetenv("XDG_CONFIG_HOME");
+}
+
 /* Each kernel of either step once; of this model both have the same. */
 static void test_bench_fix(void **state)
 {
@@ -662,6 +684,7 @@ int main(void)
         cmocka_unit_test(test_compile),
         cmocka_unit_test(test_certify),
         cmocka_unit_test(test_bench),
+        cmocka_unit_test(test_bench_without_a_model),
         cmocka_unit_test(test_bench_fix),
         cmocka_unit_test(test_bench_compare),
         cmocka_unit_test(test_run),

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Completes a model of which few figures were measured from another one.
+ */
+#include "driver/measure/calibrate.h"
+
+#include <math.h>
+
+/* The geometric mean of measured figures over those of `like`; 1 where none is in both. */
+static double ratio(const double *x, const double *like, size_t n)
+{
+    double logs = 0;
+    size_t both = 0;
+    for (size_t i = 0; i < n; i++)
+        if (x[i] > 0 && like[i] > 0) logs += log2(x[i] / like[i]), both++;
+    return both ? exp2(logs / (double)both) : 1;
+}
+
+/* The ratio of the class, by which its other figures are scaled. */
+static double complete(double *x, const double *like, size_t n)
+{
+    const double times = ratio(x, like, n);
+    for (size_t i = 0; i < n; i++)
+        if (!(x[i] > 0)) x[i] = like[i] * times;
+    return times;
+}
+
+/* Fields of doubles alone, all of them. */
+#define ALL(field) (double *)m->field, (const double *)like->field, sizeof m->field / sizeof(double)
+
+void gcut_machine_complete(gcut_machine *m, const gcut_machine *like)
+{
+    const double ops = complete(ALL(op_ns));
+    if (!(m->op_scale > 0)) m->op_scale = like->op_scale * ops;
+    complete(ALL(gemm_ns_per_flop));
+    complete(ALL(conv_ns_per_flop));
+    complete(ALL(attention_ns_per_flop));
+    if (!(m->f64_factor > 0)) m->f64_factor = like->f64_factor;
+}
