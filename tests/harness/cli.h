@@ -100,6 +100,14 @@ static inline json_t *json_of(const char *const *argv)
     return j;
 }
 
+static inline void has_keys(json_t *j, const char *words)
+{
+    char *list = strdup(words), *rest = list;
+    for (char *w; (w = strsep(&rest, " "));)
+        if (!json_object_get(j, w)) fail_msg("the key %s is missing", w);
+    free(list);
+}
+
 /* Ends with the code and a sentence that contains every word of `words` (separated by '|'), nothing on
  * stdout. */
 static inline void refused(int code, const char *words, const char *const *argv)
