@@ -125,9 +125,12 @@ static void print_text(const bench *b)
     if (!isnan(p->median_lo_ns)) printf(" (%.4f to %.4f)", p->median_lo_ns / 1e6, p->median_hi_ns / 1e6);
     printf(", p90 %.4f ms of %d steps, %d thread%s, products by %s\n", p->p90_ns / 1e6, p->steps, p->threads,
            p->threads == 1 ? "" : "s", b->gemm);
-    printf("predicted: %.4f ms, %+.0f%% against the best, %+.0f%% against the median\n",
-           p->predicted_ns / 1e6, 100 * error_of(p->predicted_ns, p->best_ns),
-           100 * error_of(p->predicted_ns, p->median_ns));
+    printf("predicted: %.4f ms, %+.0f%% against the best, %+.0f%% against the median", p->predicted_ns / 1e6,
+           100 * error_of(p->predicted_ns, p->best_ns), 100 * error_of(p->predicted_ns, p->median_ns));
+    if (p->priced_threads != p->threads)
+        printf(", for %d thread%s, the %s that the machine model has", p->priced_threads,
+               p->priced_threads == 1 ? "" : "s", p->priced_threads < p->threads ? "most" : "fewest");
+    printf("\n");
     printf("rates: %.1f GFLOP/s of %.0f, %.1f GB/s of %.1f from memory\n", p->flops / p->median_ns,
            p->peak_flops_per_second / 1e9, p->bytes / p->median_ns, p->peak_bytes_per_second / 1e9);
     print_classes(b);
@@ -169,10 +172,11 @@ static void print_json(const bench *b)
                   w ? fabs(error_of(w->predicted, w->measured)) : 0.0, w ? w->name : NULL, b->compile_ns,
                   p->median_ns, p->median_lo_ns, p->median_hi_ns, p->best_ns, p->p90_ns, p->predicted_ns,
                   error_of(p->predicted_ns, p->median_ns));
-    gcut_cli_json(", \"flops\": $x, \"bytes\": $x, \"limit_flops_per_s\": $x, \"limit_bytes_per_s\": $x, "
-                  "\"steps\": $i, \"threads\": $i, \"blis\": $s, \"gemm\": $s, \"classes\": [",
-                  p->flops, p->bytes, p->peak_flops_per_second, p->peak_bytes_per_second, (int64_t)p->steps,
-                  (int64_t)p->threads, b->blis, b->gemm);
+    gcut_cli_json(
+        ", \"flops\": $x, \"bytes\": $x, \"limit_flops_per_s\": $x, \"limit_bytes_per_s\": $x, "
+        "\"steps\": $i, \"threads\": $i, \"priced_threads\": $i, \"blis\": $s, \"gemm\": $s, \"classes\": [",
+        p->flops, p->bytes, p->peak_flops_per_second, p->peak_bytes_per_second, (int64_t)p->steps,
+        (int64_t)p->threads, (int64_t)p->priced_threads, b->blis, b->gemm);
     for (size_t i = 0; i < b->n; i++) fputs(i ? ", " : "", stdout), json_class(&b->at[i]);
     fputs("], \"kernels\": [", stdout);
     for (size_t i = 0; i < p->n; i++) fputs(i ? ", " : "", stdout), json_kernel(p->at[i]);

@@ -79,6 +79,10 @@ void gcut_write_diff_text(const gcut_plan_diff *d, gcut_text *out)
 {
     print_head("A", d->a, out);
     print_head("B", d->b, out);
+    const char *a = d->a->machine_hash, *b = d->b->machine_hash;
+    if (a && b && strcmp(a, b) != 0)
+        gcut_text_add(out, "times of A are of the machine model %s (%s), those of B of %s (%s)\n",
+                      d->a->machine, a, d->b->machine, b);
     if (!d->same_graph) gcut_text_add(out, "they are plans of different graphs\n");
     if (d->n == 0)
         gcut_text_add(out, "every value has the same decision\n");
@@ -110,9 +114,11 @@ static void json_line(gcut_json *j, const char *key, const gcut_replay_line *l)
 static void json_side(gcut_json *j, const char *key, const gcut_plan_side *s)
 {
     gcut_json_key_object(j, key);
-    gcut_json_members(
-        j, "file:s policy:s lambda:r saved_bytes:i peak_bytes:k recompute_ns:r cost_ns:r step_ns:r", s->file,
-        s->policy, s->lambda, s->saved_bytes, s->peak_bytes, s->recompute_ns, s->cost_ns, s->step_ns);
+    gcut_json_members(j,
+                      "file:s policy:s lambda:r saved_bytes:i peak_bytes:k recompute_ns:r cost_ns:r "
+                      "step_ns:r machine:s machine_hash:s",
+                      s->file, s->policy, s->lambda, s->saved_bytes, s->peak_bytes, s->recompute_ns,
+                      s->cost_ns, s->step_ns, s->machine, s->machine_hash);
     gcut_json_end(j);
 }
 

@@ -56,8 +56,12 @@ static void json_values(gcut_json *j, const char *key, const gcut_plan_info *p, 
 
 static void json_totals(gcut_json *j, const gcut_plan_info *p)
 {
-    gcut_json_members(j, "format:i machine:s machine_hash:s", (int64_t)GCUT_PLAN_FORMAT, p->machine,
-                      p->machine_hash);
+    gcut_json_members(j, "format:i machine:s machine_hash:s threads:i priced_threads:i",
+                      (int64_t)GCUT_PLAN_FORMAT, p->machine, p->machine_hash, (int64_t)p->threads,
+                      (int64_t)p->priced_threads);
+    if (p->file_machine_hash)
+        gcut_json_members(j, "replayed_machine:s replayed_machine_hash:s", p->file_machine,
+                          p->file_machine_hash);
     gcut_json_members(j, "graph_hash:s nodes_hash:s policy:s lambda:r budget:k saved_budget:k", p->graph_hash,
                       p->nodes_hash, p->policy, gcut_plan_price(p), p->budget ? p->budget : -1,
                       gcut_plan_saved_limit(p));

@@ -99,6 +99,12 @@ static void print_totals(const gcut_plan_info *p, gcut_text *out)
                       gcut_bytes_text(a, p->forward_bytes), gcut_bytes_text(a, p->backward_bytes),
                       gcut_bytes_text(a, p->block_bytes));
     if (!isnan(p->step_ns)) gcut_text_add(out, "step: %s predicted\n", gcut_time_text(a, p->step_ns));
+    if (p->threads != p->priced_threads)
+        gcut_text_add(out, "threads: %d, priced as %d, the %s that the machine model has\n", p->threads,
+                      p->priced_threads, p->priced_threads < p->threads ? "most" : "fewest");
+    if (p->file_machine_hash)
+        gcut_text_add(out, "times are of the machine model %s (%s), those of the plan file of %s (%s)\n",
+                      p->machine, p->machine_hash, p->file_machine, p->file_machine_hash);
     gcut_text_add(out, "recompute: %s, %zu value%s\n", gcut_time_text(a, p->recompute_ns), n,
                   n == 1 ? "" : "s");
     gcut_text_add(out, "cost: %s", gcut_time_text(a, p->cost_ns));

@@ -297,9 +297,8 @@ gcut_certificate *gcut_certificate_read(gcut_arena *arena, const gcut_jnode *pla
     gcut_certificate *c = gcut_calloc(arena, 1, sizeof *c);
     const gcut_jnode *v = gcut_jget(plan, "certificate");
     if (!v) gcut_jfail(plan, "write it by plan -o FILE --certificate", "there is no certificate");
-    if (whole(plan, "format", INT32_MAX) != GCUT_PLAN_FORMAT)
-        gcut_jfail(gcut_jneed(plan, "format"), NULL, "this gradcut reads plan files of format %d",
-                   GCUT_PLAN_FORMAT);
+    gcut_jneed(plan, "format");
+    gcut_plan_format_check(plan);
     const gcut_jnode *graph = gcut_jneed(v, "graph");
     c->graph_hash = gcut_jstr(gcut_jneed(plan, "graph_hash"));
     c->graph = graph->kind == GCUT_JSON_NULL ? NULL : gcut_jstr(graph);

@@ -137,6 +137,21 @@ static const char *hash_of(const gcut_machine_model *machine, gcut_arena *a)
     return gcut_plan_hash(t.at, t.n, a);
 }
 
+/* What the prices are for; and of a replayed plan file, what its prices were for. */
+static void add_machine(const looking *j, gcut_plan_info *out)
+{
+    const gcut_pipeline *p = j->plan->pipeline;
+    out->threads = out->priced_threads = (int)j->plan->options.machine.threads;
+    if (!p) return;
+    out->machine = p->machine->made;
+    out->machine_hash = hash_of(p->machine, j->a);
+    out->threads = p->opt.threads ? p->opt.threads : p->machine->default_threads;
+    const gcut_plan_side *file = p->file ? &p->file->head : NULL;
+    if (!file || !file->machine_hash || !strcmp(file->machine_hash, out->machine_hash)) return;
+    out->file_machine = file->machine;
+    out->file_machine_hash = file->machine_hash;
+}
+
 static gcut_plan_info info_of(const looking *j)
 {
     const gcut_plan *p = j->plan;
@@ -171,9 +186,7 @@ static gcut_plan_info info_of(const looking *j)
         .loop = j->loops.at,
         .nloops = j->loops.n,
         .part = j->parts.at,
-        .nparts = j->parts.n,
-        .machine = p->pipeline ? p->pipeline->machine->made : NULL,
-        .machine_hash = p->pipeline ? hash_of(p->pipeline->machine, j->a) : NULL};
+        .nparts = j->parts.n};
 }
 
 const gcut_plan_info *gcut_plan_info_of(const gcut_plan *plan)
@@ -188,6 +201,7 @@ const gcut_plan_info *gcut_plan_info_of(const gcut_plan *plan)
     add_parts(&j);
     gcut_plan_info *out = gcut_calloc(a, 1, sizeof *out);
     *out = info_of(&j);
+    add_machine(&j, out);
     out->graph_hash = gcut_strndup(a, out->graph_hash, strlen(out->graph_hash));
     gcut_arena_free(j.scratch);
     return plan->cache->info = out;

@@ -145,6 +145,12 @@ typedef struct gcut_plan_info {
     size_t nparts;
     const char *machine,
         *machine_hash; /* the machine model that prices come from: its name, and of its contents */
+    int threads,
+        priced_threads; /* of the step, or the model's default; and those of the prices, which differ where
+                                    the model has no section for so many or so few */
+    const char *file_machine,
+        *file_machine_hash; /* of the plan file that was replayed, where it was priced by
+                                                     another model; else NULL */
 } gcut_plan_info;
 
 /* The sizes of one symbol around the plan's own, the others as they are, at which no plan is cheaper. */
@@ -245,7 +251,8 @@ typedef struct gcut_plan_side {
     size_t nat;
     int64_t saved_bytes, peak_bytes; /* peak -1: not known */
     double recompute_ns, cost_ns;
-    double step_ns; /* NAN: not known */
+    double step_ns;                     /* NAN: not known */
+    const char *machine, *machine_hash; /* as of gcut_plan_info; hash NULL: the file does not say */
 } gcut_plan_side;
 
 /* A value on which they decide differently. */
@@ -308,6 +315,8 @@ typedef struct gcut_profile {
     const gcut_sample *const *sample;  /* each of the steps that best, median and p90 are of */
     size_t nsamples;
     const char *samples; /* as CSV */
+    int priced_threads; /* those that times are predicted for: `threads`, unless the model has no section for so
+                            many or so few */
 } gcut_profile;
 
 /* ---- a frontier ---- */

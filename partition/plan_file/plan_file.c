@@ -251,20 +251,24 @@ static gcut_plan_side read_head(gcut_arena *arena, const char *path, const gcut_
                             .peak_bytes = int_or(gcut_jget(v, "peak_bytes"), -1),
                             .recompute_ns = real_or(gcut_jget(v, "recompute_ns"), 0),
                             .cost_ns = real_or(gcut_jget(v, "cost_ns"), 0),
-                            .step_ns = real_or(gcut_jget(v, "step_ns"), NAN)};
+                            .step_ns = real_or(gcut_jget(v, "step_ns"), NAN),
+                            .machine = text_or(gcut_jget(v, "machine"), "unknown"),
+                            .machine_hash = text_or(gcut_jget(v, "machine_hash"), NULL)};
 }
 
-/* A file without the member is of format 1. */
-static void check_format(const gcut_jnode *v)
+void gcut_plan_format_check(const gcut_jnode *v)
 {
     const gcut_jnode *format = gcut_jget(v, "format");
-    if (int_or(format, GCUT_PLAN_FORMAT) != GCUT_PLAN_FORMAT)
-        gcut_jfail(format, NULL, "this gradcut reads plan files of format %d", GCUT_PLAN_FORMAT);
+    int64_t is = int_or(format, GCUT_PLAN_FORMAT);
+    if (is != GCUT_PLAN_FORMAT)
+        gcut_jfail(format, "make the plan again with this one: gradcut plan FILE -o plan.json",
+                   "this gradcut reads plan files of format %d, and this one is of format %lld",
+                   GCUT_PLAN_FORMAT, (long long)is);
 }
 
 static gcut_plan_file *plan_of(gcut_arena *arena, const char *path, const gcut_jnode *v)
 {
-    check_format(v);
+    gcut_plan_format_check(v);
     gcut_plan_file *f = gcut_calloc(arena, 1, sizeof *f);
     f->head = read_head(arena, path, v);
     f->save_dtype = text_or(gcut_jget(v, "save_dtype"), NULL);

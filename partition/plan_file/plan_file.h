@@ -40,6 +40,9 @@ typedef struct gcut_plan_file {
 /* Throws GCUT_EIO, GCUT_ESYNTAX.  Memory from `arena`. */
 gcut_plan_file *gcut_plan_file_parse(gcut_arena *arena, const char *name, const char *text, size_t n);
 gcut_plan_file *gcut_plan_file_read(gcut_arena *arena, const char *path);
+/* Throws GCUT_ESYNTAX unless the JSON of a plan is of the format that this version reads, GCUT_PLAN_FORMAT; without the
+ * member it is. */
+void gcut_plan_format_check(const gcut_jnode *v);
 /* "saved" or "recomputed": a file says nothing else of a value. */
 const char *gcut_decision_name(gcut_plan_decision d);
 

@@ -10,10 +10,13 @@ static void test_bench(void **state)
 {
     (void)state;
     json_t *j = json_of(ARGV("bench", MLP, "--json", "--steps", "3", "--at", "N=8", "--threads", "1"));
-    has_keys(j, "ok max_rel_error worst compile_ns step_ns step_ns_lo step_ns_hi step_ns_best step_ns_p90 "
-                "predicted_ns "
-                "rel_error samples "
-                "flops bytes limit_flops_per_s limit_bytes_per_s steps threads blis classes kernels");
+    has_keys(
+        j,
+        "ok max_rel_error worst compile_ns step_ns step_ns_lo step_ns_hi step_ns_best step_ns_p90 "
+        "predicted_ns "
+        "rel_error samples "
+        "flops bytes limit_flops_per_s limit_bytes_per_s steps threads priced_threads blis classes kernels");
+    assert_int_equal(json_integer_value(json_object_get(j, "priced_threads")), 1);
     assert_true(json_is_true(json_object_get(j, "ok")));
     double worst = json_number_value(json_object_get(j, "max_rel_error")), seen = 0, predicted = 0, sum = 0;
     size_t i, kernels = 0;
@@ -39,8 +42,9 @@ static void test_bench(void **state)
     assert_within(predicted, step, 1e-9 * step);
     assert_true(json_number_value(json_object_get(j, "step_ns")) > 0);
     json_decref(j);
-    char *text = fine(ARGV("bench", "tiny.gcut", "--loss", "loss", "--steps", "1", "--threads", "2"));
+    char *text = fine(ARGV("bench", "tiny.gcut", "--loss", "loss", "--steps", "1", "--threads", "3"));
     assert_non_null(strstr(text, "predicted: "));
+    assert_non_null(strstr(text, ", for 2 threads, the most that the machine model has\n"));
     free(text);
 }
 

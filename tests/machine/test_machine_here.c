@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The model by which predicted times are compared with measured ones: which it is, where it is kept, and that
- * plans know nothing of it.
+ * plans know nothing of it; what plans say of the model that they are priced by.
  */
 #include "harness.h"
 
@@ -142,6 +142,103 @@ static void plans_do_not_look_into_the_cache(void **state)
     gcut_env_free(j.env);
 }
 
+/* ---- what plans say of the model ---- */
+
+/* Writes a file into the folder; its path. */
+static const char *put(gcut_arena *a, const char *name, const char *text)
+{
+    const char *path = gcut_printf(a, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+    return path;
+}
+
+static const gcut_plan *planned(gcut_graph *g, const char *machine, int threads, const char *file)
+{
+    gcut_options o = {.machine = machine, .threads = threads, .plan = file};
+    gcut_plan *p = gcut_plan_new(g, &o);
+    assert_non_null(p);
+    return p;
+}
+
+static bool contains(char *text, const char *what)
+{
+    bool found = text && strstr(text, what);
+    gcut_free(text);
+    return found;
+}
+
+/* A replay by another model is no error, and says so; by the same model it is the same file. */
+static void plan_files_name_their_model(void **state)
+{
+    (void)state;
+    job j = {.env = gcut_env_new(NULL, NULL)};
+    must(j.env, plant, &j);
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/examples/mlp.gcut", NULL);
+    const char *machine = put(j.env->arena, "planted.json", j.text);
+    char *json = gcut_plan_json(planned(g, "shipped", 0, NULL));
+    const char *file = put(j.env->arena, "plan.json", json);
+    const gcut_plan *same = planned(g, "shipped", 0, file), *other = planned(g, machine, 0, file);
+    char *again = gcut_plan_json(same);
+    assert_string_equal(json, again);
+    assert_null(gcut_plan_look(same)->file_machine_hash);
+    const gcut_plan_info *info = gcut_plan_look(other);
+    assert_string_equal(info->machine, "planted");
+    assert_string_equal(info->file_machine, gcut_machine_model_shipped()->made);
+    assert_string_equal(info->file_machine_hash, gcut_plan_look(same)->machine_hash);
+    assert_string_not_equal(info->file_machine_hash, info->machine_hash);
+    assert_false(contains(gcut_plan_text(same, false), "times are of the machine model"));
+    assert_true(contains(gcut_plan_text(other, false), "times are of the machine model planted ("));
+    assert_true(contains(gcut_plan_json(other), "\"replayed_machine_hash\": \""));
+    char *by_other = gcut_plan_json(planned(g, machine, 0, NULL));
+    gcut_plan_diff *d = gcut_diff_plans(ctx, file, put(j.env->arena, "other.json", by_other));
+    assert_string_equal(d->b->machine, "planted");
+    assert_non_null(strstr(d->text, "those of B of planted ("));
+    gcut_free(d);
+    d = gcut_diff_plans(ctx, file, file);
+    assert_null(strstr(d->text, "machine model"));
+    gcut_free(d);
+    gcut_free(json), gcut_free(again), gcut_free(by_other);
+    gcut_ctx_free(ctx);
+    gcut_env_free(j.env);
+}
+
+/* Of two sections, for 1 and for 2 threads; and of one, for 2. */
+static void threads_beyond_the_model_are_said(void **state)
+{
+    (void)state;
+    static const struct {
+        bool one;
+        int asked, threads, priced;
+        const char *says;
+    } rows[] = {{false, 0, 2, 2, NULL},
+                {false, 1, 1, 1, NULL},
+                {false, 64, 64, 2, "threads: 64, priced as 2, the most that the machine model has\n"},
+                {true, 1, 1, 2, "threads: 1, priced as 2, the fewest that the machine model has\n"}};
+    job j = {.env = gcut_env_new(NULL, NULL)};
+    gcut_machine_model m = *gcut_machine_model_shipped();
+    gcut_text t = {.arena = j.env->arena};
+    m.at++, m.n--;
+    gcut_machine_json(&m, &t);
+    const char *one = put(j.env->arena, "one.json", t.at);
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/examples/mlp.gcut", NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const gcut_plan *p = planned(g, rows[i].one ? one : "shipped", rows[i].asked, NULL);
+        assert_int_equal(gcut_plan_look(p)->threads, rows[i].threads);
+        assert_int_equal(gcut_plan_look(p)->priced_threads, rows[i].priced);
+        assert_int_equal(contains(gcut_plan_text(p, false), rows[i].says ? rows[i].says : "priced as"),
+                         rows[i].says != NULL);
+    }
+    gcut_ctx_free(ctx);
+    gcut_env_free(j.env);
+}
+
+/* ---- what is measured ---- */
+
 /* Every figure is there, measured or not; what the figures are, no test can say. */
 static void a_brief_measurement_makes_a_whole_model(void **state)
 {
@@ -219,6 +316,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_that_is_there_is_taken),
         cmocka_unit_test(plans_do_not_look_into_the_cache),
+        cmocka_unit_test(plan_files_name_their_model),
+        cmocka_unit_test(threads_beyond_the_model_are_said),
         cmocka_unit_test(a_brief_measurement_makes_a_whole_model),
         cmocka_unit_test(what_is_missing_is_scaled),
     };
