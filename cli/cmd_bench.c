@@ -27,6 +27,7 @@ typedef struct bench {
     const char *blis, *gemm;
     class *at; /* the dearest first */
     size_t n;
+    double launches; /* in one training step */
 } bench;
 
 static double now(void)
@@ -41,6 +42,12 @@ static double now(void)
 static double error_of(double predicted, double measured)
 {
     return measured > 0 ? predicted / measured - 1 : 0;
+}
+
+/* NAN where the clock saw nothing. */
+static double ratio_of(double predicted, double measured)
+{
+    return measured > 0 ? predicted / measured : NAN;
 }
 
 static int by_time(const void *a, const void *b)
@@ -58,6 +65,7 @@ static void add_kernel(bench *b, const gcut_kernel_time *k)
     if (i == b->n) b->n++, c->name = k->family;
     c->count++;
     c->runs += k->runs;
+    b->launches += k->runs;
     c->predicted += k->predicted_ns;
     c->measured += k->measured_ns;
     c->flops += k->flops;
@@ -77,20 +85,30 @@ static const class *worst(const bench *b)
 
 /* ---- text ---- */
 
+static void print_times(const char *name, size_t kernels, double launches, double predicted, double measured)
+{
+    printf("%-16s %7zu %8.0f  %12.4f %12.4f", name, kernels, launches, predicted / 1e6, measured / 1e6);
+    if (measured > 0)
+        printf(" %6.2f", ratio_of(predicted, measured));
+    else
+        printf(" %6s", "-");
+}
+
 static void print_classes(const bench *b)
 {
-    printf("\n%-16s %7s %8s  %12s %12s %7s  %8s %8s\n", "class", "kernels", "runs", "predicted ms",
-           "measured ms", "error", "GFLOP/s", "GB/s");
+    printf("\n%-16s %7s %8s  %12s %12s %6s  %8s %8s\n", "class", "kernels", "launches", "predicted ms",
+           "measured ms", "ratio", "GFLOP/s", "GB/s");
     for (size_t i = 0; i < b->n; i++) {
         const class *c = &b->at[i];
-        printf("%-16s %7zu %8.0f  %12.4f %12.4f %+6.0f%%", c->name, c->count, c->runs, c->predicted / 1e6,
-               c->measured / 1e6, 100 * error_of(c->predicted, c->measured));
+        print_times(c->name, c->count, c->runs, c->predicted, c->measured);
         if (c->measured > 0 && c->flops > 0)
             printf("  %8.1f", c->flops / c->measured);
         else
             printf("  %8s", "");
         printf(c->measured > 0 ? " %8.1f\n" : "\n", c->measured > 0 ? c->bytes / c->measured : 0);
     }
+    print_times("step", b->p->n, b->launches, b->p->predicted_ns, b->p->median_ns);
+    printf("\n");
 }
 
 static int by_kernel_time(const void *a, const void *b)
@@ -142,9 +160,10 @@ static void print_text(const bench *b)
 static void json_class(const class *c)
 {
     gcut_cli_json("{\"class\": $s, \"kernels\": $i, \"runs\": $x, \"predicted_ns\": $x, \"measured_ns\": $x, "
-                  "\"rel_error\": $x, \"flops\": $x, \"bytes\": $x}",
+                  "\"ratio\": $x, \"rel_error\": $x, \"flops\": $x, \"bytes\": $x}",
                   c->name, (int64_t)c->count, c->runs, c->predicted, c->measured,
-                  error_of(c->predicted, c->measured), c->flops, c->bytes);
+                  ratio_of(c->predicted, c->measured), error_of(c->predicted, c->measured), c->flops,
+                  c->bytes);
 }
 
 static void json_kernel(const gcut_kernel_time *k)
@@ -168,10 +187,10 @@ static void print_json(const bench *b)
     const class *w = worst(b);
     gcut_cli_json("{\"ok\": true, \"max_rel_error\": $x, \"worst\": $s, \"compile_ns\": $x, \"step_ns\": $x, "
                   "\"step_ns_lo\": $x, \"step_ns_hi\": $x, \"step_ns_best\": $x, \"step_ns_p90\": $x, "
-                  "\"predicted_ns\": $x, \"rel_error\": $x",
+                  "\"predicted_ns\": $x, \"ratio\": $x, \"rel_error\": $x",
                   w ? fabs(error_of(w->predicted, w->measured)) : 0.0, w ? w->name : NULL, b->compile_ns,
                   p->median_ns, p->median_lo_ns, p->median_hi_ns, p->best_ns, p->p90_ns, p->predicted_ns,
-                  error_of(p->predicted_ns, p->median_ns));
+                  ratio_of(p->predicted_ns, p->median_ns), error_of(p->predicted_ns, p->median_ns));
     gcut_cli_json(
         ", \"flops\": $x, \"bytes\": $x, \"limit_flops_per_s\": $x, \"limit_bytes_per_s\": $x, "
         "\"steps\": $i, \"threads\": $i, \"priced_threads\": $i, \"blis\": $s, \"gemm\": $s, \"classes\": [",
@@ -183,6 +202,24 @@ static void print_json(const bench *b)
     fputs("], \"samples\": [", stdout);
     for (size_t i = 0; i < p->nsamples; i++) fputs(i ? ", " : "", stdout), json_sample(p->sample[i]);
     puts("]}");
+}
+
+/* ---- CSV ---- */
+
+static void csv_row(const char *name, size_t kernels, double launches, double predicted, double measured)
+{
+    printf("%s,%zu,%.0f,%.17g,%.17g,", name, kernels, launches, predicted, measured);
+    if (measured > 0) printf("%.17g", ratio_of(predicted, measured));
+    printf("\n");
+}
+
+/* The last row is the step: of its time it is the median, measured without the clock between kernels. */
+static void print_csv(const bench *b)
+{
+    puts("class,kernels,launches,predicted_ns,measured_ns,ratio");
+    for (size_t i = 0; i < b->n; i++)
+        csv_row(b->at[i].name, b->at[i].count, b->at[i].runs, b->at[i].predicted, b->at[i].measured);
+    csv_row("step", b->p->n, b->launches, b->p->predicted_ns, b->p->median_ns);
 }
 
 /* ---- the command ---- */
@@ -198,7 +235,7 @@ static int report(const gcut_cli *c, bench *b)
     for (size_t i = 0; i < p->n; i++) add_kernel(b, p->at[i]);
     qsort(b->at, b->n, sizeof *b->at, by_time);
     int code = c->samples ? gcut_cli_write(c->samples, p->samples) : EXIT_FINE;
-    if (!code) (c->json ? print_json : print_text)(b);
+    if (!code) (c->json ? print_json : c->csv ? print_csv : print_text)(b);
     free(b->at);
     return code;
 }

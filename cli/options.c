@@ -425,8 +425,11 @@ static bool fits_command(const gcut_cli *c)
         gcut_cli_complain("compile needs -o DIR/NAME: it writes NAME.c and NAME.h there, or NAME.so");
     else if (c->certificate && !c->output && !c->json)
         gcut_cli_complain("--certificate is part of the plan's JSON: give -o FILE or --json");
-    else if (c->cmd->run == gcut_cmd_frontier && c->json && c->csv)
-        gcut_cli_complain("frontier prints either --json or --csv");
+    else if (c->json && c->csv)
+        gcut_cli_complain("%s prints either --json or --csv", c->cmd->name);
+    else if (c->cmd->run == gcut_cmd_bench && c->csv && (c->opt.nfix || c->compare))
+        gcut_cli_complain("bench has CSV of one step's kernels: leave --csv or %s out",
+                          c->compare ? "--compare" : "--fix");
     else if (c->cmd->run == gcut_cmd_bench && c->opt.nfix && c->samples && !c->compare)
         gcut_cli_complain("bench has no samples of two steps: leave --samples or --fix out");
     else if (c->cmd->run == gcut_cmd_frontier && c->samples && !c->measure)

@@ -65,7 +65,7 @@ complete -c gradcut -n '__fish_seen_subcommand_from crosscheck' -l passes -d 'in
 complete -c gradcut -n '__fish_seen_subcommand_from frontier' -l measure -d 'compile the plans and run them, in random order, for measured peaks and times'
 complete -c gradcut -n '__fish_seen_subcommand_from frontier' -l rounds -x -d 'runs of each plan'
 complete -c gradcut -n '__fish_seen_subcommand_from frontier' -l points -x -d 'plans to show, from the fastest to the smallest'
-complete -c gradcut -n '__fish_seen_subcommand_from frontier' -l csv -d 'print CSV'
+complete -c gradcut -n '__fish_seen_subcommand_from frontier bench' -l csv -d 'print CSV; bench: of its classes of kernels and of the step'
 complete -c gradcut -n '__fish_seen_subcommand_from frontier' -l svg -r -F -d 'write the picture too'
 complete -c gradcut -n '__fish_seen_subcommand_from plan frontier compile calibrate' -l output -s o -r -F -d 'compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON'
 complete -c gradcut -n '__fish_seen_subcommand_from plan' -l certificate -d 'the JSON has what proves the plan\'s claims, for certify'

@@ -77,7 +77,7 @@ _gradcut()
     case $subcommand in (frontier) specs+=('--measure[compile the plans and run them, in random order, for measured peaks and times]') ;; esac
     case $subcommand in (frontier) specs+=('--rounds=[runs of each plan]:N: ') ;; esac
     case $subcommand in (frontier) specs+=('--points=[plans to show, from the fastest to the smallest]:N: ') ;; esac
-    case $subcommand in (frontier) specs+=('--csv[print CSV]') ;; esac
+    case $subcommand in (frontier|bench) specs+=('--csv[print CSV; bench: of its classes of kernels and of the step]') ;; esac
     case $subcommand in (frontier) specs+=('--svg=[write the picture too]:FILE:_files') ;; esac
     case $subcommand in (plan|frontier|compile|calibrate) specs+=('(-o --output)-o+[compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON]:PATH:_files' '(-o --output)--output=[compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON]:PATH:_files') ;; esac
     case $subcommand in (plan) specs+=('--certificate[the JSON has what proves the plan'\''s claims, for certify]') ;; esac

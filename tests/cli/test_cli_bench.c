@@ -14,7 +14,7 @@ static void test_bench(void **state)
         j,
         "ok max_rel_error worst compile_ns step_ns step_ns_lo step_ns_hi step_ns_best step_ns_p90 "
         "predicted_ns "
-        "rel_error samples "
+        "ratio rel_error samples "
         "flops bytes limit_flops_per_s limit_bytes_per_s steps threads priced_threads blis classes kernels");
     assert_int_equal(json_integer_value(json_object_get(j, "priced_threads")), 1);
     assert_true(json_is_true(json_object_get(j, "ok")));
@@ -23,7 +23,10 @@ static void test_bench(void **state)
     json_t *row, *all = json_object_get(j, "classes");
     json_array_foreach(all, i, row)
     {
-        has_keys(row, "class kernels runs predicted_ns measured_ns rel_error flops bytes");
+        has_keys(row, "class kernels runs predicted_ns measured_ns ratio rel_error flops bytes");
+        if (json_number_value(json_object_get(row, "measured_ns")) > 0)
+            assert_within(json_number_value(json_object_get(row, "ratio")),
+                          1 + json_number_value(json_object_get(row, "rel_error")), 1e-9);
         seen = fmax(seen, fabs(json_number_value(json_object_get(row, "rel_error"))));
         predicted += json_number_value(json_object_get(row, "predicted_ns"));
         kernels += (size_t)json_integer_value(json_object_get(row, "kernels"));
@@ -46,6 +49,36 @@ static void test_bench(void **state)
     assert_non_null(strstr(text, "predicted: "));
     assert_non_null(strstr(text, ", for 2 threads, the most that the machine model has\n"));
     free(text);
+}
+
+/* The rows of the CSV are the classes, and add up to its last row, the step; its ratio is that of its times. */
+static void test_bench_csv(void **state)
+{
+    (void)state;
+    char *text = fine(ARGV("bench", MLP, "--csv", "--steps", "3", "--at", "N=8", "--threads", "1")),
+         *row = text;
+    static const char head[] = "class,kernels,launches,predicted_ns,measured_ns,ratio\n";
+    double kernels = 0, launches = 0, predicted = 0;
+    begins(text, head);
+    for (bool step = false; *(row = strchr(row, '\n') + 1);) {
+        char name[32];
+        double x[4], ratio;
+        assert_false(step); /* it is the last one */
+        assert_int_equal(sscanf(row, "%31[^,],%lf,%lf,%lf,%lf,%lf", name, &x[0], &x[1], &x[2], &x[3], &ratio),
+                         6);
+        assert_within(ratio, x[2] / x[3], 1e-9 * ratio);
+        step = !strcmp(name, "step");
+        if (!step) {
+            kernels += x[0], launches += x[1], predicted += x[2];
+            continue;
+        }
+        assert_true(kernels == x[0] && launches == x[1]);
+        assert_within(predicted, x[2], 1e-9 * predicted);
+    }
+    free(text);
+    refused(2, "either --json or --csv", ARGV("bench", MLP, "--csv", "--json"));
+    refused(2, "leave --csv or --fix out", ARGV("bench", MLP, "--csv", "--fix", "N=8"));
+    refused(2, "leave --csv or --compare out", ARGV("bench", MLP, "--csv", "--compare", "planned"));
 }
 
 /* Without a model of this machine it is measured first, which is one line to standard error; plans go by the shipped
@@ -155,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bench),
+        cmocka_unit_test(test_bench_csv),
         cmocka_unit_test(test_bench_without_a_model),
         cmocka_unit_test(test_bench_fix),
         cmocka_unit_test(test_bench_compare),
