@@ -132,6 +132,7 @@ gcut_rig *gcut_rig_new(gcut_env *env, gcut_arena *arena, const gcut_probes *prob
     opt.at = at;
     opt.forward_only = true;
     opt.machine = "shipped";
+    opt.dump = ""; /* GRADCUT_DUMP is about the user's step */
     r->step = gcut_step_of_graph(m->graphs.at[0], &opt, gcut_arena_new(env, arena));
     r->step->p->opt.at = at; /* the pipeline's own copy is const */
     return r;
