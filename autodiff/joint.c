@@ -132,11 +132,11 @@ static void seed_all(differentiation *s, bool (*is)(const gcut_graph *, const gc
 {
     const gcut_graph *g = s->primal;
     for (uint32_t i = 0; i < g->results.n; i++)
-        if (s->user->results.at[i].role != GCUT_ROLE_grad && is(g, &g->results.at[i])) seed_result(s, i);
+        if (!gcut_result_is_late(&s->user->results.at[i]) && is(g, &g->results.at[i])) seed_result(s, i);
 }
 
-/* The only scalar; else, unless a loss is minimised, every float result.  Results that are gradients of an
- * earlier differentiation are included only when named. */
+/* The only scalar; else, unless a loss is minimised, every float result.  Results of the backward
+ * graph, gradients of an earlier differentiation among them, are included only when named. */
 static void seed_default(differentiation *s, bool minimised)
 {
     const gcut_graph *g = s->primal;

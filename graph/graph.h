@@ -290,8 +290,8 @@ static inline uint32_t gcut_region_operand(const gcut_node *n, const gcut_graph 
 /* The value of that name, 0 = none. */
 gcut_ref gcut_graph_find(const gcut_graph *g, const char *name);
 
-/* Is a parameter or result there with the backward call alone: a cotangent, a gradient, an input marked
- * #late? */
+/* Is a parameter or result there with the backward call alone: a cotangent, a gradient, an input or an `out`
+ * result marked #late? */
 static inline bool gcut_is_late(gcut_role role, const gcut_marks *m)
 {
     return role == GCUT_ROLE_cotan || role == GCUT_ROLE_grad || gcut_mark_find(m, GCUT_MARK_late);
@@ -299,6 +299,11 @@ static inline bool gcut_is_late(gcut_role role, const gcut_marks *m)
 static inline bool gcut_param_is_late(const gcut_param *p)
 {
     return gcut_is_late(p->role, &p->marks);
+}
+/* Does the backward graph give it: a gradient, a next value, an `out` result marked #late? */
+static inline bool gcut_result_is_late(const gcut_result *r)
+{
+    return r->role != GCUT_ROLE_out || gcut_mark_find(&r->marks, GCUT_MARK_late);
 }
 /* The caller may overwrite its memory before the backward call: #transient, on an input, a key or an `out`
  * result. */

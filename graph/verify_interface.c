@@ -17,7 +17,8 @@ const char *gcut_param_fault(gcut_arena *a, const gcut_graph *g, const gcut_para
     bool late = gcut_mark_find(&p->marks, GCUT_MARK_late), transient = gcut_is_transient(&p->marks);
     const char *name = g->values.at[p->value].name, *role = gcut_role_name(p->role);
     if (late && p->role != GCUT_ROLE_input)
-        return gcut_printf(a, "%%%s is declared `%s`: only an input can be #late", name, role);
+        return gcut_printf(a, "%%%s is declared `%s`: only inputs and `out` results can be #late", name,
+                           role);
     if (transient && p->role != GCUT_ROLE_input && p->role != GCUT_ROLE_rng)
         return gcut_printf(a, "%%%s is declared `%s`: only inputs, keys and `out` results can be #transient",
                            name, role);
@@ -56,10 +57,17 @@ static bool param_ids_hold(gcut_check *c)
  * checks. */
 const char *gcut_result_fault(gcut_arena *a, const gcut_graph *g, const gcut_result *r)
 {
-    bool next = r->role == GCUT_ROLE_next;
+    bool next = r->role == GCUT_ROLE_next, late = gcut_mark_find(&r->marks, GCUT_MARK_late);
     if (r->role != GCUT_ROLE_out && gcut_is_transient(&r->marks))
         return gcut_printf(a, "'%s %s' cannot be #transient: only inputs, keys and `out` results can",
                            gcut_role_name(r->role), r->name);
+    if (late && r->role != GCUT_ROLE_out)
+        return gcut_printf(a, "'%s %s' cannot be #late: only inputs and `out` results can",
+                           gcut_role_name(r->role), r->name);
+    if (late && gcut_is_transient(&r->marks))
+        return gcut_printf(
+            a, "'out %s' is given with the backward call, #late: it cannot be gone by then, #transient",
+            r->name);
     if (!next && r->role != GCUT_ROLE_grad) return NULL;
     const char *role = gcut_role_name(r->role);
     const gcut_param *p = gcut_param_find(g, r->name);

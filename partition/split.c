@@ -45,7 +45,7 @@ static bool *wanted(const gcut_plan *plan, gcut_arena *arena, bool backward, con
     const gcut_graph *g = plan->joint;
     bool *needed = gcut_calloc(arena, g->values.n, 1), *given = gcut_calloc(arena, g->values.n, 1);
     for (uint32_t i = 0; i < g->results.n; i++)
-        if ((g->results.at[i].role == GCUT_ROLE_out) != backward) needed[g->results.at[i].value] = true;
+        if (gcut_result_is_late(&g->results.at[i]) == backward) needed[g->results.at[i].value] = true;
     for (gcut_ref v = 1; v < g->values.n; v++) {
         bool once = gcut_value_runs_once(g, v) && (plan->value[v].side == GCUT_SIDE_BACKWARD) == backward;
         needed[v] |= once || (saved && saved[v]);
@@ -299,7 +299,7 @@ static void copy_results(builder *b)
     const gcut_graph *g = b->src;
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
-        if ((r->role == GCUT_ROLE_out) == b->backward) continue;
+        if (gcut_result_is_late(r) != b->backward) continue;
         gcut_ref v = read_value(b, r->value);
         GCUT_ASSERT(v != 0);
         gcut_result_new(b->dst, r->role, r->name, v);

@@ -135,7 +135,7 @@ static void read_return(gcut_parser *p, const gcut_token *kw, const header_resul
                           gcut_type_text(p->scratch, p->m, gcut_type_of(p->g, v)));
             gcut_result_new(p->g, r->role, r->name, v);
             p->g->results.at[n].marks = r->marks;
-            if (r->role == GCUT_ROLE_next || r->role == GCUT_ROLE_grad)
+            if (r->role == GCUT_ROLE_next || r->role == GCUT_ROLE_grad || r->marks.n)
                 *GCUT_PUSH(p->scratch, &p->targets) = (gcut_target_use){p->g, n, r->at};
         }
         n++;
@@ -177,6 +177,7 @@ static const char *target_hint(gcut_parser *p, const gcut_graph *g, const gcut_r
 {
     gcut_nearest near = gcut_nearest_start(r->name);
     bool next = r->role == GCUT_ROLE_next;
+    if (r->role == GCUT_ROLE_out) return "leave one of the two marks out";
     for (uint32_t i = 0; i < g->params.n; i++) {
         const gcut_param *q = &g->params.at[i];
         const char *name = g->values.at[q->value].name;

@@ -115,7 +115,8 @@ static void compare_rung(const gcut_trial *c, gcut_step *ref, rung *r)
         gcut_difference d = gcut_difference_of(&got, &want, least[x->role == GCUT_ROLE_grad],
                                                noise_of(c, ref, x, &n) ? &n : NULL);
         double allowed = tol[value_of(raw, x)];
-        if (later && x->role != GCUT_ROLE_out) allowed = fmax(allowed, later[value_of(r->step->p->bwd, x)]);
+        if (later && (x->updated || gcut_is_late(x->role, x->marks)))
+            allowed = fmax(allowed, later[value_of(r->step->p->bwd, x)]);
         if (d.index >= 0 && d.rel > allowed) r->ok = false;
         if (!r->value || (d.index >= 0 && d.rel * r->allowed > r->worst.rel * allowed)) {
             r->worst = d;

@@ -134,35 +134,42 @@ static void mark_param(const call *c, gcut_param *p, gcut_mark_name mark)
     if (fault) WRONG(c, NULL, "%s", fault);
 }
 
-static void do_late(void *arg)
+/* Marks an input or a key, or the `out` results that v is. */
+static void mark(call *c, const char *what, gcut_mark_name mark, const char *others)
 {
-    call *c = arg;
-    mark_param(c, param_of(c, "late"), GCUT_MARK_late);
-    c->out = c->in[0].id;
-}
-
-gcut_val gcut_late_at(gcut_here at, gcut_val input)
-{
-    return gcut_builder_run_on(at, "late", do_late, &(call){.in = {input}}, 1);
-}
-
-static void do_transient(void *arg)
-{
-    call *c = arg;
     gcut_graph *g = c->g;
+    gcut_arena *a = g->module->arena;
     bool any = false;
     c->out = c->in[0].id;
     if (!gcut_def(g, c->out)) {
-        mark_param(c, param_of(c, "transient"), GCUT_MARK_transient);
+        mark_param(c, param_of(c, what), mark);
         return;
     }
     for (uint32_t i = 0; i < g->results.n; i++) {
         gcut_result *r = &g->results.at[i];
         if (r->value != c->out || r->role != GCUT_ROLE_out) continue;
-        add_mark(c, &r->marks, GCUT_MARK_transient);
+        add_mark(c, &r->marks, mark);
+        const char *fault = gcut_result_fault(a, g, r);
+        if (fault) WRONG(c, NULL, "%s", fault);
         any = true;
     }
-    if (!any) refuse(c, "transient", "it is no input, no key and no result: call gcut_output before");
+    if (!any)
+        refuse(c, what, gcut_printf(a, "it is no input%s and no result: call gcut_output before", others));
+}
+
+static void do_late(void *arg)
+{
+    mark(arg, "late", GCUT_MARK_late, "");
+}
+
+gcut_val gcut_late_at(gcut_here at, gcut_val v)
+{
+    return gcut_builder_run_on(at, "late", do_late, &(call){.in = {v}}, 1);
+}
+
+static void do_transient(void *arg)
+{
+    mark(arg, "transient", GCUT_MARK_transient, ", no key");
 }
 
 gcut_val gcut_transient_at(gcut_here at, gcut_val v)

@@ -139,7 +139,7 @@ static bool check_schedule(checking *s)
         if (!run_node(s, "backward", i, s->c->backward.at[i], s->bwd, false)) return false;
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
-        const bool *have = r->role == GCUT_ROLE_out ? s->fwd : s->bwd;
+        const bool *have = gcut_result_is_late(r) ? s->bwd : s->fwd;
         if (!have[r->value] && !is_constant(s, r->value))
             FAULT(s, have == s->fwd ? "forward" : "backward",
                   "certificate.%s does not compute %%%s, which the result %s %s is",

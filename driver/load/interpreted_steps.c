@@ -137,7 +137,7 @@ static void store(gcut_step *s, int which, const gcut_graph *g, const gcut_array
 {
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
-        if (s->p->bwd && !(which & (r->role == GCUT_ROLE_out ? GCUT_RT_FORWARD : GCUT_RT_BACKWARD))) continue;
+        if (s->p->bwd && !(which & (gcut_result_is_late(r) ? GCUT_RT_BACKWARD : GCUT_RT_FORWARD))) continue;
         for (uint32_t k = 0; k < s->nslots; k++) {
             const gcut_slot *x = &s->slot[k];
             bool own = r->role == x->role && (r->role == GCUT_ROLE_grad || r->role == GCUT_ROLE_out);

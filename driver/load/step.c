@@ -103,7 +103,7 @@ static bool serves_others(gcut_arena *a, const gcut_graph *g, gcut_ref v)
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
         bool own = r->role == GCUT_ROLE_next && !strcmp(r->name, g->values.at[v].name);
-        if (on[r->value] && r->role != GCUT_ROLE_out && !own) return true;
+        if (on[r->value] && gcut_result_is_late(r) && !own) return true;
     }
     return false;
 }

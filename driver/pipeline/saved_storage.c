@@ -18,7 +18,7 @@
 
 #include "graph/rewrite.h"
 
-/* A copy of the problem's graph with new results: the `out` results, *nout of them, then what could be saved.
+/* A copy of the problem's graph with new results: those of the forward graph, *nout of them, then what could be saved.
  */
 static gcut_graph *all_saved(const gcut_problem *problem, gcut_arena *scratch, const char *name,
                              uint32_t *nout)
@@ -31,7 +31,7 @@ static gcut_graph *all_saved(const gcut_problem *problem, gcut_arena *scratch, c
     gcut_graph *all = gcut_rewrite_end(&rw);
     all->results.n = 0;
     for (uint32_t i = 0; i < g->results.n; i++)
-        if (g->results.at[i].role == GCUT_ROLE_out)
+        if (!gcut_result_is_late(&g->results.at[i]))
             gcut_result_new(all, GCUT_ROLE_out,
                             gcut_intern_name(g->module, gcut_printf(scratch, "out.%u", i)),
                             map[g->results.at[i].value]);

@@ -149,22 +149,22 @@ GCUT_API gcut_val gcut_state_at(gcut_here at, gcut_graph *g, const char *name, g
 /* A key for the random ops, i64[].  The numbers drawn are a pure function of the key: for new numbers the
  * caller writes another key before the run (gcut_step_value has its memory; adding 1 is enough). */
 GCUT_API gcut_val gcut_rng_at(gcut_here at, gcut_graph *g, const char *name);
-/* For the derivative function of gcut_custom: its parameter d<result>, the cotangent of a result; its result,
- * the gradient by the parameter of that name. */
+/* For the derivative function of gcut_custom: its parameter d<result>, the cotangent of a result. */
 GCUT_API gcut_val gcut_cotan_at(gcut_here at, gcut_graph *g, const char *name, gcut_dtype dtype,
                                 gcut_shape shape);
+/* Results: the gradient by the parameter of that name, any value, the new value of a param or state. */
 GCUT_API void gcut_gradient_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v);
 GCUT_API void gcut_output_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v);
-GCUT_API void gcut_next_at(gcut_here at, gcut_graph *g, const char *name,
-                           gcut_val v); /* new value of a state */
+GCUT_API void gcut_next_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v);
 /* The initial contents of a param or state that is not bound, as `data` in the text IR: "splat(1)",
  * "normal(7, 0.02)" (seed, deviation), "uniform(7, -0.1, 0.1)", "dense([1, 2])", "file(\"w.npy\")" in the
  * folder of the graph's file, else in the current folder.  Returns param. */
 GCUT_API gcut_val gcut_initial_at(gcut_here at, gcut_val param, const char *contents);
 /* Declares that an integer input has values lo <= i < hi; an unbound one has such.  Returns input. */
 GCUT_API gcut_val gcut_range_at(gcut_here at, gcut_val input, int64_t lo, int64_t hi);
-/* Marks an input that only the backward call is given; the forward graph must not read it.  Returns input. */
-GCUT_API gcut_val gcut_late_at(gcut_here at, gcut_val input);
+/* Marks an input that only the backward call is given and the forward graph must not read, or a gcut_output
+ * result that the backward call computes.  Returns v. */
+GCUT_API gcut_val gcut_late_at(gcut_here at, gcut_val v);
 /* Marks an input, a key or a gcut_output result whose memory may be overwritten before the backward call: it is
  * saved where that needs it.  Without the mark, the caller must keep the contents until then.  Returns v. */
 GCUT_API gcut_val gcut_transient_at(gcut_here at, gcut_val v);
@@ -191,7 +191,7 @@ GCUT_API void gcut_apply_multi_at(gcut_here at, gcut_graph *g, const char *op, c
     gcut_apply_multi_at(GCUT_HERE, g, op, in, n, attrs, out, nout)
 #define gcut_initial(param, contents) gcut_initial_at(GCUT_HERE, param, contents)
 #define gcut_range(input, lo, hi) gcut_range_at(GCUT_HERE, input, lo, hi)
-#define gcut_late(input) gcut_late_at(GCUT_HERE, input)
+#define gcut_late(v) gcut_late_at(GCUT_HERE, v)
 #define gcut_transient(v) gcut_transient_at(GCUT_HERE, v)
 
 /* The ops: one function each, and shorter forms of some. */

@@ -273,7 +273,7 @@ static void want_reads(filling *s, const uint32_t *order, uint32_t n, uint32_t i
     const gcut_node *x = i < n ? gcut_node_at(g, order[i]) : NULL;
     for (uint32_t k = 0; x && k < x->nargs; k++) want_value(s, gcut_arg(g, x, k));
     for (uint32_t k = 0; !x && k < g->results.n; k++)
-        if (g->results.at[k].role != GCUT_ROLE_out) want_value(s, g->results.at[k].value);
+        if (gcut_result_is_late(&g->results.at[k])) want_value(s, g->results.at[k].value);
 }
 
 /* Closes the gap over operands, appends it in the graph's order. */

@@ -3,7 +3,7 @@
  * Sides by four passes over the topological order:
  *
  *   late      depends on a cotangent or a #late input             (forwards)
- *   primal    some `out` result depends on it                     (backwards)
+ *   primal    some `out` result that is not #late depends on it   (backwards)
  *   serves    free of cotangents, and a gradient depends on it     (backwards)
  *   live      any result depends on it                            (backwards)
  *
@@ -54,7 +54,7 @@ static void propagate_backwards(dependence *s)
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
         s->live[r->value] = true;
-        if (r->role == GCUT_ROLE_out) s->primal[r->value] = true;
+        if (!gcut_result_is_late(r)) s->primal[r->value] = true;
         if (r->role == GCUT_ROLE_grad) s->serves[r->value] = true;
     }
     for (uint32_t i = g->nodes.n; i-- > 0;) {
@@ -80,10 +80,11 @@ static void check_results(const dependence *s)
     gcut_module *m = s->g->module;
     for (uint32_t i = 0; i < s->g->results.n; i++) {
         const gcut_result *r = &s->g->results.at[i];
-        if (r->role != GCUT_ROLE_out || !s->late[r->value]) continue;
+        if (gcut_result_is_late(r) || !s->late[r->value]) continue;
         const gcut_node *n = gcut_def(s->g, r->value);
         gcut_fail(
-            m->env, GCUT_EPLAN, gcut_loc_place(m, n ? n->loc : 0), "make it a `grad` or `next` result",
+            m->env, GCUT_EPLAN, gcut_loc_place(m, n ? n->loc : 0),
+            "mark it #late, gcut_late in C, or make it a `grad` or `next` result",
             "result %s depends on a cotangent or a #late input, which only the backward call has, so the "
             "forward graph cannot return it",
             r->name);
@@ -120,9 +121,10 @@ static void mark_reads(gcut_facts *f)
     }
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
-        if (r->role == GCUT_ROLE_out) f->out[r->value] = true;
-        if (r->role == GCUT_ROLE_out) f->kept[r->value] = !gcut_value_is_lost(g, r->value);
-        if (r->role == GCUT_ROLE_grad || r->role == GCUT_ROLE_next) f->read[r->value] = true;
+        const bool late = gcut_result_is_late(r);
+        if (late) f->read[r->value] = true;
+        if (!late) f->out[r->value] = true;
+        if (!late) f->kept[r->value] = !gcut_value_is_lost(g, r->value);
     }
     for (uint32_t i = 0; i < g->results.n; i++) /* one #transient name of several is enough */
         if (gcut_is_transient(&g->results.at[i].marks)) f->kept[g->results.at[i].value] = false;

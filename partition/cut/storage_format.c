@@ -39,7 +39,7 @@ bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f)
     const gcut_graph *g = f->g;
     bool *exact = gcut_calloc(arena, g->values.n, 1); /* by value: it must not be rounded */
     for (uint32_t i = 0; i < g->results.n; i++)
-        exact[f->base[g->results.at[i].value]] |= g->results.at[i].role != GCUT_ROLE_out;
+        exact[f->base[g->results.at[i].value]] |= gcut_result_is_late(&g->results.at[i]);
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
         bool through = false; /* it is recomputed from its operands when one of these jumps too */

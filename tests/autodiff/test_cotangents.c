@@ -156,10 +156,13 @@ static void named_badly(void **state)
     static const struct {
         const char *head, *says;
     } rows[] = {
-        {"(param %x: f32[4] #late) -> (out y: f32[4])", "%x is declared `param`: only an input can be #late"},
+        {"(param %x: f32[4] #late) -> (out y: f32[4])",
+         "%x is declared `param`: only inputs and `out` results can be #late"},
         {"(param %x: f32[4] #transient) -> (out y: f32[4])", "%x is declared `param`: only inputs, keys and"},
         {"(input %x: f32[4] #late #transient) -> (out y: f32[4])", "it cannot be gone by then"},
         {"(param %x: f32[4]) -> (grad x: f32[4] #transient)", "'grad x' cannot be #transient"},
+        {"(param %x: f32[4]) -> (next x: f32[4] #late)", "'next x' cannot be #late"},
+        {"(param %x: f32[4]) -> (out y: f32[4] #late #transient)", "'out y' is given with the backward call"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[256];
@@ -171,11 +174,15 @@ static void named_badly(void **state)
     gcut_graph *h = gcut_graph_new(ctx, "h");
     gcut_val p = gcut_param(h, "p", GCUT_F32, GCUT_SHAPE(2));
     gcut_late(p);
-    assert_says(ctx, GCUT_EUSAGE, "only an input can be #late");
+    assert_says(ctx, GCUT_EUSAGE, "only inputs and `out` results can be #late");
     h = gcut_graph_new(ctx, "h2");
     p = gcut_param(h, "p", GCUT_F32, GCUT_SHAPE(2));
     gcut_transient(gcut_exp(p));
-    assert_says(ctx, GCUT_EUSAGE, "no result: call gcut_output before");
+    assert_says(ctx, GCUT_EUSAGE, "it is no input, no key and no result: call gcut_output before");
+    h = gcut_graph_new(ctx, "h3");
+    p = gcut_param(h, "p", GCUT_F32, GCUT_SHAPE(2));
+    gcut_late(gcut_exp(p));
+    assert_says(ctx, GCUT_EUSAGE, "it is no input and no result: call gcut_output before");
     gcut_ctx_free(ctx);
 }
 
@@ -273,12 +280,50 @@ static void written_by_hand(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* y = cos(w x), and |dw|^2 of the late cotangent as a result of the backward call. */
+static void late_result(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = gcut_graph_new(ctx, "norm");
+    gcut_dim n = gcut_dim_sym(g, "N", 1, 64);
+    gcut_val w = gcut_param(g, "w", GCUT_F32, GCUT_SHAPE(8, 8));
+    gcut_val x = gcut_input(g, "x", GCUT_F32, GCUT_SHAPE(n, 8));
+    gcut_val dy = gcut_late(gcut_input(g, "dy", GCUT_F32, GCUT_SHAPE(n, 8)));
+    gcut_val h = gcut_matmul(x, w), y = gcut_cos(h), dw;
+    gcut_vjp(&y, &dy, 1, &w, 1, &dw);
+    gcut_val norm = gcut_sum(gcut_mul(dw, dw));
+    gcut_output(g, "y", y), gcut_output(g, "norm", norm), gcut_gradient(g, "w", dw);
+    gcut_late(norm);
+    for (int apart = 0; apart < 2; apart++) {
+        gcut_options o = TEST_OPTIONS;
+        o.apart = apart;
+        if (!crosscheck(g, &o, NULL, 0, 0).ok) fail_msg("%s", gcut_last_error(ctx));
+    }
+    /* Only the backward call writes it. */
+    gcut_options o = TEST_OPTIONS;
+    o.apart = true, o.unbound = GCUT_UNBOUND_RANDOM;
+    for (int k = 0; k < 2; k++) {
+        o.backend = k ? GCUT_BACKEND_PLANNED : GCUT_BACKEND_COMPILED;
+        gcut_step *s = gcut_compile(g, &o);
+        float got = 0;
+        assert_int_equal(gcut_bind(s, "norm", &got), GCUT_OK);
+        assert_int_equal(gcut_run_forward(s), GCUT_OK);
+        assert_true(got == 0);
+        assert_int_equal(gcut_run_backward(s), GCUT_OK);
+        assert_true(got > 0);
+        gcut_step_free(s);
+    }
+    gcut_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tensor_cotangent), cmocka_unit_test(transient_input),
-        cmocka_unit_test(several_results),  cmocka_unit_test(named_badly),
-        cmocka_unit_test(late_input),       cmocka_unit_test(written_by_hand),
+        cmocka_unit_test(late_result),     cmocka_unit_test(tensor_cotangent),
+        cmocka_unit_test(transient_input), cmocka_unit_test(several_results),
+        cmocka_unit_test(named_badly),     cmocka_unit_test(late_input),
+        cmocka_unit_test(written_by_hand),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

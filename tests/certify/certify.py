@@ -120,25 +120,26 @@ class Sides:
         for node in g.nodes:
             if late.intersection(node.operands):
                 late.update(node.results)
-        for role, _, _, _, value in g.results:
+        for result in g.results:
+            role, value = result[0], result[4]
             live.add(value)
-            if role == "out":
+            if not is_late(result):
                 out.add(value)
             if role == "grad":
                 serves.add(value)
         for node in reversed(g.nodes):
             sets = {s for s, members in (("out", out), ("serves", serves), ("live", live))
                     if members.intersection(node.results)}
-            is_late = not late.isdisjoint(node.results)
+            depends = not late.isdisjoint(node.results)
             if node.op == "external" and node.attrs.get("pure") != ["true"]:
                 sets.add("live")
-                if not is_late:
+                if not depends:
                     sets.add("out")
             for s, members in (("out", out), ("serves", serves), ("live", live)):
                 if s in sets:
                     members.update(node.results)
                     members.update(node.operands)
-            if is_late and "live" in sets:
+            if depends and "live" in sets:
                 serves.update(node.operands)
         given = {name for _, name, _, _ in g.params}
         self.late = late
@@ -147,7 +148,7 @@ class Sides:
         for node in g.nodes:
             if live.isdisjoint(node.results) and self.backward.intersection(node.operands):
                 self.backward.update(node.results)
-        self.read = {v for role, _, _, _, v in g.results if role in ("grad", "next")}
+        self.read = {r[4] for r in g.results if is_late(r)}
         for node in g.nodes:
             if node.results[0] in self.backward and not live.isdisjoint(node.results):
                 self.read.update(node.operands)
@@ -156,6 +157,11 @@ class Sides:
 
 def is_marked(marks, mark):
     return any(m == mark for m, _ in marks)
+
+
+def is_late(result):
+    """A result of the backward graph."""
+    return result[0] != "out" or is_marked(result[3], "#late")
 
 
 # ---- the claims ----
@@ -199,7 +205,7 @@ class Checker:
         bwd = {name for _, name, _, marks in g.params if not is_marked(marks, "#transient")}
         lost = {r[4] for r in g.results if is_marked(r[3], "#transient")}
         lost |= {name for _, name, _, marks in g.params if is_marked(marks, "#transient")}
-        bwd |= {r[4] for r in g.results if r[0] == "out" and r[4] in fwd} - lost
+        bwd |= {r[4] for r in g.results if not is_late(r) and r[4] in fwd} - lost
         total = 0
         for item in self.saved():
             name, form = item.get("value").name(), item.get("form").or_none(Item.text) or "plain"
@@ -218,8 +224,9 @@ class Checker:
         if total != self.plan.get("saved_bytes").whole():
             refuse("saved_bytes is %d, the saved values take %d" % (self.plan.get("saved_bytes").whole(), total))
         self.run("backward", bwd, True)
-        for role, name, _, _, value in g.results:
-            which, have = ("forward", fwd) if role == "out" else ("backward", bwd)
+        for result in g.results:
+            role, name, _, _, value = result
+            which, have = ("backward", bwd) if is_late(result) else ("forward", fwd)
             if value not in have and not self.is_constant(value):
                 refuse("certificate.%s does not compute %%%s, which the result %s %s is" % (which, value, role, name))
         self.said.append("schedule: %d nodes forward, %d backward; %d bytes saved"

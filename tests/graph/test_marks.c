@@ -58,8 +58,8 @@ static const char *with_mark(gcut_arena *a, unsigned place, const char *mark)
         if (place >> k & 1) at[k] = gcut_printf(a, " %s", mark);
     return gcut_printf(a,
                        "gcut 1\ndata @w.x: f32[2] = splat(1.0)%s\n"
-                       "func @f[N in 1..](param %%w.x: f32[2], input %%i: i32[N]%s) -> (saved s: f32[2]%s, "
-                       "out k: i32[N])%s {\n"
+                       "func @f[N in 1..](param %%w.x: f32[2], input %%i: i32[N]%s) -> (saved s: f32[2], "
+                       "out k: i32[N]%s)%s {\n"
                        "  %%s: f32[2] = scan(%%w.x, carries=1, length=3) body(%%c: f32[2]) {\n"
                        "    %%d: f32[2] = tanh(%%c)\n    yield %%d\n  }\n"
                        "  %%t: f32[2] = tanh(%%s)%s\n  return %%t, %%i\n}\n"
