@@ -49,6 +49,19 @@ void gcut_forward_mode(gcut_graph *g, const gcut_ref *y, uint32_t ny, const gcut
 void gcut_hessian(gcut_graph *g, gcut_ref loss, const gcut_ref *x, const gcut_ref *v, uint32_t nx,
                   gcut_ref *hv);
 
+/* Appends d loss / d x[k] to g: reverse mode from the constant 1, marked as the cotangent of the loss. */
+void gcut_loss_gradient(gcut_graph *g, gcut_ref loss, gcut_locid loc, const gcut_ref *x, uint32_t nx,
+                        gcut_ref *dx);
+
+/* Has g such constants? */
+bool gcut_has_own_gradient(const gcut_graph *g);
+/* Does a `grad` result, or with `next` a `next` result, depend on one that no differentiated value depends on? Then
+ * g is a joint graph but for the cotangents. */
+bool gcut_is_own_joint(const gcut_graph *g, bool next);
+/* in: PRIMAL. out: with `joint` JOINT, in which these constants are cotangents (autodiff/own_gradient.c); else
+ * PRIMAL without their marks. */
+gcut_graph *gcut_own_joint(gcut_graph *g, bool joint, const char *name);
+
 /* in: JOINT. out: JOINT, in which the backward part of a loss head is computed for the cotangent 1 and
  * multiplied by the cotangent at its end (autodiff/loss_head.c). g itself when it has no head. */
 gcut_graph *gcut_pass_head(gcut_graph *g, const char *name);

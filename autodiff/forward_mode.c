@@ -54,9 +54,7 @@ void gcut_hessian(gcut_graph *g, gcut_ref loss, const gcut_ref *x, const gcut_re
 {
     gcut_arena *tmp = gcut_arena_new(g->module->env, g->module->arena);
     gcut_ref *dx = gcut_alloc(tmp, (nx + 1u) * sizeof *dx);
-    gcut_build b = at_value(g, loss);
-    gcut_ref one = gcut_bconst(&b, loss, 1);
-    gcut_reverse_mode(g, &loss, &one, 1, x, nx, dx);
+    gcut_loss_gradient(g, loss, at_value(g, loss).loc, x, nx, dx);
     seeds s = both(tmp, dx, v, nx);
     gcut_reverse_mode(g, s.y, s.dy, s.n, x, nx, hv);
     gcut_arena_free(tmp);

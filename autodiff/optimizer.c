@@ -364,7 +364,8 @@ static void refuse_next(const gcut_graph *g, const char *name)
 {
     for (uint32_t i = 0; i < g->results.n; i++)
         if (g->results.at[i].role == GCUT_ROLE_next && !strcmp(g->results.at[i].name, name))
-            gcut_fail(g->module->env, GCUT_EUSAGE, gcut_loc_place(g->module, g->loc), NULL,
+            gcut_fail(g->module->env, GCUT_EUSAGE, gcut_loc_place(g->module, g->loc),
+                      "leave the optimizer out, or return `grad` results (gcut_gradient in C) for it instead",
                       "@%s already gives `next %s`; an optimizer would give it twice", g->name, name);
 }
 

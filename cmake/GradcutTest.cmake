@@ -36,7 +36,7 @@ set(GRADCUT_ZOO_TESTS
     test_zoo test_zoo_0 test_zoo_1 zoo_autoencoder zoo_bert zoo_bf16 zoo_gpt2 zoo_lenet zoo_llama zoo_lstm zoo_mlp
     zoo_mobilenet zoo_resnet zoo_rnn zoo_unet zoo_vae zoo_vary zoo_vit)
 set(GRADCUT_STEP_TESTS
-    aot aot_external aot_resume emitted_languages emitted_names evaluate every_op_clangpp every_op_gpp hvp
+    aot aot_external aot_resume clip emitted_languages emitted_names evaluate every_op_clangpp every_op_gpp hvp
     install_aarch64 install_deb install_fetchcontent install_readme install_shared install_static
     install_subdirectory install_symbols install_tree layers_custom layers_layer layers_pipeline rt_header_c
     rt_header_c++ test_api test_api_step test_attention test_cache test_cache_faults test_calibrate
@@ -45,9 +45,10 @@ set(GRADCUT_STEP_TESTS
     test_cotangents test_custom test_data_file test_derivatives test_doc_layers test_docs test_einsum
     test_empty_axes test_epilogue_tiles test_external test_fixed_sizes test_forward_backward test_graphs_0 test_graphs_1
     test_graphs_2 test_graphs_3 test_half_precision test_indices test_layering test_layers test_line_directives
-    test_locale test_loop_phases test_loss_head test_machine_here test_mistakes test_names test_nodes test_norms test_ops_reference
-    test_optimizer test_pipeline test_placement test_prologue test_random test_rounds test_row_sums test_schedules
-    test_size_overflow test_storage test_stream test_temporary_files test_traps test_unfused test_unload
+    test_locale test_loop_phases test_loss_head test_machine_here test_mistakes test_names test_nodes test_norms
+    test_ops_reference test_optimizer test_own_gradient test_pipeline test_placement test_prologue test_random test_rounds
+    test_row_sums test_schedules test_size_overflow test_storage test_stream test_temporary_files test_traps test_unfused
+    test_unload
     test_value_table test_without)
 # Of these scripts/test.sh --quick leaves out, beside the installed package, what takes a processor more than about six
 # seconds.
@@ -55,9 +56,9 @@ set(GRADCUT_SLOW_TESTS
     emitted_languages emitted_names test_api_step test_cache test_cache_faults test_calibrate test_chained_plans
     test_checkpoint_levels test_cli_frontier test_cli_memory test_compare test_compiled_loops test_empty_axes
     test_epilogue_tiles test_fixed_sizes test_forward_backward test_graphs_0 test_graphs_1 test_graphs_2 test_graphs_3
-    test_half_precision test_indices test_layers test_loss_head test_names test_ops_reference test_pipeline
-    test_prologue test_schedules test_storage test_stream test_temporary_files test_traps test_unfused test_unload
-    test_value_table test_without)
+    test_half_precision test_indices test_layers test_loss_head test_names test_ops_reference test_own_gradient
+    test_pipeline test_prologue test_schedules test_storage test_stream test_temporary_files test_traps test_unfused
+    test_unload test_value_table test_without)
 set(GRADCUT_NO_COMPILER ${CMAKE_CURRENT_BINARY_DIR}/tests/no_compiler)
 foreach(_name cc c++ gcc g++ clang clang++)
   file(CONFIGURE OUTPUT ${GRADCUT_NO_COMPILER}/${_name} @ONLY NEWLINE_STYLE UNIX CONTENT "#!/bin/sh

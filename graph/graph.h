@@ -51,7 +51,8 @@
  *       in itself; a call has a function of the module
  *   G9  the two functions of a pair agree: fwd's `saved` results are bwd's `saved` parameters by name and
  *       type
- *   G10 #adjoint is of a scan, and names a result of a scan before it, or what the forward graph saved of one
+ *   G10 #adjoint is of a scan, and names a result of a scan before it, or what the forward graph saved of one;
+ *       #cotan is of a float scalar 1, not in a body, and names a value of its type before it
  */
 #ifndef GCUT_GRAPH_GRAPH_H
 #define GCUT_GRAPH_GRAPH_H

@@ -59,5 +59,7 @@ const gcut_mark_row *gcut_mark_get(gcut_mark_name name);
 const gcut_mark *gcut_mark_find(const gcut_marks *marks, gcut_mark_name name);
 bool gcut_marks_equal(const gcut_marks *a, const gcut_marks *b);
 void gcut_mark_add(gcut_arena *arena, gcut_marks *marks, gcut_mark mark);
+/* The list is copied where it has such marks: copies of a node share it. */
+void gcut_mark_remove(gcut_arena *arena, gcut_marks *marks, gcut_mark_name name);
 
 #endif

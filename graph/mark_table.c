@@ -42,6 +42,15 @@ void gcut_mark_add(gcut_arena *arena, gcut_marks *marks, gcut_mark mark)
     *marks = (gcut_marks){marks->n + 1, at};
 }
 
+void gcut_mark_remove(gcut_arena *arena, gcut_marks *marks, gcut_mark_name name)
+{
+    gcut_marks out = {0};
+    if (!gcut_mark_find(marks, name)) return;
+    for (uint32_t i = 0; i < marks->n; i++)
+        if (marks->at[i].name != name) gcut_mark_add(arena, &out, marks->at[i]);
+    *marks = out;
+}
+
 static bool same_text(const char *a, const char *b)
 {
     return a == b || (a && b && !strcmp(a, b));

@@ -408,12 +408,32 @@ static bool may_be_of_scan(const gcut_graph *g, gcut_ref v)
     return !n || n->op == GCUT_OP_scan;
 }
 
+static void cotan_names_value(gcut_check *c, uint32_t n)
+{
+    const gcut_graph *g = c->g;
+    const gcut_node *node = gcut_node_at(g, n);
+    const gcut_mark *mark = gcut_mark_find(&node->marks, GCUT_MARK_cotan);
+    if (!mark) return;
+    const gcut_ref y = (gcut_ref)mark->arg[0].i;
+    bool one = node->op == GCUT_OP_full && gcut_attr_num(g, node, GCUT_KEY_value) == 1 && !g->is_body;
+    if (one)
+        one =
+            gcut_type_of(g, node->res0)->rank == 0 && gcut_dtype_is_float(gcut_type_of(g, node->res0)->dtype);
+    if (!one || !gcut_check_is_value(c, y) || !gcut_check_visible(c, y, n) ||
+        !gcut_type_equal(gcut_type_of(g, y), gcut_type_of(g, node->res0)))
+        gcut_violation(
+            c, node->loc, "G10",
+            "#cotan is of a float scalar 1 of a function, not of a body, and names a value of its type "
+            "before it");
+}
+
 /* Of the marks of ops; no pass makes others, and the parser reads each where it may stand. */
 static void marks_name_values(gcut_check *c)
 {
     const gcut_graph *g = c->g;
     for (uint32_t n = 0; n < g->nodes.n; n++) {
         const gcut_node *node = gcut_node_at(g, n);
+        cotan_names_value(c, n);
         const gcut_mark *mark = gcut_mark_find(&node->marks, GCUT_MARK_adjoint);
         if (!mark) continue;
         const gcut_ref v = (gcut_ref)mark->arg[0].i;

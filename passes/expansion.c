@@ -15,11 +15,17 @@ typedef struct expander {
     const gcut_graph *src; /* the input graph: its names are taken */
     gcut_graph *dst;
     bool (*want)(gcut_op);
+    const bool *keep; /* by node of src: it stays as it is; NULL = none does */
 } expander;
 
 static bool wanted(const expander *s, uint32_t op)
 {
     return gcut_op_get((gcut_op)op)->composite && (!s->want || s->want((gcut_op)op));
+}
+
+static bool is_kept(const expander *s, const gcut_graph *g, uint32_t n)
+{
+    return s->keep && g == s->src && s->keep[n];
 }
 
 /* "<value>.<op>", made unique in the input and in the output so far. */
@@ -105,13 +111,13 @@ static void emit(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *a
                  gcut_ref *map)
 {
     const gcut_node *node = gcut_node_at(g, n);
-    if (wanted(s, node->op)) {
+    if (wanted(s, node->op) && !is_kept(s, g, n)) {
         emit_decomposition(s, g, n, args, names, map + node->res0);
         return;
     }
     gcut_ref first = gcut_node_copy_as(s->dst, g, n, args, map, node->loc, names);
     const gcut_node *made = gcut_node_at(s->dst, s->dst->nodes.n - 1);
-    for (uint32_t k = 0; k < made->nregs; k++) {
+    for (uint32_t k = 0; !is_kept(s, g, n) && k < made->nregs; k++) {
         gcut_graph **body = &s->dst->regions.at[made->reg0 + k].body;
         if ((*body)->is_body) *body = gcut_pass_expand(*body, (*body)->name, s->want);
     }
@@ -120,8 +126,13 @@ static void emit(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *a
 
 gcut_graph *gcut_pass_expand(gcut_graph *g, const char *name, bool (*want)(gcut_op))
 {
+    return gcut_expand_but(g, name, want, NULL);
+}
+
+gcut_graph *gcut_expand_but(gcut_graph *g, const char *name, bool (*want)(gcut_op), const bool *keep)
+{
     gcut_module *m = g->module;
-    expander s = {g, gcut_graph_shell(g, name), want};
+    expander s = {g, gcut_graph_shell(g, name), want, keep};
     gcut_ref *map = gcut_calloc(m->arena, g->values.n, sizeof *map);
     for (uint32_t k = 0; k < g->params.n; k++) gcut_param_copy(s.dst, g, k, map);
     for (uint32_t n = 0; n < g->nodes.n; n++) {

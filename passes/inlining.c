@@ -95,6 +95,9 @@ static void copy_node(gcut_inliner *s, uint32_t n)
     }
     gcut_ref r = gcut_draft_make(s->dst, &d, s->map);
     for (uint32_t k = 0; k < node->nres; k++) s->map[node->res0 + k] = r + k;
+    if (s->prefix) /* a gradient of the function called is no gradient of its caller */
+        gcut_mark_remove(s->dst->module->arena, &s->dst->nodes.at[s->dst->nodes.n - 1].marks,
+                         GCUT_MARK_cotan);
 }
 
 void gcut_inline_nodes(gcut_inliner *s)

@@ -57,6 +57,8 @@ gcut_graph *gcut_pass_sink(gcut_graph *g, const char *name);
 /* Replaces composite ops for which want(op) holds by their decompositions (passes/expansion.c); the values
  * that stand for the composite's results keep their names. want NULL = all composites. */
 gcut_graph *gcut_pass_expand(gcut_graph *g, const char *name, bool (*want)(gcut_op));
+/* The same, except for nodes for which keep, by node of g, holds. */
+gcut_graph *gcut_expand_but(gcut_graph *g, const char *name, bool (*want)(gcut_op), const bool *keep);
 
 /* Replaces calls by the ops of their functions, in bodies of regions too (passes/inlining.c). */
 gcut_graph *gcut_pass_inline(gcut_graph *g, const char *name);

@@ -218,6 +218,15 @@ static void compare_all(const probe *q, const gcut_graph *joint, const gcut_arra
     c->out->json = json.at;
 }
 
+static void refuse_no_gradient(const gcut_graph *joint)
+{
+    for (uint32_t r = 0; r < joint->results.n; r++)
+        if (joint->results.at[r].role == GCUT_ROLE_grad) return;
+    gcut_fail(joint->module->env, GCUT_EGRAD, gcut_loc_place(joint->module, joint->loc),
+              "gcut_gradient in C returns a gradient as a `grad` result, beside updates that are made of it",
+              "@%s has no `grad` result to compare with differences", joint->name);
+}
+
 static void gradcheck(gcut_trial *c)
 {
     gcut_settings o = gcut_trial_options(c, GCUT_BACKEND_JOINT);
@@ -225,6 +234,7 @@ static void gradcheck(gcut_trial *c)
     o.optimizer = NULL;
     gcut_step *s = gcut_trial_step(c, c->g, &o);
     const gcut_graph *g = s->p->primal;
+    refuse_no_gradient(s->p->joint);
     probe q = {.c = c,
                .g = g,
                .s = s,

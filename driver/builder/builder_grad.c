@@ -69,12 +69,8 @@ static void differentiate(grad_job *j, gcut_ref *out)
     gcut_build b = {.g = j->g, .loc = gcut_builder_loc(j->at, j->g)};
     const uint32_t ny = (uint32_t)j->ny, nx = (uint32_t)j->nx;
     const gcut_ref *like = j->mode == JVP ? j->y : j->x;
-    gcut_ref one;
     switch (j->mode) {
-    case GRAD:
-        one = gcut_bconst(&b, j->y[0], 1);
-        gcut_reverse_mode(j->g, j->y, &one, 1, j->x, nx, out);
-        break;
+    case GRAD: gcut_loss_gradient(j->g, j->y[0], b.loc, j->x, nx, out); break;
     case VJP: gcut_reverse_mode(j->g, j->y, j->dy, ny, j->x, nx, out); break;
     case JVP: gcut_forward_mode(j->g, j->y, ny, j->x, j->t, nx, out); break;
     case HVP: gcut_hessian(j->g, j->y[0], j->x, j->t, nx, out); break;

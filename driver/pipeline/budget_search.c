@@ -208,5 +208,9 @@ void gcut_budget_plan(gcut_pipeline *p)
 void gcut_budget_check(const gcut_pipeline *p)
 {
     if (p->peak_bytes <= p->opt.budget) return;
-    complain(p, p->opt.budget, p->plan ? "this plan" : "the forward graph alone", "");
+    complain(p, p->opt.budget, p->plan ? "this plan" : "the forward graph alone",
+             !p->plan && gcut_is_own_joint(p->primal, true)
+                 ? "; it has gradients of its own, for which what is saved is planned without --forward "
+                   "(options.forward_only)"
+                 : "");
 }

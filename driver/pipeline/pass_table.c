@@ -90,7 +90,8 @@ static bool has_narrow_types(const gcut_pipeline *p, const gcut_graph *g)
 }
 
 /* A graph with cotangents, or with gradients and late parameters, is a joint graph already, unless the
- * options name the loss, cotangents or parameters of another derivative. */
+ * options name the loss, cotangents or parameters of another derivative.  So is one whose own gradients are its
+ * `grad` results or, without an optimizer, make its next values. */
 static bool is_joint(const gcut_pipeline *p)
 {
     bool cotan = false, late = false, grad = false;
@@ -102,7 +103,7 @@ static bool is_joint(const gcut_pipeline *p)
     }
     for (uint32_t i = 0; i < p->primal->results.n; i++)
         grad = grad || p->primal->results.at[i].role == GCUT_ROLE_grad;
-    return cotan || (late && grad);
+    return cotan || (late && grad) || gcut_is_own_joint(p->primal, p->optimizer.kind == GCUT_OPT_NONE);
 }
 
 /* gcut_joint inlines calls itself, and names its values after the user's calls.  It keeps calls that state
@@ -116,6 +117,12 @@ static bool is_not_derived(const gcut_pipeline *p, const gcut_graph *g)
 static bool is_derived(const gcut_pipeline *p, const gcut_graph *g)
 {
     return !is_not_derived(p, g);
+}
+
+static bool has_gradient(const gcut_pipeline *p, const gcut_graph *g)
+{
+    (void)p;
+    return gcut_has_own_gradient(g);
 }
 
 static bool has_optimizer(const gcut_pipeline *p, const gcut_graph *g)
@@ -245,6 +252,11 @@ static void algebra(gcut_pipeline *p, gcut_graph *g[2])
     g[0] = out;
 }
 
+static void own_gradient(gcut_pipeline *p, gcut_graph *g[2])
+{
+    g[0] = gcut_own_joint(g[0], !p->opt.forward_only && is_joint(p), new_name(p, "cotangent"));
+}
+
 static void joint(gcut_pipeline *p, gcut_graph *g[2])
 {
     gcut_joint_options jo = {.loss = p->opt.loss,
@@ -324,6 +336,7 @@ enum { MUST = false, MAY = true };
 static const gcut_pass_row rows[] = {
     {"clone",    'u', GCUT_MAKES_PRIMAL,  ALWAYS, MUST, WITH(clone),                "the user's graph in a module of the compiler's own, with the constants of --fix"},
 
+    {"cotangent", 't', GCUT_MAKES_FOLDED, has_gradient, MUST, WITH(own_gradient),   "the constants from which gcut_grad has differentiated become cotangents, in a graph that uses these gradients itself"},
     {"inline",   'i', GCUT_MAKES_FOLDED,  is_not_derived, MUST, EACH(gcut_pass_inline), "calls become the ops of their functions"},
     {"gather",   'g', GCUT_MAKES_FOLDED,  ALWAYS, MAY,  WITH(gather),               "products of gathered rows become products of their table, where that has at most half as many"},
     SIMPLIFY(GCUT_MAKES_FOLDED, ALWAYS, has_regions),

@@ -198,12 +198,12 @@ GCUT_API void gcut_apply_multi_at(gcut_here at, gcut_graph *g, const char *op, c
 #include "gradcut/ops.h"
 #include "gradcut/shorthand.h"
 
-/* Derivatives are ordinary values of the same graph: ops can use them, and they can be returned and
- * differentiated again.  The derivative with respect to a value on which the result does not depend is zero.
- * xs may be any values, not only parameters; xs and the differentiated values must be of one graph, or of one
- * region's body. */
-
-/* dxs[k] = d loss / d xs[k] of a scalar. */
+/* Derivatives are ordinary values of the same graph, which can be returned and differentiated again; zero by a
+ * value on which the result does not depend.  xs may be any values, not only parameters; xs and the
+ * differentiated values must be of one graph, or of one region's body. */
+/* dxs[k] = d loss / d xs[k] of a scalar.  Where gcut_next results are made of gradients, or gcut_gradient results
+ * for an optimizer, the step computes what depends on them in its backward graph, which is planned like that of
+ * options.loss: with a budget, policies, and all else (doc/partition.md, "Gradients in the graph"). */
 GCUT_API void gcut_grad_at(gcut_here at, gcut_val loss, const gcut_val *xs, int nx, gcut_val *dxs);
 /* Reverse mode: dxs = J' dys with J the Jacobian of ys by xs; dys[k] has the type of ys[k]. */
 GCUT_API void gcut_vjp_at(gcut_here at, const gcut_val *ys, const gcut_val *dys, int ny, const gcut_val *xs,
