@@ -42,10 +42,10 @@ enum gcut_lower_how {
 
 /* in: the graphs of a split in which no composite op is left; bwd may be NULL (a forward-only function). Both
  * are only read. Memory from the module of fwd.  Throws GCUT_EUNSUPPORTED naming op, dtype and line for what
- * has no kernel.  It is to be fast at those sizes, which must outlive it, and threads (0 = not known), and is
- * right at all.  how: a set of gcut_lower_how. */
+ * has no kernel.  It is to be fast on that machine, at those sizes, which must outlive it, and threads (0 = not
+ * known), and is right at all.  how: a set of gcut_lower_how. */
 gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd, const gcut_dim_binding *at, uint32_t nat,
-                         int threads, unsigned how);
+                         int threads, const gcut_machine_model *machine, unsigned how);
 /* Marks every node with the kernel it became: #kernel(k3). */
 void gcut_program_mark(const gcut_program *p);
 

@@ -179,3 +179,8 @@ double gcut_machine_op_ns(const gcut_machine *m, gcut_op op, gcut_dtype t, doubl
     if (!(ns > 0)) ns = gcut_op_get(op)->cost_ps / 1000.0 * m->op_scale;
     return elements * ns * (wide ? 2 : 1);
 }
+
+double gcut_machine_rows_ns(const gcut_machine *m, double rows)
+{
+    return m->row_ns > 0 ? rows * m->row_ns : rows * GCUT_ROW_NS * m->op_scale;
+}

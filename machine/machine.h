@@ -5,7 +5,7 @@
  *
  *   takes:  a model file that `gradcut calibrate` has written, or the shipped model; a thread count; sizes
  *   gives:  predicted times in ns of products, convolutions, attention, elementwise arithmetic and traffic;
- *           models as JSON and as a table
+ *           what decisions about kernels compare; models as JSON and as a table
  *   keeps:  predictions depend on the model and the thread count alone, never on the
  *           machine that runs gradcut
  *
@@ -38,6 +38,14 @@ typedef enum gcut_window {
 /* Below this number of channels the transforms of GCUT_WINDOW_tiled cost more than they save. */
 #define GCUT_FEW_CHANNELS 24
 
+/* What decisions about kernels compare the time of one element with (machine/thresholds.def). */
+typedef enum gcut_threshold {
+#define THRESHOLD(id, ps, follows, what) GCUT_THRESHOLD_##id,
+#include "machine/thresholds.def"
+#undef THRESHOLD
+    GCUT_NTHRESHOLDS
+} gcut_threshold;
+
 /* One section: ns and bytes, for all `threads` threads together.  All fields are doubles (machine.c
  * interpolates between two sections field by field). */
 typedef struct gcut_machine {
@@ -53,7 +61,14 @@ typedef struct gcut_machine {
     double op_ns[GCUT_NOPS][2]; /* one element of f32 (all of up to 4 bytes), of f64; 0 = not measured */
     double op_scale; /* for ops not in op_ns: ns = op table's cost_ps / 1000 times this; in f64 twice that
                       * of f32 */
+    double row_ns;   /* finding one row that is copied or added up; 0 = GCUT_ROW_NS times op_scale */
+    double threshold_ps[GCUT_NTHRESHOLDS]; /* 0 = it follows the rates (machine/thresholds.def) */
 } gcut_machine;
+
+/* Finding a row, on the machine of the op table. */
+#define GCUT_ROW_NS 20
+/* Columns of the depthwise convolutions whose rate calibrate measures. */
+#define GCUT_MEASURED_WIDTH 28
 
 /* How far the rounds of one class of measurements disagreed: interquartile ranges over medians. */
 typedef struct gcut_machine_spread {
@@ -108,6 +123,19 @@ double gcut_machine_external_ns(const gcut_machine *machine, gcut_dtype t, doubl
 /* Arithmetic alone, fused in a loop with other ops. elements: of the result, for a reduction of its
  * operand; t is the widest type among operands and results. */
 double gcut_machine_op_ns(const gcut_machine *machine, gcut_op op, gcut_dtype t, double elements);
+
+/* Finding that many rows. */
+double gcut_machine_rows_ns(const gcut_machine *machine, double rows);
+
+/* machine/thresholds.c: picoseconds of one core and one element of f32, which decisions about kernels compare:
+ * thresholds, and what ops take.  With the shipped model those of thresholds.def and of the op table. */
+typedef struct gcut_thresholds {
+    int threads; /* when nobody says how many */
+    int ps[GCUT_NTHRESHOLDS];
+    int op_ps[GCUT_NOPS];
+} gcut_thresholds;
+gcut_thresholds gcut_machine_thresholds(const gcut_machine_model *model);
+extern const char *const gcut_threshold_names[GCUT_NTHRESHOLDS];
 
 /* machine/machine_file.c: as JSON (doc/partition.md, "The machine model").  Reading throws GCUT_ESYNTAX with
  * the path of what is wrong in it, GCUT_EIO. */

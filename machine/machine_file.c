@@ -75,6 +75,19 @@ static void contractions_json(gcut_json *j, const gcut_machine *m)
     real(j, "f64_factor", m->f64_factor);
 }
 
+/* What is not given follows from the rates and is not written. */
+static void decisions_json(gcut_json *j, const gcut_machine *m)
+{
+    bool any = false;
+    for (int i = 0; i < GCUT_NTHRESHOLDS; i++) any = any || m->threshold_ps[i] > 0;
+    if (m->row_ns > 0) real(j, "row_ns", m->row_ns);
+    if (!any) return;
+    gcut_json_key_object(j, "thresholds_ps");
+    for (int i = 0; i < GCUT_NTHRESHOLDS; i++)
+        if (m->threshold_ps[i] > 0) real(j, gcut_threshold_names[i], m->threshold_ps[i]);
+    gcut_json_end(j);
+}
+
 static void section_json(gcut_json *j, const gcut_machine *m)
 {
     gcut_json_object(j);
@@ -84,6 +97,7 @@ static void section_json(gcut_json *j, const gcut_machine *m)
     memory_json(j, m);
     contractions_json(j, m);
     real(j, "op_scale", m->op_scale);
+    decisions_json(j, m);
     gcut_json_key_object(j, "ops");
     for (int op = 0; op < GCUT_NOPS; op++) {
         if (!(m->op_ns[op][0] > 0)) continue;
@@ -234,6 +248,16 @@ static void read_ops(const gcut_jnode *v, gcut_machine *m)
     }
 }
 
+static void read_decisions(const gcut_jnode *v, gcut_machine *m)
+{
+    const gcut_jnode *row = gcut_jget(v, "row_ns"), *given = gcut_jget(v, "thresholds_ps");
+    if (row) m->row_ns = positive(row);
+    for (int i = 0; given && i < GCUT_NTHRESHOLDS; i++) {
+        const gcut_jnode *ps = gcut_jget(given, gcut_threshold_names[i]);
+        if (ps) m->threshold_ps[i] = positive(ps);
+    }
+}
+
 static void read_section(const gcut_jnode *v, gcut_machine *m)
 {
     m->threads = threads_of(gcut_jneed(v, "threads"));
@@ -242,6 +266,7 @@ static void read_section(const gcut_jnode *v, gcut_machine *m)
     read_memory(gcut_jneed(v, "memory"), m);
     read_contractions(v, m);
     m->op_scale = positive(gcut_jneed(v, "op_scale"));
+    read_decisions(v, m);
     read_ops(gcut_jneed(v, "ops"), m);
 }
 

@@ -312,7 +312,7 @@ static void lower(gcut_pipeline *p, gcut_graph *g[2])
 {
     unsigned how = (p->opt.unfused ? GCUT_LOWER_UNFUSED : 0) | (p->opt.apart ? GCUT_LOWER_APART : 0);
     if (gcut_pipeline_verifies(p) && (DEBUG || getenv("GRADCUT_VERIFY"))) how |= GCUT_LOWER_VERIFY;
-    p->program = gcut_lower(g[0], g[1], p->at, p->nat, p->opt.threads, how);
+    p->program = gcut_lower(g[0], g[1], p->at, p->nat, p->opt.threads, p->machine, how);
     if (!p->nested) gcut_program_mark(p->program);
 }
 

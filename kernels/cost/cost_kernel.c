@@ -37,14 +37,10 @@ static double op_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_gra
                               gcut_cost_numel(c, gcut_type_of(g, v)));
 }
 
-/* Rows that are reduced are walked GCUT_LANES elements at a time; the remaining ones are
- * walked one by one, TAIL times slower. */
-#define TAIL 8
-
 static double row_factor(const gcut_cost_at *c, const gcut_kernel *u)
 {
     double inner = gcut_cost_size(c, u->loop.inner), left = fmod(inner, GCUT_LANES);
-    return inner > 0 ? (inner - left + TAIL * left) / inner : 1;
+    return inner > 0 ? (inner - left + GCUT_TAIL * left) / inner : 1;
 }
 
 static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
@@ -62,24 +58,19 @@ static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_l
 static bool is_exposed(const gcut_lowered *h, const gcut_kernel *u)
 {
     uint32_t longs = 0;
-    for (uint32_t i = 0; i < u->nodes.n; i++)
-        longs += gcut_op_of(gcut_node_at(h->g, u->nodes.at[i]))->cost_ps >= GCUT_LONG_PS;
+    for (uint32_t i = 0; i < u->nodes.n; i++) longs += gcut_op_is_long(h, gcut_node_at(h->g, u->nodes.at[i]));
     return longs > 1;
 }
 
-/* Rows of the last axis are copied, or added up, one by one; finding each takes that long on the machine of
- * the op table.
- */
-#define ROW_PS 20000
-
-/* Rows are along the last axis, and along those before it that are gone with it. */
+/* Rows of the last axis are copied, or added up, one by one.  They are along the last axis, and along those
+ * before it that are gone with it. */
 static double rows_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_type *t, uint32_t gone)
 {
     uint32_t d = t->rank ? t->rank - 1 : 0;
     double rows = gcut_cost_numel(c, t) > 0;
     while (d > 0 && gone >> d & 1 && gone >> (d - 1) & 1) d--;
     for (uint32_t i = 0; i < d; i++) rows *= gcut_cost_size(c, t->dim[i]);
-    return rows * ROW_PS / 1000 * m->op_scale;
+    return gcut_machine_rows_ns(m, rows);
 }
 
 /* Kinds that walk their operands row by row. */
@@ -95,8 +86,6 @@ static double copy_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_l
     return ns;
 }
 
-#define VECTOR_BYTES 64 /* of a row of the result are multiplied together */
-
 /* Batches under one second matrix are rows of one product. */
 static double gemm_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h, const gcut_node *n)
 {
@@ -104,7 +93,7 @@ static double gemm_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_l
     const gcut_view *b = &h->view[gcut_arg(h->g, n, 1)];
     uint32_t r = y->rank;
     double rows = gcut_cost_size(c, y->dim[r - 2]), cols = gcut_cost_size(c, y->dim[r - 1]), batch = 1,
-           vector = VECTOR_BYTES / (double)gcut_dtype_bytes(y->dtype);
+           vector = GCUT_VECTOR_BYTES / (double)gcut_dtype_bytes(y->dtype);
     if (cols > vector) cols = ceil(cols / vector) * vector;
     for (uint32_t d = r - 2; d-- > 0;)
         *(b->stride[d] == 0 && batch == 1 ? &rows : &batch) *= gcut_cost_size(c, y->dim[d]);
@@ -113,17 +102,14 @@ static double gemm_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_l
         gcut_cost_size(c, a->dim[gcut_attr_flag(h->g, n, GCUT_KEY_ta) ? r - 2 : r - 1]), batch);
 }
 
-/* Depthwise windows go along rows of the result, STRETCH elements at a time: a shorter row takes as long.
- * Those that calibrate measures are nearly full. */
-#define STRETCH 32
-#define MEASURED_WIDTH 28
-
+/* Depthwise windows go along rows of the result by whole stretches.  Those that calibrate measures are nearly
+ * full. */
 static double window_factor(const gcut_cost_at *c, const gcut_lowered *h, const gcut_node *n, gcut_way way)
 {
     if (gcut_conv_window(h->g, n) != GCUT_WINDOW_depthwise) return 1;
     gcut_ref y = way == GCUT_WAY_conv_y ? n->res0 : gcut_arg(h->g, n, way == GCUT_WAY_conv_x ? 0 : 1);
     double width = gcut_cost_size(c, gcut_type_of(h->g, y)->dim[3]);
-    return width > 0 ? ceil(width / STRETCH) * MEASURED_WIDTH / width : 1;
+    return width > 0 ? ceil(width / GCUT_STRETCH) * GCUT_MEASURED_WIDTH / width : 1;
 }
 
 static double contraction_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
@@ -184,10 +170,6 @@ static double prologue_ns(const gcut_cost_at *c, const gcut_machine *m, const gc
     return ns;
 }
 
-/* Of work that is worth a thread, of kernels for which the run-time library decides: GCUT_RT_GRAIN_PS is 3 us,
- * and what gemm.c asks of a product is 3.9 us. */
-#define GRAIN_NS 4000
-
 gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t kernel)
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
@@ -203,7 +185,7 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t 
         w.in_cache = w.flops > 0;
         w.exposed = moves_rows(u);
         w.ns = other_ns(c, &c->alone, h, u, w.flops);
-        w.alone = w.ns < 2 * GRAIN_NS;
+        w.alone = w.ns < 2 * GCUT_GRAIN_NS;
         if (!w.alone) w.ns = other_ns(c, &c->m, h, u, w.flops);
         w.ns += prologue_ns(c, w.alone ? &c->alone : &c->m, h, kernel);
     }

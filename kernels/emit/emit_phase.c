@@ -17,7 +17,6 @@
 #define W(w, ...) gcut_text_add((w)->out, __VA_ARGS__)
 
 enum {
-    PART_PS = 300,      /* arithmetic of a part: one long function and some short ones */
     SHORT = 3,          /* what is no long function, as sqrt, costs that much more than it delays */
     STRIP = 256,        /* columns of a strip, a multiple of GCUT_LANES */
     FEW = 64,           /* columns that no strip pays for */
@@ -81,12 +80,13 @@ static int part_of(const gcut_loop_writer *w, const column *c, gcut_loop_node *x
 /* Lines are dealt out in order, so that a part needs nothing of a later one. */
 static void cut(gcut_loop_writer *w, column *c)
 {
+    const int most = w->l->h->thresholds->ps[GCUT_THRESHOLD_part];
     int load = 0;
     for (uint32_t i = 0; i < c->n; i++) {
         const gcut_loop_node *x = &w->l->at[c->line[i]];
-        int ps = is_found(x, c->phase) ? 0 : gcut_op_of(x->n)->cost_ps;
-        if (ps < GCUT_LONG_PS) ps /= SHORT;
-        if (load > 0 && load + ps > PART_PS) load = 0, c->parts++;
+        int ps = is_found(x, c->phase) ? 0 : gcut_op_ps(w->l->h, x->n);
+        if (!gcut_op_is_long(w->l->h, x->n)) ps /= SHORT;
+        if (load > 0 && load + ps > most) load = 0, c->parts++;
         load += ps;
         c->part[x - w->l->at] = c->parts - 1;
     }

@@ -9,14 +9,12 @@
 #include "kernels/emit/emit.h"
 #include "kernels/lower/memory/concat.h"
 
-#define MOVE_PS 300 /* of an element of everything else that is no loop */
-
 /* Where the run-time library decides by itself, about what it will say.  In a step without a
  * team, a kernel that wants threads takes a team of its own, so this decides about time alone. */
 static const char *estimate(gcut_module *m, const gcut_lowered *h, const gcut_kernel *u)
 {
     const gcut_type *t;
-    int ps = MOVE_PS;
+    int ps = h->thresholds->ps[GCUT_THRESHOLD_moved];
     gcut_dim n;
     if (u->kind == GCUT_KERNEL_COPY) {
         t = gcut_type_of(h->g, u->copy.value);

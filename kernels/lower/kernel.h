@@ -17,6 +17,7 @@
 #define GCUT_KERNELS_LOWER_KERNEL_H
 
 #include "graph/graph.h"
+#include "kernels/lower/kernel_sizes.h"
 
 typedef enum gcut_level {
     GCUT_LEVEL_NONE,
@@ -99,11 +100,6 @@ typedef struct gcut_prologue {
     int64_t most;     /* packings of an element that cost no more than storing it does */
     uint32_t buffer;  /* of v, where the product packs more often, or not at all */
 } gcut_prologue;
-
-#define GCUT_CHUNK 4096 /* elements of a flat loop that one row holds */
-/* Blocks of rows of a blocked loop: fixed, so that results do not depend on threads. */
-#define GCUT_BLOCKS 16
-#define GCUT_LANES 64 /* accumulators of a float row reduction */
 
 static inline bool gcut_kernel_is_attention(const gcut_kernel *k)
 {

@@ -10,6 +10,7 @@ static gcut_lowered *add_graph(gcut_program *p, gcut_graph *g)
     h->index = p->lowered.n;
     h->parent = h->owner = GCUT_NONE;
     h->unfused = p->unfused;
+    h->thresholds = &p->thresholds;
     h->g = g;
     *GCUT_PUSH(p->module->arena, &p->lowered) = h;
     return h;
@@ -60,7 +61,7 @@ static void lower_graph(gcut_program *p, gcut_lowered *h)
 }
 
 gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd, const gcut_dim_binding *at, uint32_t nat,
-                         int threads, unsigned how)
+                         int threads, const gcut_machine_model *machine, unsigned how)
 {
     gcut_module *m = fwd->module;
     gcut_program *p = gcut_calloc(m->arena, 1, sizeof *p);
@@ -68,6 +69,7 @@ gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd, const gcut_dim_bindin
     p->at = at;
     p->nat = nat;
     p->threads = threads;
+    p->thresholds = gcut_machine_thresholds(machine);
     p->unfused = how & GCUT_LOWER_UNFUSED;
     p->apart = bwd && how & GCUT_LOWER_APART;
     p->verifies = how & GCUT_LOWER_VERIFY;

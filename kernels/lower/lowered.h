@@ -75,10 +75,11 @@ typedef struct gcut_buffer {
 } gcut_buffer;
 
 typedef struct gcut_lowered {
-    uint32_t index;  /* among the program's */
-    bool unfused;    /* as the program is */
-    gcut_graph *g;   /* NULL: there is none */
-    gcut_view *view; /* by value */
+    uint32_t index;                    /* among the program's */
+    bool unfused;                      /* as the program is */
+    const gcut_thresholds *thresholds; /* the program's */
+    gcut_graph *g;                     /* NULL: there is none */
+    gcut_view *view;                   /* by value */
     /* By value: the kernel that stores or computes this root, GCUT_NONE for params and consts. */
     uint32_t *kernel_of;
     gcut_level *level; /* by value, for roots in loops */
@@ -107,9 +108,10 @@ struct gcut_program {
     const gcut_dim_binding *at;
     uint32_t nat;
     int threads;
-    bool unfused;  /* no kernel takes a second node, and no result the memory of an operand */
-    bool verifies; /* every state is verified */
-    bool apart;    /* saved values are in a block of their own */
+    gcut_thresholds thresholds; /* of the machine that it is to be fast on */
+    bool unfused;               /* no kernel takes a second node, and no result the memory of an operand */
+    bool verifies;              /* every state is verified */
+    bool apart;                 /* saved values are in a block of their own */
     GCUT_VEC(gcut_lowered *) lowered; /* GCUT_FORWARD, GCUT_BACKWARD, then the bodies of regions */
     GCUT_VEC(gcut_binding_info) bindings;
     gcut_map binding_of;      /* by role and name: a binding, + 1 */
@@ -173,6 +175,16 @@ bool gcut_kernel_is_even(const gcut_lowered *h, const gcut_kernel *u, gcut_dim i
 /* And so it would with node n. */
 bool gcut_kernel_takes_evenly(const gcut_lowered *h, const gcut_kernel *u, const gcut_node *n,
                               gcut_dim inner);
+
+/* What one element of that op's result takes a core. */
+static inline int gcut_op_ps(const gcut_lowered *h, const gcut_node *n)
+{
+    return h->thresholds->op_ps[n->op];
+}
+static inline bool gcut_op_is_long(const gcut_lowered *h, const gcut_node *n)
+{
+    return gcut_op_ps(h, n) >= h->thresholds->ps[GCUT_THRESHOLD_long];
+}
 
 /* ---- making kernels ---- */
 

@@ -11,7 +11,7 @@ static int64_t cost_of(const gcut_lowered *h, const gcut_kernel *u)
 {
     int64_t ps = 0;
     for (uint32_t i = 0; i < u->nodes.n; i++)
-        ps += gcut_op_of(gcut_node_at(h->g, u->nodes.at[i]))->cost_ps + 100; /* and its traffic */
+        ps += gcut_op_ps(h, gcut_node_at(h->g, u->nodes.at[i])) + h->thresholds->ps[GCUT_THRESHOLD_shared];
     return ps;
 }
 

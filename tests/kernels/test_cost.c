@@ -27,7 +27,7 @@ static void predict(void *arg)
     const gcut_machine_model *machine = gcut_machine_model_shipped();
     gcut_dim_binding at[4];
     for (uint32_t i = 0; i < g->decls.n; i++) at[i] = (gcut_dim_binding){g->decls.at[i].sym, w->n};
-    gcut_program *p = gcut_lower(g, NULL, at, g->decls.n, w->threads, 0);
+    gcut_program *p = gcut_lower(g, NULL, at, g->decls.n, w->threads, machine, 0);
     w->costs = gcut_program_costs(p, machine, at, g->decls.n, w->threads, w->env->arena);
     w->ns = gcut_program_ns(p, machine, at, g->decls.n, w->threads);
 }

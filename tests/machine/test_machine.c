@@ -6,6 +6,7 @@
 #include "harness.h"
 
 #include "machine/machine.h"
+#include "quotation.h"
 
 typedef struct world {
     gcut_env *env;
@@ -33,6 +34,8 @@ static gcut_machine bumpy(double threads)
                     (1 + 2.9 * (l % 2 == 0) + 2.9 * (k % 2) + (h == 1 ? 0.3 : 0)) /* slopes near -1 and up */;
     for (int op = 0; op < GCUT_NOPS; op++)
         if (op % 3) m.op_ns[op][0] = 0.1 + op, m.op_ns[op][1] = op % 2 ? 0.3 + op : 0;
+    for (int i = 0; i < GCUT_NTHRESHOLDS; i += 2) m.threshold_ps[i] = 30 + i;
+    m.row_ns = 17;
     return m;
 }
 
@@ -180,6 +183,70 @@ static void sections_by_threads(void **state)
     assert_true(gcut_machine_at(gcut_machine_model_shipped(), 0).threads == 2);
 }
 
+/* ---- thresholds ---- */
+
+/* Rows of machine/thresholds.def. */
+static const struct {
+    const char *name, *follows, *what;
+    int ps;
+} thresholds[] = {
+#define THRESHOLD(id, ps, follows, what) {#id, #follows, what, ps},
+#include "machine/thresholds.def"
+#undef THRESHOLD
+};
+
+/* Decisions with the shipped model are those of the tables; of a machine that is three times as slow in all,
+ * everything is three times as much; memory alone moves what follows it, and an op its own picoseconds; what a
+ * model gives is taken. */
+static void thresholds_follow_the_rates(void **state)
+{
+    (void)state;
+    gcut_thresholds t = gcut_machine_thresholds(gcut_machine_model_shipped());
+    assert_int_equal(t.threads, 2);
+    for (int i = 0; i < GCUT_NTHRESHOLDS; i++) assert_int_equal(t.ps[i], thresholds[i].ps);
+    for (int op = 0; op < GCUT_NOPS; op++) assert_int_equal(t.op_ps[op], gcut_op_get((gcut_op)op)->cost_ps);
+
+    gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 1);
+    const gcut_machine_model model = {.made = "m", .default_threads = 5, .n = 1, .at = &m};
+    m.read_ns_per_byte[GCUT_DRAM] *= 3;
+    m.op_ns[GCUT_OP_exp][0] *= 2;
+    m.op_ns[GCUT_OP_neg][0] *= 7; /* less than an addition, still */
+    m.threshold_ps[GCUT_THRESHOLD_kept] = 77;
+    t = gcut_machine_thresholds(&model);
+    assert_int_equal(t.threads, 5);
+    for (int i = 0; i < GCUT_NTHRESHOLDS; i++) {
+        int times = !strcmp(thresholds[i].follows, "read") ? 3 : 1;
+        assert_int_equal(t.ps[i], i == GCUT_THRESHOLD_kept ? 77 : times * thresholds[i].ps);
+    }
+    for (int op = 0; op < GCUT_NOPS; op++)
+        assert_int_equal(t.op_ps[op], gcut_op_get((gcut_op)op)->cost_ps * (op == GCUT_OP_exp ? 2 : 1));
+
+    m = gcut_machine_at(gcut_machine_model_shipped(), 1);
+    m.read_ns_per_byte[GCUT_DRAM] *= 3, m.write_ns_per_byte[GCUT_DRAM] *= 3, m.op_scale *= 3;
+    for (int op = 0; op < GCUT_NOPS; op++) m.op_ns[op][0] *= 3;
+    t = gcut_machine_thresholds(&model);
+    for (int i = 0; i < GCUT_NTHRESHOLDS; i++) assert_int_equal(t.ps[i], 3 * thresholds[i].ps);
+    for (int op = 0; op < GCUT_NOPS; op++)
+        assert_int_equal(t.op_ps[op], 3 * gcut_op_get((gcut_op)op)->cost_ps);
+}
+
+static void quote(void *arg)
+{
+    const world *w = arg;
+    gcut_text t = {.arena = w->env->arena};
+    gcut_text_add(&t, "| key | shipped | follows | what |\n|---|---|---|---|\n");
+    for (int i = 0; i < GCUT_NTHRESHOLDS; i++)
+        gcut_text_add(&t, "| `%s` | %d | %s | %s |\n", thresholds[i].name, thresholds[i].ps,
+                      thresholds[i].follows, thresholds[i].what);
+    must_quote(w->env, "doc/partition.md", "<!-- of machine/thresholds.def, by test_machine -->\n",
+               "<!-- end of the thresholds -->\n", t.at);
+}
+
+static void page_quotes_the_thresholds(void **state)
+{
+    must(((world *)*state)->env, quote, *state);
+}
+
 /* ---- windows ---- */
 
 static void windows_body(void *arg)
@@ -305,6 +372,11 @@ static void wrong_files_are_refused(void **state)
         {"\"typical\":0.5", "\"typical\":-1", "spread[0].typical: expected a share"},
         {"\"made\"", "\"note\": 5, \"made\"", "note: expected a string"},
         {"\"sections\": [", "\"sections\": [], \"more\": [", "sections: expected at least one section"},
+        {"\"row_ns\": ", "\"row_ns\": -", "sections[0].row_ns: expected a number from"},
+        {"\"thresholds_ps\": {", "\"thresholds_ps\": {\"part\": 0, ",
+         "sections[0].thresholds_ps.part: expected a number from"},
+        {"\"thresholds_ps\": {", "\"thresholds_ps\": 3, \"more\": {",
+         "sections[0].thresholds_ps: expected an object"},
         {"{", "[", "not JSON"},
     };
     gcut_machine at[] = {bumpy(1), bumpy(2)};
@@ -351,6 +423,8 @@ int main(void)
         WITH_FIXTURE(every_op_has_a_price),
         WITH_FIXTURE(what_is_not_measured_comes_from_the_table),
         WITH_FIXTURE(sections_by_threads),
+        WITH_FIXTURE(thresholds_follow_the_rates),
+        WITH_FIXTURE(page_quotes_the_thresholds),
         WITH_FIXTURE(windows),
         WITH_FIXTURE(files_come_back),
         WITH_FIXTURE(wrong_files_are_refused),

@@ -48,8 +48,9 @@ static gcut_memory exact(const gcut_problem *p, const gcut_choice *c, const char
     gcut_split(plan, name);
     gcut_graph *fwd = for_kernels(plan->fwd, gcut_printf(p->g->module->arena, "%s.f", name));
     gcut_graph *bwd = for_kernels(plan->bwd, gcut_printf(p->g->module->arena, "%s.b", name));
-    return gcut_program_memory(gcut_lower(fwd, bwd, p->opt->at, p->opt->nat, 1, 0), p->opt->at, p->opt->nat,
-                               1);
+    return gcut_program_memory(
+        gcut_lower(fwd, bwd, p->opt->at, p->opt->nat, 1, gcut_machine_model_shipped(), 0), p->opt->at,
+        p->opt->nat, 1);
 }
 
 static void compare(void *arg)

@@ -9,9 +9,6 @@
 #include "kernels/lower/fusion/reason.h"
 #include "kernels/lower/lower.h"
 
-/* Shorter rows cost more to begin than a flat loop's chunks. */
-#define SHORT_ROW 64
-
 /* What members of the loop read of product c, and of the sum that is complete behind its last tile. */
 static gcut_reason reads_tiles(const gcut_lowered *h, uint32_t gemm, const gcut_kernel *u, gcut_ref c)
 {
@@ -53,7 +50,7 @@ static gcut_reason decide_flat(const gcut_lowered *h, uint32_t gemm, const gcut_
 {
     if (u->loop.blocked) return GCUT_REASON_blocked;
     if (t->rank != 2) return GCUT_REASON_batched;
-    if (!gcut_dim_known(t->dim[1]) || t->dim[1] < SHORT_ROW) return GCUT_REASON_short_rows;
+    if (!gcut_dim_known(t->dim[1]) || t->dim[1] < GCUT_SHORT_ROW) return GCUT_REASON_short_rows;
     if (gcut_type_numel(h->g->module, t) != u->loop.numel) return GCUT_REASON_other_shape;
     if (!gcut_kernel_is_even(h, u, t->dim[1])) return GCUT_REASON_uneven;
     return decide(h, gemm, u, t->dim[0], t->dim[1]);

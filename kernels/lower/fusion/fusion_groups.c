@@ -25,8 +25,6 @@
 #include "kernels/lower/lower.h"
 #include "kernels/lower/region.h"
 
-#define MAX_MEMBERS 96 /* keeps one kernel within what a register allocator and a reader can take */
-
 static gcut_kernel *kernel_at(const gcut_lowered *h, uint32_t u)
 {
     return &h->kernels.at[u];
@@ -44,7 +42,7 @@ static gcut_reason level_in(const gcut_kernel *u, gcut_dim numel, gcut_level *le
 {
     *level = GCUT_LEVEL_FULL;
     if (u->kind != GCUT_KERNEL_LOOP) return GCUT_REASON_producer_stores;
-    if (u->nodes.n >= MAX_MEMBERS) return GCUT_REASON_members;
+    if (u->nodes.n >= GCUT_MAX_MEMBERS) return GCUT_REASON_members;
     if (u->loop.complete) return GCUT_REASON_complete;
     if (numel == u->loop.numel) return GCUT_REASON_fused;
     *level = GCUT_LEVEL_ROW;
@@ -112,7 +110,7 @@ static gcut_reason decide_merge(const gcut_lowered *h, uint32_t a, uint32_t b)
     if ((x->loop.flat && !gcut_kernel_is_even(h, y, y->loop.numel)) ||
         (y->loop.flat && !gcut_kernel_is_even(h, x, x->loop.numel)))
         return GCUT_REASON_uneven;
-    if (x->nodes.n + y->nodes.n > MAX_MEMBERS) return GCUT_REASON_members;
+    if (x->nodes.n + y->nodes.n > GCUT_MAX_MEMBERS) return GCUT_REASON_members;
     if (x->loop.complete || y->loop.complete) return GCUT_REASON_complete;
     if (gcut_kernel_reaches(h, a, b, true) || gcut_kernel_reaches(h, b, a, true)) return GCUT_REASON_cycle;
     gcut_dim inner = x->loop.inner != GCUT_DIM_BAD ? x->loop.inner : y->loop.inner;
@@ -199,7 +197,7 @@ static gcut_reason decide_reduce(const gcut_lowered *h, gcut_ref x, gcut_axes_po
     if (h->unfused) return GCUT_REASON_unfused;
     const gcut_kernel *u = kernel_at(h, kernel);
     const bool open = u->loop.inner == GCUT_DIM_BAD;
-    if (u->nodes.n >= MAX_MEMBERS) return GCUT_REASON_members;
+    if (u->nodes.n >= GCUT_MAX_MEMBERS) return GCUT_REASON_members;
     if (h->level[h->view[x].root] != GCUT_LEVEL_FULL) return GCUT_REASON_other_elements;
     if (!gcut_view_identity(h->g, gcut_type_of(h->g, x), &h->view[x])) return GCUT_REASON_other_elements;
     if (how == GCUT_EVERY && open)

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#define CHEAP_PS 120 /* a chain up to this cost per element is computed again rather than kept */
-
 gcut_loop_node *gcut_loop_member(const gcut_loop_analysis *l, gcut_ref v)
 {
     const gcut_ref root = l->h->view[v].root;
@@ -37,6 +35,7 @@ gcut_loop_node *gcut_loop_producer(const gcut_loop_analysis *l, const gcut_loop_
 static void set_phase(gcut_loop_analysis *l, gcut_loop_node *x)
 {
     bool full = x->level == GCUT_LEVEL_FULL || x->reduces;
+    const int kept = l->h->thresholds->ps[GCUT_THRESHOLD_kept];
     x->phase = full ? 0 : -1;
     for (uint32_t k = 0; k < x->n->nargs; k++) {
         gcut_ref v = gcut_arg(l->g, x->n, k);
@@ -45,10 +44,10 @@ static void set_phase(gcut_loop_analysis *l, gcut_loop_node *x)
         const gcut_loop_node *o = gcut_loop_member(l, v);
         int p = a == GCUT_ACCESS_ROW && full ? o->phase + 1 : o->phase;
         if (p > x->phase) x->phase = p;
-        if (a == GCUT_ACCESS_FULL && x->chain_ps < CHEAP_PS)
+        if (a == GCUT_ACCESS_FULL && x->chain_ps < kept)
             x->chain_ps += o->chain_ps; /* beyond, how much does not matter */
     }
-    x->chain_ps += gcut_op_of(x->n)->cost_ps;
+    x->chain_ps += gcut_op_ps(l->h, x->n);
     if (full && x->phase + 1 > l->phases) l->phases = x->phase + 1;
 }
 
@@ -56,6 +55,7 @@ static void set_phase(gcut_loop_analysis *l, gcut_loop_node *x)
  * whether there were new ones.  `visited` is by member: a value may be read along many paths. */
 static bool mark_crossing(const gcut_loop_analysis *l, const gcut_loop_node *x, int p, bool *visited)
 {
+    const int kept = l->h->thresholds->ps[GCUT_THRESHOLD_kept];
     bool changed = false;
     if (visited[x - l->at]) return false;
     visited[x - l->at] = true;
@@ -65,7 +65,7 @@ static bool mark_crossing(const gcut_loop_analysis *l, const gcut_loop_node *x, 
         if (o->phase < p && !o->crosses) {
             o->crosses = changed = true;
             o->keep = gcut_loop_stored(l, o) != GCUT_NONE ? GCUT_STORED
-                      : o->chain_ps > CHEAP_PS            ? GCUT_SCRATCH
+                      : o->chain_ps > kept                ? GCUT_SCRATCH
                                                           : GCUT_RECOMPUTE;
         }
         if (o->phase == p || o->keep == GCUT_RECOMPUTE) changed |= mark_crossing(l, o, p, visited);

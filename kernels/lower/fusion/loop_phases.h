@@ -14,9 +14,6 @@
 
 #include "kernels/lower/lowered.h"
 
-/* Picoseconds per element of a long function; a phase of several is cut into parts (emit_phase.c). */
-#define GCUT_LONG_PS 160
-
 typedef enum gcut_keep { GCUT_RECOMPUTE, GCUT_STORED, GCUT_SCRATCH } gcut_keep;
 
 typedef struct gcut_loop_node {

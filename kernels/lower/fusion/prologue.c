@@ -18,15 +18,6 @@
 #include "kernels/lower/fusion/reason.h"
 #include "kernels/lower/lower.h"
 
-enum {
-    MAX_PROLOGUE = 48,
-    WRITE_PS = 240, /* of four bytes of a value beyond the second-level cache, for one core */
-    READ_PS = 90,
-    LEAST_PS = 200, /* of any prologue: more than packing four bytes takes, by way of a block in cache */
-    ASSUMED = 1024, /* a size that nobody gave */
-    THREADS = 2     /* likewise */
-};
-
 /* ---- the product ---- */
 
 gcut_product gcut_product_of(const gcut_lowered *h, uint32_t kernel)
@@ -106,7 +97,7 @@ static gcut_reason collect(candidate *s, uint32_t node)
     gcut_emit e = gcut_op_of(n)->emit;
     if (s->on[node]) return GCUT_REASON_fused;
     if (e == GCUT_EMIT_REDUCE || e == GCUT_EMIT_BOUNDED) return GCUT_REASON_not_elementwise;
-    if (s->members >= MAX_PROLOGUE) return GCUT_REASON_long_prologue;
+    if (s->members >= GCUT_MAX_PROLOGUE) return GCUT_REASON_long_prologue;
     s->on[node] = true;
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref x = gcut_arg(s->h->g, n, k);
@@ -176,17 +167,19 @@ static bool is_behind_product(const candidate *s)
  * first that the prologue reads; the loop that remains loads what the prologue reads in any case. */
 static int64_t most_packings(const candidate *s, const gcut_product *q)
 {
+    const int *of_four = s->h->thresholds->ps;
     int64_t all = 0, own = 0, reads = 0;
     for (gcut_use x = {0}; gcut_next_use(s->h, loop_of(s), &x);) {
         const uint32_t node = loop_of(s)->nodes.at[x.i];
-        const int64_t ps = x.k == 0 ? gcut_op_of(x.n)->cost_ps : 0;
+        const int64_t ps = x.k == 0 ? gcut_op_ps(s->h, x.n) : 0;
         if (!s->on[node]) continue;
         all += ps;
         if (s->own[node]) own += ps;
         reads += loads(s, x.v);
     }
-    int64_t read = READ_PS * q->size / 4, least = LEAST_PS * q->size / 4;
-    int64_t traffic = WRITE_PS * q->size / 4 + (s->remains ? 0 : reads * read);
+    int64_t read = (int64_t)of_four[GCUT_THRESHOLD_loaded] * q->size / 4,
+            least = (int64_t)of_four[GCUT_THRESHOLD_packed] * q->size / 4;
+    int64_t traffic = (int64_t)of_four[GCUT_THRESHOLD_stored] * q->size / 4 + (s->remains ? 0 : reads * read);
     int64_t once = own > traffic ? own : traffic;
     return once / ((all > least ? all : least) + (reads > 1 ? reads - 1 : 0) * read);
 }
@@ -256,9 +249,9 @@ static gcut_reason decide(candidate *s, gcut_prologue *out, gcut_arena *a)
     if (r != GCUT_REASON_fused) return r;
     s->ends_rows = ends_rows(s->h, s->gemm);
     /* At the sizes that the program is to be fast at. */
-    const int64_t times =
-        packings(s->h->g->module->dims, &q, s->p->at, s->p->nat, s->p->threads > 0 ? s->p->threads : THREADS,
-                 s->ends_rows, s->operand, ASSUMED);
+    const int64_t times = packings(s->h->g->module->dims, &q, s->p->at, s->p->nat,
+                                   s->p->threads > 0 ? s->p->threads : s->h->thresholds->threads,
+                                   s->ends_rows, s->operand, GCUT_ASSUMED_SIZE);
     if (times == 0 || (s->operand == 1 && s->ends_rows)) return GCUT_REASON_not_packed;
     const gcut_kernel *u = loop_of(s);
     for (uint32_t i = 0; i < u->nodes.n; i++) s->on[u->nodes.at[i]] = false, s->own[u->nodes.at[i]] = true;

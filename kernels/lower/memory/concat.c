@@ -14,9 +14,6 @@
 #include "kernels/lower/fusion/reason.h"
 #include "kernels/lower/memory/buffers.h"
 
-/* Rows from which on a flat loop is as fast in rows. */
-#define SHORT_ROW 64
-
 static bool is_fresh(const gcut_program *p, const gcut_lowered *h, uint32_t buffer)
 {
     if (buffer == GCUT_NONE) return true;
@@ -49,7 +46,7 @@ static gcut_reason decide_rows(const gcut_lowered *h, const part *x)
     if (!u->loop.flat) return u->loop.inner == x->inner ? GCUT_REASON_fused : GCUT_REASON_rows;
     if (x->rows == 1) return GCUT_REASON_fused;
     if (u->loop.blocked) return GCUT_REASON_blocked;
-    if (!gcut_dim_known(x->inner) || x->inner < SHORT_ROW) return GCUT_REASON_short_rows;
+    if (!gcut_dim_known(x->inner) || x->inner < GCUT_SHORT_ROW) return GCUT_REASON_short_rows;
     return gcut_kernel_is_even(h, u, x->inner) ? GCUT_REASON_fused : GCUT_REASON_uneven;
 }
 

@@ -13,10 +13,11 @@
  */
 #include "kernels/lower/memory/streamed_results.h"
 
-enum {
-    LEAST = 4 << 20, /* bytes of a result: no last cache worth the name is smaller */
-    BUSY_PS = 400    /* arithmetic of a phase that hides the reading of lines, or one long function */
-};
+/* Arithmetic of a phase that hides the reading of lines; one long function does so too. */
+static int hidden(const gcut_loop_analysis *l)
+{
+    return l->h->thresholds->ps[GCUT_THRESHOLD_hidden];
+}
 
 static int64_t bytes_of(const gcut_loop_node *x)
 {
@@ -31,11 +32,11 @@ static bool is_small(gcut_dim n, int64_t size, int64_t least)
 /* What phase p computes for x, beyond what was counted before. */
 static int arithmetic(const gcut_loop_analysis *l, const gcut_loop_node *x, int p, bool *counted)
 {
-    int ps = gcut_op_of(x->n)->cost_ps;
+    int ps = gcut_op_ps(l->h, x->n);
     if (counted[x - l->at] || (x->phase < p && x->keep != GCUT_RECOMPUTE)) return 0;
     counted[x - l->at] = true;
-    if (ps >= GCUT_LONG_PS) return BUSY_PS + 1;
-    for (uint32_t k = 0; k < x->n->nargs && ps <= BUSY_PS; k++) {
+    if (gcut_op_is_long(l->h, x->n)) return hidden(l) + 1;
+    for (uint32_t k = 0; k < x->n->nargs && ps <= hidden(l); k++) {
         const gcut_loop_node *from = gcut_loop_producer(l, x, k);
         if (from) ps += arithmetic(l, from, p, counted);
     }
@@ -57,14 +58,14 @@ static int64_t widest(const gcut_loop_analysis *l, int p, bool *counted)
 {
     int64_t most = 0;
     int ps = 0;
-    for (uint32_t i = 0; i < l->n && ps <= BUSY_PS; i++) {
+    for (uint32_t i = 0; i < l->n && ps <= hidden(l); i++) {
         const gcut_loop_node *x = &l->at[i];
         if (!gcut_loop_sink(l, x, p)) continue;
         if (x->reduces || x->keep == GCUT_SCRATCH) return 0;
         if (bytes_of(x) > most) most = bytes_of(x);
         ps += arithmetic(l, x, p, counted);
     }
-    return ps <= BUSY_PS ? most : 0;
+    return ps <= hidden(l) ? most : 0;
 }
 
 static bool may_stream(const gcut_loop_analysis *l, const gcut_loop_node *x)
@@ -73,7 +74,7 @@ static bool may_stream(const gcut_loop_analysis *l, const gcut_loop_node *x)
     uint32_t buffer = gcut_loop_stored(l, x);
     if (x->level != GCUT_LEVEL_FULL || x->reduces || buffer == GCUT_NONE || x->keep == GCUT_STORED)
         return false;
-    if (is_small(u->loop.numel, bytes_of(x), LEAST)) return false;
+    if (is_small(u->loop.numel, bytes_of(x), GCUT_STREAM_LEAST)) return false;
     if (!u->loop.flat && is_small(u->loop.inner, bytes_of(x), GCUT_STREAM_ROW)) return false;
     return !is_read(l, buffer);
 }

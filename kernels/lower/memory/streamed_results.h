@@ -7,7 +7,6 @@
 
 #include "kernels/lower/fusion/loop_phases.h"
 
-#define GCUT_STREAM_ROW 2048 /* bytes of a row, at least, where the loop is not flat */
 /* Sets `streams` of the members whose results may. */
 void gcut_find_streamed_results(gcut_loop_analysis *l);
 
