@@ -21,6 +21,7 @@
 #include "gradcut/gradcut_rt.h"
 #include "graph/graph.h"
 #include "machine/machine.h"
+#include "machine/term.h"
 
 typedef struct gcut_program gcut_program;
 
@@ -69,6 +70,24 @@ typedef struct gcut_memory {
 /* Exact, at these sizes and this number of threads; the emitted code asks for the same. */
 gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads);
 
+/* How the arithmetic and the traffic of a run make its time. */
+typedef enum gcut_overlap {
+    GCUT_OVERLAP_LONGER, /* they go on together: the longer one */
+    GCUT_OVERLAP_SUM,    /* one after the other */
+    GCUT_OVERLAP_BEYOND  /* the rate of the arithmetic contains traffic with L2; what goes beyond is added */
+} gcut_overlap;
+
+/* Runs of one launch that are predicted alike: of a loop's body, the first and the further ones are apart; a
+ * product and its epilogue are two where they run one after the other. */
+typedef struct gcut_cost_run {
+    double times; /* so many runs in a step */
+    int threads;  /* of the team */
+    gcut_overlap overlap;
+    double work_ns, traffic_ns, fixed_ns, ns; /* of one; ns: fixed_ns and, by overlap, the other two */
+    uint32_t nterms;
+    const gcut_term *term; /* in the order in which they were added up */
+} gcut_cost_run;
+
 /* One launch of the emitted code and what the machine model says of it; a product and the epilogue that runs
  * behind it are one launch.  Of every run in one step together. */
 typedef struct gcut_cost {
@@ -83,6 +102,9 @@ typedef struct gcut_cost {
     gcut_place place;       /* its source line */
     uint32_t nbuffers;
     const uint32_t *buffer; /* of gcut_program_touches: the buffers in the arena or the block that it moves */
+    uint32_t nruns;
+    const gcut_cost_run
+        *run; /* of gcut_program_terms: ns is the sum of times * ns of these, in their order */
 } gcut_cost;
 
 typedef struct gcut_costs {
@@ -98,6 +120,17 @@ gcut_costs gcut_program_costs(const gcut_program *p, const gcut_machine_model *m
 /* The same with the buffers of each launch. */
 gcut_costs gcut_program_touches(const gcut_program *p, const gcut_machine_model *m,
                                 const gcut_dim_binding *at, uint32_t nat, int threads, gcut_arena *a);
+/* The same with the terms of each launch. */
+gcut_costs gcut_program_terms(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
+                              uint32_t nat, int threads, gcut_arena *a);
+/* A launch that has to do with a value, and what. */
+typedef struct gcut_value_launch {
+    int launch;
+    const char *as; /* a phrase: "computes it" */
+} gcut_value_launch;
+/* kernels/cost/value_launches.c.  The launches that compute or copy values of that name in the graphs of a step
+ * and their bodies, n of them, in running order; memory from `a`. */
+gcut_value_launch *gcut_program_value(const gcut_program *p, const char *name, gcut_arena *a, uint32_t *n);
 /* The sum of ns alone. */
 double gcut_program_ns(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
                        uint32_t nat, int threads);

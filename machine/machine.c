@@ -15,7 +15,10 @@
 const double gcut_gemm_lo[GCUT_GEMM_LO] = {1, 4, 16, 64, 256}, gcut_gemm_hi[GCUT_GEMM_HI] = {16, 128, 1024},
              gcut_gemm_k[GCUT_GEMM_K] = {4, 16, 64, 256, 1024};
 const char *const gcut_window_names[GCUT_NWINDOWS] = {"point",  "plain",   "tiled",   "narrow",
-                                                      "single", "strided", "patches", "depthwise"};
+                                                      "single", "strided", "patches", "depthwise"},
+                  *const gcut_conv_names[3] = {"conv_y", "conv_x", "conv_w"},
+                  *const gcut_attention_names[2] = {"attention", "attention_grad"},
+                  *const gcut_level_names[GCUT_NLEVELS] = {"l2", "l3", "dram"};
 
 /* ---- sections ---- */
 
@@ -64,33 +67,61 @@ static void locate(const double *axis, int n, double x, int *i, double *w)
     *w = *w < 0 ? 0 : *w > 1 ? 1 : *w;
 }
 
-double gcut_machine_gemm_ns(const gcut_machine *machine, gcut_dtype t, double m, double n, double k,
-                            double batch)
+gcut_rate gcut_machine_gemm_rate(const gcut_machine *machine, gcut_dtype t, double m, double n, double k)
 {
-    double flops = 2 * m * n * k * batch, wl, wh, wk, rate = 0;
+    double wl, wh, wk, rate = 0, lo = fmin(m, n), hi = fmax(m, n);
     int l, h, c;
-    if (!(flops > 0)) return 0;
-    locate(gcut_gemm_lo, GCUT_GEMM_LO, fmin(m, n), &l, &wl);
-    locate(gcut_gemm_hi, GCUT_GEMM_HI, fmax(m, n), &h, &wh);
+    locate(gcut_gemm_lo, GCUT_GEMM_LO, lo, &l, &wl);
+    locate(gcut_gemm_hi, GCUT_GEMM_HI, hi, &h, &wh);
     locate(gcut_gemm_k, GCUT_GEMM_K, k, &c, &wk);
     for (int i = 0; i < 8; i++) {
         double w = (i & 4 ? wl : 1 - wl) * (i & 2 ? wh : 1 - wh) * (i & 1 ? wk : 1 - wk);
         if (w > 0) rate += w * log2(machine->gemm_ns_per_flop[l + (i >> 2)][h + (i >> 1 & 1)][c + (i & 1)]);
     }
-    return flops * exp2(rate) * f64_factor(machine, t);
+    return (gcut_rate){.ns = exp2(rate),
+                       .factor = f64_factor(machine, t),
+                       .key = "gemm.ns_per_flop",
+                       .at = {lo, hi, k},
+                       .grid = true};
+}
+
+double gcut_machine_gemm_ns(const gcut_machine *machine, gcut_dtype t, double m, double n, double k,
+                            double batch)
+{
+    double flops = 2 * m * n * k * batch;
+    if (!(flops > 0)) return 0;
+    const gcut_rate rate = gcut_machine_gemm_rate(machine, t, m, n, k);
+    return gcut_rate_ns(&rate, flops);
+}
+
+gcut_rate gcut_machine_conv_rate(const gcut_machine *machine, gcut_way way, gcut_window window, gcut_dtype t)
+{
+    GCUT_ASSERT(way >= GCUT_WAY_conv_y && way <= GCUT_WAY_conv_w);
+    return (gcut_rate){.ns = machine->conv_ns_per_flop[way - GCUT_WAY_conv_y][window],
+                       .factor = f64_factor(machine, t),
+                       .key = gcut_conv_names[way - GCUT_WAY_conv_y],
+                       .sub = gcut_window_names[window]};
 }
 
 double gcut_machine_conv_ns(const gcut_machine *machine, gcut_way way, gcut_window window, gcut_dtype t,
                             double flops)
 {
-    GCUT_ASSERT(way >= GCUT_WAY_conv_y && way <= GCUT_WAY_conv_w);
-    return flops * machine->conv_ns_per_flop[way - GCUT_WAY_conv_y][window] * f64_factor(machine, t);
+    const gcut_rate rate = gcut_machine_conv_rate(machine, way, window, t);
+    return gcut_rate_ns(&rate, flops);
+}
+
+gcut_rate gcut_machine_attention_rate(const gcut_machine *machine, gcut_way way, gcut_dtype t)
+{
+    GCUT_ASSERT(way == GCUT_WAY_attention || way == GCUT_WAY_attention_grad);
+    return (gcut_rate){.ns = machine->attention_ns_per_flop[way - GCUT_WAY_attention],
+                       .factor = f64_factor(machine, t),
+                       .key = gcut_attention_names[way - GCUT_WAY_attention]};
 }
 
 double gcut_machine_attention_ns(const gcut_machine *machine, gcut_way way, gcut_dtype t, double flops)
 {
-    GCUT_ASSERT(way == GCUT_WAY_attention || way == GCUT_WAY_attention_grad);
-    return flops * machine->attention_ns_per_flop[way - GCUT_WAY_attention] * f64_factor(machine, t);
+    const gcut_rate rate = gcut_machine_attention_rate(machine, way, t);
+    return gcut_rate_ns(&rate, flops);
 }
 
 /* Is the list [a, b]? */
@@ -142,12 +173,19 @@ static double at_level(const double ns[GCUT_NLEVELS], double l3, double dram)
     return near + dram * (ns[GCUT_DRAM] - near);
 }
 
-double gcut_machine_move_ns(const gcut_machine *m, double read_bytes, double write_bytes, double working_set)
+gcut_reach gcut_machine_reach(const gcut_machine *m, double working_set)
 {
     double l3 = beyond(working_set, m->level_bytes[GCUT_L2]);
     double dram = beyond(working_set, m->level_bytes[GCUT_L3]);
-    return read_bytes * at_level(m->read_ns_per_byte, l3, dram) +
-           write_bytes * at_level(m->write_ns_per_byte, l3, dram);
+    return (gcut_reach){.share = {(1 - l3) * (1 - dram), l3 * (1 - dram), dram},
+                        .read_ns = at_level(m->read_ns_per_byte, l3, dram),
+                        .write_ns = at_level(m->write_ns_per_byte, l3, dram)};
+}
+
+double gcut_machine_move_ns(const gcut_machine *m, double read_bytes, double write_bytes, double working_set)
+{
+    const gcut_reach at = gcut_machine_reach(m, working_set);
+    return read_bytes * at.read_ns + write_bytes * at.write_ns;
 }
 
 double gcut_machine_bring_ns(const gcut_machine *m, double read_bytes, double write_bytes, double working_set)
@@ -164,23 +202,54 @@ double gcut_machine_dram_trip_ns(const gcut_machine *m, double bytes)
 
 /* ---- arithmetic ---- */
 
+gcut_rate gcut_machine_external_rate(const gcut_machine *m, gcut_dtype t)
+{
+    return gcut_machine_op_rate(m, GCUT_OP_add, gcut_dtype_is_float(t) ? t : GCUT_F64);
+}
+
+double gcut_machine_external_move_ns(const gcut_machine *m, double bytes)
+{
+    return gcut_machine_move_ns(m, bytes / 2, bytes / 2, bytes);
+}
+
 double gcut_machine_external_ns(const gcut_machine *m, gcut_dtype t, double flops, double bytes)
 {
-    double work = gcut_machine_op_ns(m, GCUT_OP_add, gcut_dtype_is_float(t) ? t : GCUT_F64, flops);
-    double move = gcut_machine_move_ns(m, bytes / 2, bytes / 2, bytes);
-    return work > move ? work : move;
+    const gcut_rate rate = gcut_machine_external_rate(m, t);
+    return fmax(gcut_rate_ns(&rate, flops), gcut_machine_external_move_ns(m, bytes));
+}
+
+gcut_rate gcut_machine_op_rate(const gcut_machine *m, gcut_op op, gcut_dtype t)
+{
+    bool wide = gcut_dtype_bytes(t) > 4;
+    const char *name = gcut_op_get(op)->name;
+    if (wide && m->op_ns[op][1] > 0) return (gcut_rate){m->op_ns[op][1], 1, "ops", name, {0}, false};
+    if (m->op_ns[op][0] > 0) return (gcut_rate){m->op_ns[op][0], wide ? 2 : 1, "ops", name, {0}, false};
+    return (gcut_rate){
+        gcut_op_get(op)->cost_ps / 1000.0 * m->op_scale, wide ? 2 : 1, "op_scale", name, {0}, false};
 }
 
 double gcut_machine_op_ns(const gcut_machine *m, gcut_op op, gcut_dtype t, double elements)
 {
-    bool wide = gcut_dtype_bytes(t) > 4;
-    double ns = m->op_ns[op][0];
-    if (wide && m->op_ns[op][1] > 0) return elements * m->op_ns[op][1];
-    if (!(ns > 0)) ns = gcut_op_get(op)->cost_ps / 1000.0 * m->op_scale;
-    return elements * ns * (wide ? 2 : 1);
+    const gcut_rate rate = gcut_machine_op_rate(m, op, t);
+    return gcut_rate_ns(&rate, elements);
 }
 
-double gcut_machine_rows_ns(const gcut_machine *m, double rows)
+gcut_rate gcut_machine_row_rate(const gcut_machine *m)
 {
-    return m->row_ns > 0 ? rows * m->row_ns : rows * GCUT_ROW_NS * m->op_scale;
+    if (m->row_ns > 0) return (gcut_rate){m->row_ns, 1, "row_ns", NULL, {0}, false};
+    return (gcut_rate){GCUT_ROW_NS, m->op_scale, "op_scale", NULL, {0}, false};
+}
+
+/* ---- rates ---- */
+
+double gcut_rate_ns(const gcut_rate *rate, double units)
+{
+    return units * rate->ns * rate->factor;
+}
+
+const char *gcut_rate_text(const gcut_rate *rate, gcut_arena *a)
+{
+    if (rate->grid)
+        return gcut_printf(a, "%s at lo=%g hi=%g k=%g", rate->key, rate->at[0], rate->at[1], rate->at[2]);
+    return rate->sub ? gcut_printf(a, "%s.%s", rate->key, rate->sub) : rate->key;
 }

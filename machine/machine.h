@@ -95,6 +95,35 @@ const gcut_machine_model *gcut_machine_model_shipped(void);
  * interpolated log-linearly; outside of them the nearest one is used. */
 gcut_machine gcut_machine_at(const gcut_machine_model *model, int threads);
 
+/* ---- rates ---- */
+
+/* What one unit takes, and the keys of the model's file that say so. */
+typedef struct gcut_rate {
+    double ns, factor;     /* of one unit: ns * factor */
+    const char *key, *sub; /* "conv_y", "tiled"; sub may be NULL */
+    double at[3]; /* of a product: its sides lo <= hi, and k, between which points it is interpolated */
+    bool grid;    /* there is `at` */
+} gcut_rate;
+double gcut_rate_ns(const gcut_rate *rate, double units);
+/* "gemm.ns_per_flop at lo=64 hi=1024 k=256", "ops.exp". */
+const char *gcut_rate_text(const gcut_rate *rate, gcut_arena *arena);
+
+gcut_rate gcut_machine_gemm_rate(const gcut_machine *machine, gcut_dtype t, double m, double n, double k);
+gcut_rate gcut_machine_conv_rate(const gcut_machine *machine, gcut_way way, gcut_window window, gcut_dtype t);
+gcut_rate gcut_machine_attention_rate(const gcut_machine *machine, gcut_way way, gcut_dtype t);
+gcut_rate gcut_machine_op_rate(const gcut_machine *machine, gcut_op op, gcut_dtype t);
+gcut_rate gcut_machine_row_rate(const gcut_machine *machine);
+
+/* From where bytes of that working set come: the shares of L2, L3 and memory, 1 together, and what a byte
+ * takes. */
+typedef struct gcut_reach {
+    double share[GCUT_NLEVELS];
+    double read_ns, write_ns;
+} gcut_reach;
+gcut_reach gcut_machine_reach(const gcut_machine *machine, double working_set);
+
+/* ---- times ---- */
+
 /* Every time below is positive, 0 when there is no work, and does not fall when the work grows. */
 
 /* [m, k] times [k, n], `batch` times. */
@@ -120,12 +149,12 @@ double gcut_machine_dram_trip_ns(const gcut_machine *machine, double bytes);
 /* The time of an external kernel with declared flops and bytes: the longer of the flops, at the rate of
  * additions of type t, and of moving the bytes, half of them written. */
 double gcut_machine_external_ns(const gcut_machine *machine, gcut_dtype t, double flops, double bytes);
+/* Its two parts. */
+gcut_rate gcut_machine_external_rate(const gcut_machine *machine, gcut_dtype t);
+double gcut_machine_external_move_ns(const gcut_machine *machine, double bytes);
 /* Arithmetic alone, fused in a loop with other ops. elements: of the result, for a reduction of its
  * operand; t is the widest type among operands and results. */
 double gcut_machine_op_ns(const gcut_machine *machine, gcut_op op, gcut_dtype t, double elements);
-
-/* Finding that many rows. */
-double gcut_machine_rows_ns(const gcut_machine *machine, double rows);
 
 /* machine/thresholds.c: picoseconds of one core and one element of f32, which decisions about kernels compare:
  * thresholds, and what ops take.  With the shipped model those of thresholds.def and of the op table. */
@@ -146,6 +175,7 @@ const gcut_machine_model *gcut_machine_read(gcut_arena *arena, const char *path)
 void gcut_machine_table(const gcut_machine_model *model, gcut_text *out);
 /* The sizes of the grid of products. */
 extern const double gcut_gemm_lo[GCUT_GEMM_LO], gcut_gemm_hi[GCUT_GEMM_HI], gcut_gemm_k[GCUT_GEMM_K];
-extern const char *const gcut_window_names[GCUT_NWINDOWS];
+extern const char *const gcut_window_names[GCUT_NWINDOWS],
+    *const gcut_conv_names[3], *const gcut_attention_names[2], *const gcut_level_names[GCUT_NLEVELS];
 
 #endif

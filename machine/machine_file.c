@@ -12,10 +12,6 @@
 #define FORMAT "gradcut machine 3"
 #define MAX_FILE ((size_t)16 << 20)
 
-static const char *const level_names[GCUT_NLEVELS] = {"l2", "l3", "dram"};
-static const char *const way_names[3] = {"conv_y", "conv_x", "conv_w"};
-static const char *const attention_names[2] = {"attention", "attention_grad"};
-
 /* ---- writing ---- */
 
 static void real(gcut_json *j, const char *key, double x)
@@ -38,7 +34,7 @@ static void memory_json(gcut_json *j, const gcut_machine *m)
 {
     gcut_json_key_object(j, "memory");
     for (int i = 0; i < GCUT_NLEVELS; i++) {
-        gcut_json_key_object(j, level_names[i]);
+        gcut_json_key_object(j, gcut_level_names[i]);
         if (i < GCUT_DRAM) real(j, "bytes", m->level_bytes[i]);
         real(j, "read_ns_per_byte", m->read_ns_per_byte[i]);
         real(j, "write_ns_per_byte", m->write_ns_per_byte[i]);
@@ -67,11 +63,11 @@ static void contractions_json(gcut_json *j, const gcut_machine *m)
 {
     gemm_json(j, m);
     for (int w = 0; w < 3; w++) {
-        gcut_json_key_object(j, way_names[w]);
+        gcut_json_key_object(j, gcut_conv_names[w]);
         for (int k = 0; k < GCUT_NWINDOWS; k++) real(j, gcut_window_names[k], m->conv_ns_per_flop[w][k]);
         gcut_json_end(j);
     }
-    for (int w = 0; w < 2; w++) real(j, attention_names[w], m->attention_ns_per_flop[w]);
+    for (int w = 0; w < 2; w++) real(j, gcut_attention_names[w], m->attention_ns_per_flop[w]);
     real(j, "f64_factor", m->f64_factor);
 }
 
@@ -168,19 +164,19 @@ static int threads_of(const gcut_jnode *v)
 static void read_memory(const gcut_jnode *v, gcut_machine *m)
 {
     for (int i = 0; i < GCUT_NLEVELS; i++) {
-        const gcut_jnode *l = gcut_jneed(v, level_names[i]);
+        const gcut_jnode *l = gcut_jneed(v, gcut_level_names[i]);
         const gcut_jnode *r = gcut_jneed(l, "read_ns_per_byte"), *w = gcut_jneed(l, "write_ns_per_byte");
         m->read_ns_per_byte[i] = positive(r);
         m->write_ns_per_byte[i] = positive(w);
         if (i > 0 && m->read_ns_per_byte[i] < m->read_ns_per_byte[i - 1])
-            gcut_jfail(r, NULL, "less than that of %s", level_names[i - 1]);
+            gcut_jfail(r, NULL, "less than that of %s", gcut_level_names[i - 1]);
         if (i > 0 && m->write_ns_per_byte[i] < m->write_ns_per_byte[i - 1])
-            gcut_jfail(w, NULL, "less than that of %s", level_names[i - 1]);
+            gcut_jfail(w, NULL, "less than that of %s", gcut_level_names[i - 1]);
         if (i == GCUT_DRAM) break;
         const gcut_jnode *bytes = gcut_jneed(l, "bytes");
         m->level_bytes[i] = positive(bytes);
         if (i > 0 && m->level_bytes[i] < m->level_bytes[i - 1])
-            gcut_jfail(bytes, NULL, "less than that of %s", level_names[i - 1]);
+            gcut_jfail(bytes, NULL, "less than that of %s", gcut_level_names[i - 1]);
     }
 }
 
@@ -224,11 +220,12 @@ static void read_contractions(const gcut_jnode *v, gcut_machine *m)
 {
     read_gemm(gcut_jneed(v, "gemm"), m);
     for (int w = 0; w < 3; w++) {
-        const gcut_jnode *way = gcut_jneed(v, way_names[w]);
+        const gcut_jnode *way = gcut_jneed(v, gcut_conv_names[w]);
         for (int k = 0; k < GCUT_NWINDOWS; k++)
             m->conv_ns_per_flop[w][k] = positive(gcut_jneed(way, gcut_window_names[k]));
     }
-    for (int w = 0; w < 2; w++) m->attention_ns_per_flop[w] = positive(gcut_jneed(v, attention_names[w]));
+    for (int w = 0; w < 2; w++)
+        m->attention_ns_per_flop[w] = positive(gcut_jneed(v, gcut_attention_names[w]));
     m->f64_factor = positive(gcut_jneed(v, "f64_factor"));
 }
 

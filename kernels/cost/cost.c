@@ -23,6 +23,9 @@
 #include "kernels/lower/memory/updates_in_place.h"
 
 typedef GCUT_VEC(uint32_t) buffer_list;
+typedef GCUT_VEC(gcut_cost_run) run_list;
+
+typedef enum asked { SUMS, BUFFERS, TERMS } asked;
 
 typedef struct walk {
     gcut_cost_at c;
@@ -35,6 +38,8 @@ typedef struct walk {
     uint32_t *of;             /* by step of the timeline: its cost in out, + 1 */
     gcut_touches touches;     /* of the launch */
     buffer_list *buffers;     /* by launch: those it touches; NULL = not asked for */
+    run_list *runs;           /* by launch: its terms; NULL = not asked for */
+    gcut_arena *keep;         /* of terms */
     GCUT_VEC(uint32_t) parts; /* buffers of which a loop that is being walked touched a part */
 } walk;
 
@@ -52,8 +57,30 @@ typedef struct moved {
     double ns, bring_ns, read, written;
 } moved;
 
+/* Of a touch in a working set of so many bytes. */
+static void note_traffic(const walk *w, const gcut_machine *m, const gcut_touch *t, double fetched,
+                         double ago, double set, double ns, bool inside)
+{
+    const gcut_buffer *b = &w->c.p->buffers.at[t->buffer];
+    if (!w->c.terms) return;
+    gcut_term_add(w->c.terms, (gcut_term){.kind = GCUT_TERM_TRAFFIC,
+                                          .name = b->name,
+                                          .what = inside     ? "workspace, in the rate"
+                                                  : t->past  ? "past the caches"
+                                                  : ago == 0 ? "memory just used"
+                                                  : b->saved ? "saved"
+                                                             : NULL,
+                                          .times = 1,
+                                          .read = t->read,
+                                          .written = t->written,
+                                          .fetched = fetched,
+                                          .ago = ago,
+                                          .reach = gcut_machine_reach(m, set),
+                                          .ns = inside ? 0 : ns});
+}
+
 /* What a launch at that step touches; the clock goes on. */
-static moved move(walk *w, const gcut_machine *m, int step)
+static moved move(walk *w, const gcut_machine *m, int step, bool in_cache)
 {
     moved out = {0};
     double all = 0, workspace = 0;
@@ -69,10 +96,14 @@ static moved move(walk *w, const gcut_machine *m, int step)
         bool recycled = b->kind == GCUT_BUFFER_ARENA && !b->saved && b->birth >= step;
         double ago = recycled ? 0 : isnan(last) ? INFINITY : w->clock - last;
         /* What was read is there: writing it does not fetch it; nor does what goes past the caches. */
-        double over = t->past ? t->written : fmin(t->read, t->written);
-        out.ns += gcut_machine_move_ns(m, t->read, t->written - over / 2, all + ago);
-        if (!t->workspace)
-            out.bring_ns += gcut_machine_bring_ns(m, t->read, t->written - over / 2, all - workspace + ago);
+        double over = t->past ? t->written : fmin(t->read, t->written), fetched = t->written - over / 2,
+               near = all - workspace + ago;
+        double ns = gcut_machine_move_ns(m, t->read, fetched, all + ago),
+               more = t->workspace ? 0 : gcut_machine_bring_ns(m, t->read, fetched, near);
+        out.ns += ns;
+        out.bring_ns += more;
+        note_traffic(w, m, t, fetched, ago, in_cache ? near : all + ago, in_cache ? more : ns,
+                     in_cache && t->workspace);
         out.read += t->read;
         out.written += t->written;
     }
@@ -129,13 +160,34 @@ static void list_buffers(walk *w, const gcut_cost *c)
     }
 }
 
-/* Arithmetic and traffic of the kernels in w->touches. */
-static void launch(walk *w, gcut_cost *c, const gcut_work *x, int step)
+/* Starts a list of terms, if they are asked for. */
+static gcut_terms *new_terms(walk *w)
 {
+    w->c.terms = w->runs ? gcut_calloc(w->keep, 1, sizeof *w->c.terms) : NULL;
+    if (w->runs) w->c.terms->arena = w->keep;
+    return w->c.terms;
+}
+
+/* Arithmetic, of those terms, and traffic of the kernels in w->touches. */
+static void launch(walk *w, gcut_cost *c, const gcut_work *x, gcut_terms *terms, int step)
+{
+    w->c.terms = terms;
     if (w->buffers) list_buffers(w, c);
-    moved y = move(w, x->alone ? &w->c.alone : &w->c.m, step);
+    moved y = move(w, x->alone ? &w->c.alone : &w->c.m, step, x->in_cache);
     double ns = x->in_cache ? x->ns + y.bring_ns : x->exposed ? x->ns + y.ns : fmax(x->ns, y.ns);
     count(w, c, ns + x->fixed, x->flops, &y);
+    if (!terms) return;
+    *GCUT_PUSH(w->keep, &w->runs[c->launch]) = (gcut_cost_run){.times = w->times,
+                                                               .threads = x->threads,
+                                                               .overlap = x->in_cache  ? GCUT_OVERLAP_BEYOND
+                                                                          : x->exposed ? GCUT_OVERLAP_SUM
+                                                                                       : GCUT_OVERLAP_LONGER,
+                                                               .work_ns = x->ns,
+                                                               .traffic_ns = x->in_cache ? y.bring_ns : y.ns,
+                                                               .fixed_ns = x->fixed,
+                                                               .ns = ns + x->fixed,
+                                                               .nterms = terms->list.n,
+                                                               .term = terms->list.at};
 }
 
 static void single(walk *w, const gcut_lowered *h, uint32_t kernel, const char *class)
@@ -143,16 +195,27 @@ static void single(walk *w, const gcut_lowered *h, uint32_t kernel, const char *
     gcut_cost *c = cost_of(w, h, kernel, class);
     c->times += w->times;
     if (gcut_scaling_factor(h, kernel)) return; /* by the cotangent, which is 1 unless bound */
+    gcut_terms *terms = new_terms(w);
     gcut_work x = gcut_cost_work(&w->c, h, kernel);
     gcut_cost_touches(&w->c, w->a, h, kernel, 0, &w->touches);
-    launch(w, c, &x, h->kernels.at[kernel].step);
+    launch(w, c, &x, terms, h->kernels.at[kernel].step);
+}
+
+/* The arithmetic of an epilogue is the product's; its launch is not. */
+static void join_terms(gcut_terms *to, const gcut_terms *epilogue)
+{
+    for (uint32_t i = 0; i < gcut_terms_count(epilogue); i++)
+        if (epilogue->list.at[i].kind == GCUT_TERM_WORK) gcut_term_add(to, epilogue->list.at[i]);
 }
 
 /* A product and its epilogue: tile by tile, when there are rows enough, else one after the other. */
 static void pair(walk *w, const gcut_lowered *h, uint32_t gemm, uint32_t kernel)
 {
     gcut_cost *c = cost_of(w, h, gemm, "fused gemm");
-    gcut_work x = gcut_cost_work(&w->c, h, gemm), y = gcut_cost_work(&w->c, h, kernel);
+    gcut_terms *terms = new_terms(w);
+    gcut_work x = gcut_cost_work(&w->c, h, gemm);
+    gcut_terms *more = new_terms(w);
+    gcut_work y = gcut_cost_work(&w->c, h, kernel);
     gcut_ref product = gcut_node_at(h->g, h->kernels.at[gemm].nodes.at[0])->res0;
     int step = h->kernels.at[gemm].step;
     gcut_cost_touches(&w->c, w->a, h, gemm, 0, &w->touches);
@@ -160,11 +223,12 @@ static void pair(walk *w, const gcut_lowered *h, uint32_t gemm, uint32_t kernel)
         gcut_rt_tiles((int64_t)gcut_cost_size(&w->c, h->kernels.at[kernel].loop.rows), w->c.threads)) {
         gcut_cost_touches(&w->c, w->a, h, kernel, product, &w->touches);
         x.ns += y.ns;
-        launch(w, c, &x, step);
+        join_terms(terms, more);
+        launch(w, c, &x, terms, step);
     } else {
-        launch(w, c, &x, step);
+        launch(w, c, &x, terms, step);
         gcut_cost_touches(&w->c, w->a, h, kernel, 0, &w->touches);
-        launch(w, c, &y, step + 1);
+        launch(w, c, &y, more, step + 1);
     }
     c->times += w->times;
 }
@@ -228,12 +292,13 @@ static void walk_step(walk *w)
     w->out.ns = w->out.flops = w->out.read = w->out.written = 0;
     w->out.n = 0;
     memset(w->of, 0, ((size_t)steps + 1) * sizeof *w->of);
+    if (w->runs) memset(w->runs, 0, ((size_t)steps + 1) * sizeof *w->runs);
     for (w->graph = 0; w->graph < GCUT_STEP_GRAPHS; w->graph++)
         if (w->c.p->lowered.at[w->graph]->g) walk_graph(w, w->c.p->lowered.at[w->graph]);
 }
 
 static gcut_costs walk_program(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
-                               uint32_t nat, int threads, gcut_arena *a, bool touches)
+                               uint32_t nat, int threads, gcut_arena *a, asked what)
 {
     gcut_arena *scratch = gcut_arena_new(p->module->env, p->module->arena);
     int steps = steps_of(p);
@@ -243,10 +308,15 @@ static gcut_costs walk_program(const gcut_program *p, const gcut_machine_model *
     for (uint32_t b = 0; b < p->buffers.n; b++) w.last[b] = NAN;
     w.of = gcut_calloc(scratch, (size_t)steps + 1, sizeof *w.of);
     w.out.at = gcut_calloc(a, (size_t)steps + 1, sizeof *w.out.at);
-    if (touches) w.buffers = gcut_calloc(scratch, (size_t)steps + 1, sizeof *w.buffers);
+    if (what == TERMS) w.runs = gcut_calloc(scratch, (size_t)steps + 1, sizeof *w.runs), w.keep = a;
+    if (what == BUFFERS) w.buffers = gcut_calloc(scratch, (size_t)steps + 1, sizeof *w.buffers);
     walk_step(&w);
     walk_step(&w);
-    for (uint32_t i = 0; touches && i < w.out.n; i++) {
+    for (uint32_t i = 0; what == TERMS && i < w.out.n; i++) {
+        w.out.at[i].nruns = w.runs[w.out.at[i].launch].n;
+        w.out.at[i].run = w.runs[w.out.at[i].launch].at;
+    }
+    for (uint32_t i = 0; what == BUFFERS && i < w.out.n; i++) {
         const buffer_list *list = &w.buffers[w.out.at[i].launch];
         w.out.at[i].nbuffers = list->n;
         w.out.at[i].buffer = gcut_memdup(a, list->at, list->n * sizeof *list->at);
@@ -258,13 +328,19 @@ static gcut_costs walk_program(const gcut_program *p, const gcut_machine_model *
 gcut_costs gcut_program_costs(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
                               uint32_t nat, int threads, gcut_arena *a)
 {
-    return walk_program(p, m, at, nat, threads, a, false);
+    return walk_program(p, m, at, nat, threads, a, SUMS);
 }
 
 gcut_costs gcut_program_touches(const gcut_program *p, const gcut_machine_model *m,
                                 const gcut_dim_binding *at, uint32_t nat, int threads, gcut_arena *a)
 {
-    return walk_program(p, m, at, nat, threads, a, true);
+    return walk_program(p, m, at, nat, threads, a, BUFFERS);
+}
+
+gcut_costs gcut_program_terms(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
+                              uint32_t nat, int threads, gcut_arena *a)
+{
+    return walk_program(p, m, at, nat, threads, a, TERMS);
 }
 
 double gcut_program_ns(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,

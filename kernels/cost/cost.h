@@ -15,6 +15,7 @@ typedef struct gcut_cost_at {
     uint32_t nat;
     int threads;
     gcut_machine m, alone; /* of that many threads, of one */
+    gcut_terms *terms;     /* gets the terms of work; NULL: nobody asks */
 } gcut_cost_at;
 
 /* Elements; throws GCUT_EDIM when a symbol has no value. */
@@ -44,6 +45,7 @@ typedef struct gcut_work {
     double ns;     /* arithmetic */
     double fixed;  /* of the launch */
     bool alone;    /* on one thread */
+    int threads;   /* that take part; where the run-time library decides, all or one */
     bool in_cache; /* ns is for operands in the nearest cache; bringing them there adds to it */
     bool exposed;  /* only the first of several parts waits for memory, or every row for its own: traffic adds
                    * to ns; else the two overlap */

@@ -28,13 +28,19 @@ double gcut_cost_numel(const gcut_cost_at *c, const gcut_type *t)
 
 /* ---- arithmetic ---- */
 
+static const char *name_of(const gcut_graph *g, gcut_ref v)
+{
+    return g->values.at[v].name;
+}
+
 /* Elements are those of the result; where an op goes over its operands, of the last one. */
 static double op_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_graph *g, const gcut_node *n,
                     bool operands)
 {
     gcut_ref v = operands ? gcut_arg(g, n, n->nargs - 1) : n->res0;
-    return gcut_machine_op_ns(m, (gcut_op)n->op, gcut_node_widest(g, n),
-                              gcut_cost_numel(c, gcut_type_of(g, v)));
+    const gcut_rate rate = gcut_machine_op_rate(m, (gcut_op)n->op, gcut_node_widest(g, n));
+    return gcut_term_rated(c->terms, GCUT_TERM_WORK, name_of(g, n->res0), gcut_op_of(n)->name, &rate,
+                           gcut_cost_numel(c, gcut_type_of(g, v)), "elements");
 }
 
 static double row_factor(const gcut_cost_at *c, const gcut_kernel *u)
@@ -46,12 +52,14 @@ static double row_factor(const gcut_cost_at *c, const gcut_kernel *u)
 static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
                       const gcut_kernel *u)
 {
+    const uint32_t first = gcut_terms_count(c->terms);
     double ns = 0;
     for (uint32_t i = 0; i < u->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
         ns += op_ns(c, m, h->g, n, gcut_op_of(n)->emit == GCUT_EMIT_REDUCE);
     }
-    return gcut_kernel_has_rows(h, u) ? ns * row_factor(c, u) : ns;
+    if (!gcut_kernel_has_rows(h, u)) return ns;
+    return ns * gcut_terms_scale(c->terms, first, row_factor(c, u), "ends of rows one by one");
 }
 
 /* Is the loop cut into parts, for several long functions? */
@@ -64,13 +72,16 @@ static bool is_exposed(const gcut_lowered *h, const gcut_kernel *u)
 
 /* Rows of the last axis are copied, or added up, one by one.  They are along the last axis, and along those
  * before it that are gone with it. */
-static double rows_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_type *t, uint32_t gone)
+static double rows_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_graph *g, gcut_ref v,
+                      uint32_t gone)
 {
+    const gcut_type *t = gcut_type_of(g, v);
+    const gcut_rate rate = gcut_machine_row_rate(m);
     uint32_t d = t->rank ? t->rank - 1 : 0;
     double rows = gcut_cost_numel(c, t) > 0;
     while (d > 0 && gone >> d & 1 && gone >> (d - 1) & 1) d--;
     for (uint32_t i = 0; i < d; i++) rows *= gcut_cost_size(c, t->dim[i]);
-    return gcut_machine_rows_ns(m, rows);
+    return gcut_term_rated(c->terms, GCUT_TERM_WORK, name_of(g, v), "finding rows", &rate, rows, "rows");
 }
 
 /* Kinds that walk their operands row by row. */
@@ -78,11 +89,10 @@ static double copy_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_l
                       const gcut_kernel *u)
 {
     double ns = 0;
-    if (u->kind == GCUT_KERNEL_COPY) return rows_ns(c, m, gcut_type_of(h->g, u->copy.value), 0);
+    if (u->kind == GCUT_KERNEL_COPY) return rows_ns(c, m, h->g, u->copy.value, 0);
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
     uint32_t gone = u->kind == GCUT_KERNEL_REDUCE ? gcut_attr_axes(h->g, n) : 0;
-    for (uint32_t k = 0; k < n->nargs; k++)
-        ns += rows_ns(c, m, gcut_type_of(h->g, gcut_arg(h->g, n, k)), gone);
+    for (uint32_t k = 0; k < n->nargs; k++) ns += rows_ns(c, m, h->g, gcut_arg(h->g, n, k), gone);
     return ns;
 }
 
@@ -97,9 +107,12 @@ static double gemm_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_l
     if (cols > vector) cols = ceil(cols / vector) * vector;
     for (uint32_t d = r - 2; d-- > 0;)
         *(b->stride[d] == 0 && batch == 1 ? &rows : &batch) *= gcut_cost_size(c, y->dim[d]);
-    return gcut_machine_gemm_ns(
-        m, y->dtype, rows, cols,
-        gcut_cost_size(c, a->dim[gcut_attr_flag(h->g, n, GCUT_KEY_ta) ? r - 2 : r - 1]), batch);
+    const double k = gcut_cost_size(c, a->dim[gcut_attr_flag(h->g, n, GCUT_KEY_ta) ? r - 2 : r - 1]),
+                 flops = 2 * rows * cols * k * batch;
+    if (!(flops > 0)) return 0;
+    const gcut_rate rate = gcut_machine_gemm_rate(m, y->dtype, rows, cols, k);
+    return gcut_term_rated(c->terms, GCUT_TERM_WORK, name_of(h->g, n->res0), gcut_op_of(n)->name, &rate,
+                           flops, "flops");
 }
 
 /* Depthwise windows go along rows of the result by whole stretches.  Those that calibrate measures are nearly
@@ -117,10 +130,15 @@ static double contraction_ns(const gcut_cost_at *c, const gcut_machine *m, const
 {
     gcut_way way = gcut_op_of(n)->way;
     gcut_dtype t = gcut_type_of(h->g, n->res0)->dtype;
+    const uint32_t first = gcut_terms_count(c->terms);
     if (way == GCUT_WAY_gemm) return gemm_ns(c, m, h, n);
-    if (way == GCUT_WAY_attention || way == GCUT_WAY_attention_grad)
-        return gcut_machine_attention_ns(m, way, t, flops);
-    return gcut_machine_conv_ns(m, way, gcut_conv_window(h->g, n), t, flops) * window_factor(c, h, n, way);
+    const bool attention = way == GCUT_WAY_attention || way == GCUT_WAY_attention_grad;
+    const gcut_rate rate = attention ? gcut_machine_attention_rate(m, way, t)
+                                     : gcut_machine_conv_rate(m, way, gcut_conv_window(h->g, n), t);
+    double ns = gcut_term_rated(c->terms, GCUT_TERM_WORK, name_of(h->g, n->res0), gcut_op_of(n)->name, &rate,
+                                flops, "flops");
+    if (attention) return ns;
+    return ns * gcut_terms_scale(c->terms, first, window_factor(c, h, n, way), "rows in whole stretches");
 }
 
 /* Does it move rows, one by one? */
@@ -137,7 +155,18 @@ static double external_ns(const gcut_cost_at *c, const gcut_machine *m, const gc
     double flops = 0, bytes = 0;
     bool known = gcut_external_cost(g, n, c->at, c->nat, &flops, &bytes);
     GCUT_ASSERT(known);
-    return gcut_machine_external_ns(m, gcut_node_widest(g, n), flops, bytes);
+    const uint32_t first = gcut_terms_count(c->terms);
+    const gcut_rate rate = gcut_machine_external_rate(m, gcut_node_widest(g, n));
+    double work = gcut_term_rated(c->terms, GCUT_TERM_WORK, name_of(g, n->res0), "declared flops", &rate,
+                                  flops, "flops");
+    double move = gcut_term_add(c->terms, (gcut_term){.kind = GCUT_TERM_WORK,
+                                                      .name = name_of(g, n->res0),
+                                                      .what = "declared bytes",
+                                                      .units = bytes,
+                                                      .unit = "bytes",
+                                                      .times = 1,
+                                                      .ns = gcut_machine_external_move_ns(m, bytes)});
+    return gcut_terms_longer(c->terms, first, first + 1, work, move);
 }
 
 /* Arithmetic of a kernel that is not a loop. */
@@ -147,13 +176,15 @@ static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_
     bool rows = moves_rows(u) || u->kind == GCUT_KERNEL_REDUCE;
     bool operands =
         u->kind == GCUT_KERNEL_REDUCE || u->kind == GCUT_KERNEL_SCATTER || u->kind == GCUT_KERNEL_PACK;
+    const uint32_t first = gcut_terms_count(c->terms);
     double ns = rows ? copy_ns(c, m, h, u) : 0;
+    const uint32_t middle = gcut_terms_count(c->terms);
     if (u->kind == GCUT_KERNEL_COPY) return ns;
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
     if (u->kind == GCUT_KERNEL_EXTERNAL) return external_ns(c, m, h->g, n);
     if (gcut_kernel_sums(u)) ns = op_ns(c, m, h->g, gcut_node_at(h->g, u->nodes.at[1]), true);
     if (flops > 0) return ns + contraction_ns(c, m, h, n, flops);
-    return fmax(ns, op_ns(c, m, h->g, n, operands));
+    return gcut_terms_longer(c->terms, first, middle, ns, op_ns(c, m, h->g, n, operands));
 }
 
 /* Of the operand that a product computes: as often as it packs it, or once, to its buffer. */
@@ -164,36 +195,63 @@ static double prologue_ns(const gcut_cost_at *c, const gcut_machine *m, const gc
     double ns = 0;
     if (!prologue) return 0;
     const int64_t times = gcut_prologue_packings(h, kernel, c->at, c->nat, c->threads);
-    for (uint32_t i = 0; i < prologue->loop.nodes.n; i++)
-        ns += (double)(times ? times : 1) *
-              op_ns(c, m, h->g, gcut_node_at(h->g, prologue->loop.nodes.at[i]), false);
+    for (uint32_t i = 0; i < prologue->loop.nodes.n; i++) {
+        const uint32_t first = gcut_terms_count(c->terms);
+        double one = op_ns(c, m, h->g, gcut_node_at(h->g, prologue->loop.nodes.at[i]), false);
+        ns += gcut_terms_scale(c->terms, first, (double)(times ? times : 1), "packed so often") * one;
+    }
     return ns;
+}
+
+/* What a launch takes by itself. */
+static double fixed_ns(const gcut_cost_at *c, const gcut_kernel *u, const gcut_work *w)
+{
+    const gcut_machine *m = w->alone ? &c->alone : &c->m;
+    const gcut_rate kernel = {m->kernel_ns, 1, "kernel_ns", NULL, {0}, false},
+                    call = {c->alone.call_ns, 1, "call_ns", NULL, {0}, false},
+                    block = {c->alone.kernel_ns, 1, "kernel_ns", NULL, {0}, false};
+    double ns = gcut_term_rated(c->terms, GCUT_TERM_FIXED, NULL, "the launch", &kernel, 1, "kernel");
+    if (w->in_cache) ns += gcut_term_rated(c->terms, GCUT_TERM_FIXED, NULL, "the call", &call, 1, "call");
+    if (u->kind != GCUT_KERNEL_LOOP || !u->loop.blocked) return ns;
+    /* To begin a block and add up its sums takes as long as a kernel. */
+    const double threads = w->alone ? 1 : c->threads;
+    return ns + gcut_term_add(c->terms, (gcut_term){.kind = GCUT_TERM_FIXED,
+                                                    .what = "blocks of rows",
+                                                    .units = GCUT_BLOCKS,
+                                                    .unit = "blocks",
+                                                    .rate = block,
+                                                    .times = 1 / threads,
+                                                    .why = w->alone ? NULL : "threads share them",
+                                                    .ns = GCUT_BLOCKS * block.ns / threads});
 }
 
 gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t kernel)
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
-    gcut_work w = {0};
+    gcut_work w = {.threads = c->threads};
     if (u->kind == GCUT_KERNEL_LOOP) {
         gcut_team team = gcut_kernel_team(h, kernel);
-        w.alone = gcut_team_at(c->p->module, &team, c->at, c->nat, c->threads) == 1;
+        w.threads = gcut_team_at(c->p->module, &team, c->at, c->nat, c->threads);
+        w.alone = w.threads == 1;
         w.ns = loop_ns(c, w.alone ? &c->alone : &c->m, h, u);
         w.exposed = is_exposed(h, u);
     } else {
+        const uint32_t first = gcut_terms_count(c->terms);
         if (u->kind != GCUT_KERNEL_COPY)
             w.flops = gcut_node_flops(h->g, gcut_node_at(h->g, u->nodes.at[0]), c->at, c->nat);
         w.in_cache = w.flops > 0;
         w.exposed = moves_rows(u);
         w.ns = other_ns(c, &c->alone, h, u, w.flops);
         w.alone = w.ns < 2 * GCUT_GRAIN_NS;
-        if (!w.alone) w.ns = other_ns(c, &c->m, h, u, w.flops);
+        if (w.alone) {
+            w.threads = 1;
+        } else {
+            if (c->terms) c->terms->list.n = first;
+            w.ns = other_ns(c, &c->m, h, u, w.flops);
+        }
         w.ns += prologue_ns(c, w.alone ? &c->alone : &c->m, h, kernel);
     }
-    w.fixed = (w.alone ? &c->alone : &c->m)->kernel_ns;
-    if (w.in_cache) w.fixed += c->alone.call_ns;
-    if (u->kind == GCUT_KERNEL_LOOP &&
-        u->loop.blocked) /* to begin a block and add up its sums takes as long as a kernel */
-        w.fixed += GCUT_BLOCKS * c->alone.kernel_ns / (w.alone ? 1 : c->threads);
+    w.fixed = fixed_ns(c, u, &w);
     return w;
 }
 

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Terms of a predicted time, recorded where they are added up.
+ *
+ * What predicts a time is given a list, or NULL where nobody asks, and adds each term to it that it adds to the
+ * time: one computation for both.
+ */
+#ifndef GCUT_MACHINE_TERM_H
+#define GCUT_MACHINE_TERM_H
+
+#include "machine/machine.h"
+
+typedef enum gcut_term_kind {
+    GCUT_TERM_WORK,    /* arithmetic */
+    GCUT_TERM_TRAFFIC, /* bytes of one buffer */
+    GCUT_TERM_FIXED    /* of the launch */
+} gcut_term_kind;
+
+typedef struct gcut_term {
+    gcut_term_kind kind;
+    const char *name, *what; /* the value or buffer that it is of, or NULL; the op, or a phrase */
+    double units;            /* WORK, FIXED: so many … */
+    const char *unit;        /* … of these, … */
+    gcut_rate rate;          /* … at this rate (key NULL: at no single one), … */
+    double times;            /* … so many times over, … */
+    const char *why;         /* … for this reason; NULL where that is 1 */
+    double read, written;    /* TRAFFIC: bytes */
+    double fetched;          /* of those written: as many bytes as are paid for */
+    double ago;              /* bytes moved since the buffer was touched last; INFINITY: it never was */
+    gcut_reach reach;        /* where that is */
+    double ns;
+    bool hidden; /* something that takes longer goes on meanwhile, and this adds nothing */
+} gcut_term;
+
+typedef struct gcut_terms {
+    gcut_arena *arena;
+    GCUT_VEC(gcut_term) list;
+} gcut_terms;
+
+/* Adds the term, if there is a list, and returns its ns. */
+static inline double gcut_term_add(gcut_terms *to, gcut_term term)
+{
+    if (to) *GCUT_PUSH(to->arena, &to->list) = term;
+    return term.ns;
+}
+
+/* So many units at that rate. */
+static inline double gcut_term_rated(gcut_terms *to, gcut_term_kind kind, const char *name, const char *what,
+                                     const gcut_rate *rate, double units, const char *unit)
+{
+    return gcut_term_add(to, (gcut_term){.kind = kind,
+                                         .name = name,
+                                         .what = what,
+                                         .units = units,
+                                         .unit = unit,
+                                         .rate = *rate,
+                                         .times = 1,
+                                         .ns = gcut_rate_ns(rate, units)});
+}
+
+static inline uint32_t gcut_terms_count(const gcut_terms *of)
+{
+    return of ? of->list.n : 0;
+}
+
+/* The terms from `first` on count that many times. */
+static inline double gcut_terms_scale(gcut_terms *of, uint32_t first, double times, const char *why)
+{
+    for (uint32_t i = first; i < gcut_terms_count(of); i++) {
+        gcut_term *t = &of->list.at[i];
+        t->times *= times;
+        t->ns *= times;
+        if (times != 1) t->why = why;
+    }
+    return times;
+}
+
+/* Of the terms first..middle-1, which are a ns together, and those from middle on, b ns, the longer ones count. */
+static inline double gcut_terms_longer(gcut_terms *of, uint32_t first, uint32_t middle, double a, double b)
+{
+    for (uint32_t i = first; i < gcut_terms_count(of); i++)
+        if (i < middle ? a < b : !(a < b)) of->list.at[i].hidden = true;
+    return a < b ? b : a;
+}
+
+#endif
