@@ -35,6 +35,7 @@ typedef struct pricing {
     const gcut_plan_options *opt;
     const gcut_machine *m; /* of opt */
     int64_t *numel;        /* by value */
+    gcut_terms *terms;     /* gets the terms of a price; NULL: nobody asks */
     bool *stored;          /* by value: some reader in the backward graph needs it in memory */
     double
         *packed; /* by value: that reader is one product, which computes it this many times instead; 0 = no */
@@ -185,6 +186,56 @@ static void mark_stored(pricing *p)
         for (uint32_t i = 0; i < g->results.n; i++) p->packed[g->results.at[i].value] = 0;
 }
 
+/* ---- prices, term by term ---- */
+
+static double rated(const pricing *p, const gcut_node *n, const gcut_rate *rate, double units,
+                    const char *unit)
+{
+    return gcut_term_rated(p->terms, GCUT_TERM_WORK, p->g->values.at[n->res0].name,
+                           gcut_op_get((gcut_op)n->op)->name, rate, units, unit);
+}
+
+static double op_price(const pricing *p, const gcut_node *n, double elements)
+{
+    const gcut_rate rate = gcut_machine_op_rate(p->m, (gcut_op)n->op, gcut_node_widest(p->g, n));
+    return rated(p, n, &rate, elements, "elements");
+}
+
+static double kernel_price(const pricing *p)
+{
+    const gcut_rate rate = {p->m->kernel_ns, 1, "kernel_ns", NULL, {0}, false};
+    return gcut_term_rated(p->terms, GCUT_TERM_FIXED, NULL, "one more kernel", &rate, 1, "kernel");
+}
+
+static double call_price(const pricing *p)
+{
+    const gcut_rate rate = {p->m->call_ns, 1, "call_ns", NULL, {0}, false};
+    return gcut_term_rated(p->terms, GCUT_TERM_FIXED, NULL, "the call", &rate, 1, "call");
+}
+
+/* Bytes of n's results, or of its operand, in a working set of that many; ns: what counts of moving them. */
+static double moved(const pricing *p, const gcut_node *n, const char *what, double read, double written,
+                    double set, double ns)
+{
+    if (!(read + written > 0)) return ns;
+    return gcut_term_add(p->terms, (gcut_term){.kind = GCUT_TERM_TRAFFIC,
+                                               .name = p->g->values.at[n->res0].name,
+                                               .what = what,
+                                               .times = 1,
+                                               .read = read,
+                                               .written = written,
+                                               .fetched = written,
+                                               .ago = set,
+                                               .reach = gcut_machine_reach(p->m, set),
+                                               .ns = ns});
+}
+
+static double move_price(const pricing *p, const gcut_node *n, const char *what, double read, double written,
+                         double set)
+{
+    return moved(p, n, what, read, written, set, gcut_machine_move_ns(p->m, read, written, set));
+}
+
 static double node_price(const pricing *p, const gcut_node *n);
 
 /* The price of one run of a body: the sum over its nodes. */
@@ -214,7 +265,14 @@ static double control_price(const pricing *p, const gcut_node *n)
         if (one > dearest) dearest = one;
     }
     /* A prediction takes half of each arm (gcut_region_runs); a price is of one run, which takes one arm. */
-    return n->op == GCUT_OP_if ? dearest : sum * gcut_region_runs(g, n, p->opt->at, p->opt->nat);
+    return gcut_term_add(
+        p->terms,
+        (gcut_term){.kind = GCUT_TERM_WORK,
+                    .name = g->values.at[n->res0].name,
+                    .what = n->op == GCUT_OP_if ? "its dearer arm" : "its bodies, as often as they run",
+                    .times = 1,
+                    .ns = n->op == GCUT_OP_if ? dearest
+                                              : sum * gcut_region_runs(g, n, p->opt->at, p->opt->nat)});
 }
 
 static double contraction_price(const pricing *p, const gcut_node *n)
@@ -223,22 +281,28 @@ static double contraction_price(const pricing *p, const gcut_node *n)
     const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
     gcut_dtype t = gcut_node_widest(g, n);
     double flops = gcut_node_flops(g, n, p->opt->at, p->opt->nat);
-    if (info->way == GCUT_WAY_attention || info->way == GCUT_WAY_attention_grad)
-        return gcut_machine_attention_ns(p->m, info->way, t, flops);
-    if (info->way != GCUT_WAY_gemm)
-        return gcut_machine_conv_ns(p->m, info->way, gcut_conv_window(g, n), t, flops);
+    if (info->way != GCUT_WAY_gemm) {
+        const bool attention = info->way == GCUT_WAY_attention || info->way == GCUT_WAY_attention_grad;
+        const gcut_rate rate = attention ? gcut_machine_attention_rate(p->m, info->way, t)
+                                         : gcut_machine_conv_rate(p->m, info->way, gcut_conv_window(g, n), t);
+        return rated(p, n, &rate, flops, "flops");
+    }
     const gcut_type *y = gcut_type_of(g, n->res0);
     gcut_place place = gcut_loc_place(g->module, n->loc);
     double rows = (double)gcut_dim_at(g->module->dims, y->dim[y->rank - 2], p->opt->at, p->opt->nat, place);
     double cols = (double)gcut_dim_at(g->module->dims, y->dim[y->rank - 1], p->opt->at, p->opt->nat, place);
     double out = (double)p->numel[n->res0];
-    return out > 0 ? gcut_machine_gemm_ns(p->m, t, rows, cols, flops / (2 * out), out / (rows * cols)) : 0;
+    if (!(out > 0)) return 0;
+    const double k = flops / (2 * out), all = 2 * rows * cols * k * (out / (rows * cols));
+    if (!(all > 0)) return 0;
+    const gcut_rate rate = gcut_machine_gemm_rate(p->m, t, rows, cols, k);
+    return rated(p, n, &rate, all, "flops");
 }
 
 /* The time to write that many bytes in one kernel and read them in another. */
-static double through(const pricing *p, double bytes)
+static double through(const pricing *p, const gcut_node *n, double bytes)
 {
-    return gcut_machine_move_ns(p->m, bytes, bytes, bytes);
+    return move_price(p, n, "to another kernel", bytes, bytes, bytes);
 }
 
 /* A reduction of rows is fused with its readers, which read the operand anyway.  Any other needs a separate
@@ -250,9 +314,12 @@ static double reduction_price(const pricing *p, const gcut_node *n, double store
     const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
     bool rows = info->emit == GCUT_EMIT_REDUCE &&
                 gcut_axes_position_of(gcut_type_of(g, x), gcut_attr_axes(g, n)) == GCUT_TRAILING;
-    double ns = gcut_machine_op_ns(p->m, (gcut_op)n->op, gcut_node_widest(g, n), (double)p->numel[x]);
-    if (!rows) ns += gcut_machine_move_ns(p->m, (double)storage(p, x), 0, INFINITY) + p->m->kernel_ns;
-    return ns + through(p, stored_bytes);
+    double ns = op_price(p, n, (double)p->numel[x]);
+    if (!rows) {
+        double read = move_price(p, n, "its operand", (double)storage(p, x), 0, INFINITY);
+        ns += read + kernel_price(p);
+    }
+    return ns + through(p, n, stored_bytes);
 }
 
 /* A value that its readers fuse costs its arithmetic.  Otherwise its own kernel computes while it writes; its
@@ -260,13 +327,21 @@ static double reduction_price(const pricing *p, const gcut_node *n, double store
 static double pointwise_price(const pricing *p, const gcut_node *n, double elements, double stored_bytes)
 {
     const gcut_machine *m = p->m;
-    double ns = gcut_machine_op_ns(m, (gcut_op)n->op, gcut_node_widest(p->g, n), elements),
-           packed = n->nres == 1 ? p->packed[n->res0] : 0;
+    const uint32_t first = gcut_terms_count(p->terms);
+    double ns = op_price(p, n, elements), packed = n->nres == 1 ? p->packed[n->res0] : 0;
+    const uint32_t middle = gcut_terms_count(p->terms);
     if (!(stored_bytes > 0)) return ns;
-    double stored = fmax(ns, gcut_machine_move_ns(m, 0, stored_bytes, stored_bytes)) + m->kernel_ns +
-                    gcut_machine_move_ns(m, stored_bytes, 0, stored_bytes) -
-                    gcut_machine_move_ns(m, stored_bytes, 0, 0);
-    return packed > 0 ? fmin(packed * ns, stored) : stored;
+    double write = gcut_machine_move_ns(m, 0, stored_bytes, stored_bytes),
+           far = gcut_machine_move_ns(m, stored_bytes, 0, stored_bytes),
+           near = gcut_machine_move_ns(m, stored_bytes, 0, 0);
+    double stored = fmax(ns, write) + m->kernel_ns + far - near;
+    if (packed > 0 && packed * ns < stored)
+        return gcut_terms_scale(p->terms, first, packed, "packed, and read by a loop") * ns;
+    moved(p, n, "written to the cache", 0, stored_bytes, stored_bytes, write);
+    gcut_terms_longer(p->terms, first, middle, ns, write);
+    kernel_price(p);
+    moved(p, n, "read back, beyond L2", stored_bytes, 0, stored_bytes, far - near);
+    return stored;
 }
 
 /* The longer of the declared arithmetic, at the rate of additions, and of moving the declared bytes. */
@@ -278,22 +353,28 @@ static double external_price(const pricing *p, const gcut_node *n)
         gcut_fail(g->module->env, GCUT_EDIM, gcut_loc_place(g->module, n->loc),
                   "give every symbol a value, such as --at N=32", "the cost of '%s' has no value here",
                   gcut_external_kernel(g, n));
-    return gcut_machine_external_ns(p->m, gcut_node_widest(g, n), flops, bytes);
+    const uint32_t first = gcut_terms_count(p->terms);
+    const gcut_rate rate = gcut_machine_external_rate(p->m, gcut_node_widest(g, n));
+    double work = rated(p, n, &rate, flops, "flops"),
+           move = moved(p, n, "declared bytes", bytes / 2, bytes / 2, bytes,
+                        gcut_machine_external_move_ns(p->m, bytes));
+    return gcut_terms_longer(p->terms, first, first + 1, work, move);
 }
 
 static double node_price(const pricing *p, const gcut_node *n)
 {
-    const gcut_graph *g = p->g;
-    const gcut_machine *m = p->m;
     gcut_op op = (gcut_op)n->op;
-    double out = 0, bytes = 0, stored = 0;
+    double out = 0, bytes = 0, stored = 0, ns;
     for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
         out += (double)p->numel[v];
         bytes += (double)storage(p, v);
         if (p->stored[v]) stored += (double)storage(p, v);
     }
     if (gcut_op_get(op)->emit == GCUT_EMIT_VIEW) return 0;
-    if (op == GCUT_OP_external) return external_price(p, n) + m->kernel_ns;
+    if (op == GCUT_OP_external) {
+        ns = external_price(p, n);
+        return ns + kernel_price(p);
+    }
     switch (gcut_node_class(n)) {
     case GCUT_CLASS_VIEW:
     case GCUT_CLASS_CONSTANT: return 0;
@@ -301,12 +382,16 @@ static double node_price(const pricing *p, const gcut_node *n)
     case GCUT_CLASS_REDUCTION: return reduction_price(p, n, stored);
     case GCUT_CLASS_CONTRACTION: /* the rate includes writing the result; a fused epilogue reads it in cache
                                   */
-        return contraction_price(p, n) + m->kernel_ns + m->call_ns +
-               gcut_machine_move_ns(m, bytes, 0, stored > 0 ? bytes : 0);
-    case GCUT_CLASS_CONTROL: return control_price(p, n) + through(p, bytes);
+        ns = contraction_price(p, n);
+        ns += kernel_price(p);
+        ns += call_price(p);
+        return ns + move_price(p, n, "read back", bytes, 0, stored > 0 ? bytes : 0);
+    case GCUT_CLASS_CONTROL: ns = control_price(p, n); return ns + through(p, n, bytes);
     case GCUT_CLASS_INDEX:
-        return gcut_machine_op_ns(m, op, gcut_node_widest(g, n), out) + m->kernel_ns + through(p, bytes) +
-               gcut_machine_move_ns(m, bytes, 0, INFINITY);
+        ns = op_price(p, n, out);
+        ns += kernel_price(p);
+        ns += through(p, n, bytes);
+        return ns + move_price(p, n, "its operands", bytes, 0, INFINITY);
     }
     return 0;
 }
@@ -349,14 +434,29 @@ static void measure(pricing *p)
                   "the values of @%s have more than 2^56 bytes together", g->name);
 }
 
+/* What pricing values of f's graph needs. */
+static pricing pricing_of(gcut_arena *arena, const gcut_facts *f, const gcut_plan_options *opt)
+{
+    pricing p = pricing_new(arena, f->g, f, f->base, opt);
+    measure(&p);
+    mark_stored(&p);
+    return p;
+}
+
+double gcut_price_terms(const gcut_facts *f, const gcut_plan_options *opt, gcut_ref v, gcut_terms *out)
+{
+    const gcut_node *n = gcut_def(f->g, v);
+    pricing p = pricing_of(out->arena, f, opt);
+    p.terms = out;
+    return !n || zero_reason(&p, n) ? 0 : node_price(&p, n);
+}
+
 gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_plan_options *opt)
 {
     const gcut_graph *g = f->g;
     const gcut_machine *m = &opt->machine;
-    pricing p = pricing_new(arena, g, f, f->base, opt);
+    const pricing p = pricing_of(arena, f, opt);
     gcut_price *out = gcut_calloc(arena, g->values.n, sizeof *out);
-    measure(&p);
-    mark_stored(&p);
     for (gcut_ref v = 1; v < g->values.n; v++) {
         const gcut_node *n = gcut_def(g, v);
         gcut_price *c = &out[v];

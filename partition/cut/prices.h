@@ -5,6 +5,7 @@
 #ifndef GCUT_PARTITION_CUT_PRICES_H
 #define GCUT_PARTITION_CUT_PRICES_H
 
+#include "machine/term.h"
 #include "partition/cut/sides.h"
 
 typedef struct gcut_price {
@@ -23,6 +24,9 @@ typedef struct gcut_price {
  * opt.  Memory from `arena`.
  * Throws GCUT_EDIM when a size cannot be evaluated at the binding, or there are more than GCUT_MOST_BYTES. */
 gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_plan_options *opt);
+
+/* recompute_ns of a value that has neither a reason for 0 nor none to compute it, and its terms; else 0. */
+double gcut_price_terms(const gcut_facts *f, const gcut_plan_options *opt, gcut_ref v, gcut_terms *out);
 
 /* Bytes of v at the binding, of a view as if it were stored.  Throws GCUT_EDIM where a size cannot be
  * evaluated or there are more than 2^63. */

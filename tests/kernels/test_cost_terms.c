@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Terms of predicted times: of every launch of every model and loop, on one and on two threads, at two sizes,
- * they add up to the predicted time, to the last bit; and each is what its own numbers say.
+ * they add up to the predicted time, to the last bit; and each is what its own numbers say.  Those of every price
+ * of recomputation too.
  */
 #include "harness.h"
 
@@ -9,12 +10,13 @@
 
 #include "base/file.h"
 #include "driver/pipeline/compile.h"
+#include "partition/cut/prices.h"
 #include "text/text.h"
 
 typedef struct job {
     gcut_env *env;
     const char *path;
-    uint32_t launches, runs;
+    uint32_t launches, runs, prices;
     bool overlap[3], kind[3], hidden, scaled, workspace, apart;
 } job;
 
@@ -97,6 +99,21 @@ static void check_costs(job *j, const gcut_pipeline *p, int64_t larger, int thre
     for (uint32_t i = 0; i < c.n; i++) check_launch(j, &plain.at[i], &c.at[i], threads);
 }
 
+static void check_prices(job *j, const gcut_plan *plan, gcut_arena *a)
+{
+    const gcut_problem *q = gcut_problem_of(a, plan);
+    for (gcut_ref v = 1; v < q->g->values.n; v++) {
+        gcut_terms terms = {.arena = a};
+        const gcut_price *price = &q->price[v];
+        const double ns = gcut_price_terms(q->facts, q->opt, v, &terms);
+        double sum = 0;
+        for (uint32_t i = 0; i < terms.list.n; i++) sum += terms.list.at[i].hidden ? 0 : terms.list.at[i].ns;
+        assert_true(ns == (price->why ? 0 : price->recompute_ns));
+        near(sum, ns, q->g->values.at[v].name);
+        j->prices += ns > 0;
+    }
+}
+
 static void file(void *arg)
 {
     job *j = arg;
@@ -107,6 +124,7 @@ static void file(void *arg)
     gcut_settings opt = gcut_settings_of(j->env, NULL, 0);
     opt.threads = 2;
     gcut_pipeline *p = gcut_pipeline_new(m->graphs.at[m->graphs.n - 1], &opt, GCUT_STAGE_KERNEL, a);
+    check_prices(j, p->plan, a);
     for (int threads = 1; threads <= 2; threads++) {
         check_costs(j, p, 1, threads, a);
         check_costs(j, p, 8, threads, a);
@@ -130,6 +148,7 @@ static void models(void **state)
     globfree(&files);
     assert_that(j.launches, >, 2000);
     assert_that(j.runs, >, j.launches);
+    assert_that(j.prices, >, 500);
     for (int i = 0; i < 3; i++) assert_true(j.overlap[i] && j.kind[i]);
     assert_true(j.hidden && j.scaled && j.workspace && j.apart);
     gcut_env_free(env);
