@@ -97,6 +97,10 @@ static int print_plan(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g, char *(*t
 
 int gcut_cmd_plan(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
+    if (c->explain_cost) {
+        gcut_cost_explanation *e = gcut_explain_cost(g, &c->opt, c->explain_cost);
+        return e ? gcut_cli_print(c, e, e->text, e->json, EXIT_FINE) : gcut_cli_failed(ctx);
+    }
     return print_plan(ctx, c, g, gcut_plan_text);
 }
 int gcut_cmd_saved(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)

@@ -423,6 +423,8 @@ static bool fits_command(const gcut_cli *c)
 {
     if (c->cmd->run == gcut_cmd_compile && !c->output)
         gcut_cli_complain("compile needs -o DIR/NAME: it writes NAME.c and NAME.h there, or NAME.so");
+    else if (c->explain_cost && (c->output || c->certificate || c->symbolic))
+        gcut_cli_complain("--explain-cost prints no plan: leave -o, --certificate and --symbolic out");
     else if (c->certificate && !c->output && !c->json)
         gcut_cli_complain("--certificate is part of the plan's JSON: give -o FILE or --json");
     else if (c->json && c->csv)

@@ -26,8 +26,9 @@ typedef struct gcut_term {
     const char *why;         /* … for this reason; NULL where that is 1 */
     double read, written;    /* TRAFFIC: bytes */
     double fetched;          /* of those written: as many bytes as are paid for */
-    double ago;              /* bytes moved since the buffer was touched last; INFINITY: it never was */
-    gcut_reach reach;        /* where that is */
+    double ago;       /* bytes moved since the buffer was touched last; INFINITY: never, NAN: not known */
+    double set;       /* the working set by which … */
+    gcut_reach reach; /* … they come from there */
     double ns;
     bool hidden; /* something that takes longer goes on meanwhile, and this adds nothing */
 } gcut_term;

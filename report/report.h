@@ -29,6 +29,10 @@ void gcut_write_plan_json(const gcut_plan_info *p, const gcut_plan_validity *v, 
 void gcut_write_explanation_text(const gcut_explanation *e, gcut_text *out);
 void gcut_write_explanation_json(const gcut_explanation *e, gcut_text *out);
 
+/* report/cost_explanation.c.  Kernels whose runs do not add up to their time are a bug, and abort. */
+void gcut_write_cost_text(const gcut_cost_explanation *e, gcut_text *out);
+void gcut_write_cost_json(const gcut_cost_explanation *e, gcut_text *out);
+
 /* report/plan_diff.c */
 void gcut_write_diff_text(const gcut_plan_diff *d, gcut_text *out);
 void gcut_write_diff_json(const gcut_plan_diff *d, gcut_text *out);

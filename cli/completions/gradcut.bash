@@ -56,6 +56,7 @@ _gradcut()
     --points) return ;;
     --svg) _gradcut_reply -f; return ;;
     -o | --output) _gradcut_reply -f; return ;;
+    --explain-cost) return ;;
     --seconds) return ;;
     --model) _gradcut_reply -f; return ;;
     esac
@@ -63,7 +64,7 @@ _gradcut()
     check) files='*.gcut' options='--fix --json --help -h' ;;
     show) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --no-algebra --without --keep-grads --stage --no-loc --time-passes --json --help -h' ;;
     grad) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --no-algebra --without --keep-grads --no-loc --time-passes --json --help -h' ;;
-    plan) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --no-algebra --without --keep-grads --symbolic --output -o --certificate --time-passes --json --help -h' ;;
+    plan) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --no-algebra --without --keep-grads --symbolic --output -o --explain-cost --certificate --time-passes --json --help -h' ;;
     saved) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --no-algebra --without --keep-grads --symbolic --time-passes --json --help -h' ;;
     why) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --no-algebra --without --keep-grads --time-passes --json --help -h' ;;
     diff) files='*.json' options='--json --help -h' ;;

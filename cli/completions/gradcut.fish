@@ -68,6 +68,7 @@ complete -c gradcut -n '__fish_seen_subcommand_from frontier' -l points -x -d 'p
 complete -c gradcut -n '__fish_seen_subcommand_from frontier bench' -l csv -d 'print CSV; bench: of its classes of kernels and of the step'
 complete -c gradcut -n '__fish_seen_subcommand_from frontier' -l svg -r -F -d 'write the picture too'
 complete -c gradcut -n '__fish_seen_subcommand_from plan frontier compile calibrate' -l output -s o -r -F -d 'compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON'
+complete -c gradcut -n '__fish_seen_subcommand_from plan' -l explain-cost -x -d 'instead of the plan, the terms of the predicted time of the kernels that compute this value'
 complete -c gradcut -n '__fish_seen_subcommand_from plan' -l certificate -d 'the JSON has what proves the plan\'s claims, for certify'
 complete -c gradcut -n '__fish_seen_subcommand_from calibrate' -l seconds -x -d 'measure for so long; compiling comes before, up to a minute'
 complete -c gradcut -n '__fish_seen_subcommand_from calibrate' -l force -d 'write the model of a busy machine too, with a note in it'

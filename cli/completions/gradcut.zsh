@@ -80,6 +80,7 @@ _gradcut()
     case $subcommand in (frontier|bench) specs+=('--csv[print CSV; bench: of its classes of kernels and of the step]') ;; esac
     case $subcommand in (frontier) specs+=('--svg=[write the picture too]:FILE:_files') ;; esac
     case $subcommand in (plan|frontier|compile|calibrate) specs+=('(-o --output)-o+[compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON]:PATH:_files' '(-o --output)--output=[compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON]:PATH:_files') ;; esac
+    case $subcommand in (plan) specs+=('--explain-cost=[instead of the plan, the terms of the predicted time of the kernels that compute this value]:VALUE: ') ;; esac
     case $subcommand in (plan) specs+=('--certificate[the JSON has what proves the plan'\''s claims, for certify]') ;; esac
     case $subcommand in (calibrate) specs+=('--seconds=[measure for so long; compiling comes before, up to a minute]:X: ') ;; esac
     case $subcommand in (calibrate) specs+=('--force[write the model of a busy machine too, with a note in it]') ;; esac

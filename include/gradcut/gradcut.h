@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * gradcut: differentiate a tensor graph, cut it into a forward and a backward graph, compile both for the
- * CPU.
+ * gradcut: differentiate a tensor graph, cut it into a forward and a backward graph, compile both for CPUs.
  *
  * Errors.  A function that makes an object returns NULL on failure, any other returns a status other than
  * GCUT_OK; gcut_last_error returns the message that the context keeps.  No function prints, exits or aborts
@@ -21,7 +20,8 @@
  *     gcut_check_report, gcut_machine_report, gcut_cache_info, gcut_plan_value, gcut_plan_loop,
  *     gcut_replay_line, gcut_replay_part, gcut_plan_info, gcut_valid_range, gcut_plan_validity,
  *     gcut_explained_reader, gcut_explained_change, gcut_explained_op, gcut_explained_other,
- *     gcut_explained_step, gcut_explanation, gcut_plan_side, gcut_plan_difference, gcut_plan_diff, gcut_sample,
+ *     gcut_explained_step, gcut_explanation, gcut_explained_term, gcut_explained_run, gcut_explained_kernel,
+ *     gcut_cost_explanation, gcut_plan_side, gcut_plan_difference, gcut_plan_diff, gcut_sample,
  *     gcut_frontier_point, gcut_frontier, gcut_variant_graph, gcut_variant, gcut_comparison, gcut_mark_info,
  *     gcut_attr_info, gcut_region_info, gcut_node_info, gcut_graph_value, gcut_data_info, gcut_param_info,
  *     gcut_result_info, gcut_symbol_info, gcut_check_info, gcut_graph_info, gcut_stage_info,
@@ -122,8 +122,7 @@ GCUT_API bool gcut_graph_ok(const gcut_graph *g);
 /* A function of a text file ("-" = standard input); fn NULL = its last one.  NULL on any error. */
 GCUT_API gcut_graph *gcut_load(gcut_ctx *ctx, const char *path, const char *fn);
 /* The same from memory: `length` bytes, or up to the first 0 for GCUT_TO_NUL.  `name` stands for the file in
- * errors and tables; NULL = "<memory>".  Files that the text names are searched beside it: `name` may be a
- * path. */
+ * errors and tables; NULL = "<memory>".  Files that the text names are searched beside it. */
 #define GCUT_TO_NUL SIZE_MAX
 GCUT_API gcut_graph *gcut_parse(gcut_ctx *ctx, const char *text, size_t length, const char *name,
                                 const char *fn);
@@ -171,8 +170,7 @@ GCUT_API gcut_val gcut_transient_at(gcut_here at, gcut_val v);
 /* Of any value; rank 0 and GCUT_NO_DTYPE for a null value. */
 GCUT_API gcut_shape gcut_shape_of(gcut_val v);
 GCUT_API gcut_dtype gcut_dtype_of(gcut_val v);
-/* Any op of the table by name, with its attributes as in the text IR: gcut_apply(g, "softmax", v, 1,
- * "axis=1"). */
+/* Any op of the table by name, its attributes as in the text IR: gcut_apply(g, "softmax", v, 1, "axis=1"). */
 GCUT_API gcut_val gcut_apply_at(gcut_here at, gcut_graph *g, const char *op, const gcut_val *in, int n,
                                 const char *attrs);
 /* The same for an op with nout results: out[0..nout), null values when it fails. */
@@ -402,11 +400,15 @@ GCUT_API const gcut_plan_info *gcut_plan_look(const gcut_plan *plan);
 GCUT_API const gcut_plan_validity *gcut_plan_valid_at(const gcut_plan *plan);
 
 /* Why a value of the plan is saved or recomputed: the arc that decided, the cheapest plan with the other
- * decision, its readers, and the peak and time of that plan.  The caller's (gcut_free); NULL on error, such
- * as an unknown name. */
+ * decision, its readers, and the peak and time of that plan.  The caller's (gcut_free); NULL on error. */
 GCUT_API gcut_explanation *gcut_explain_sized(size_t size, gcut_graph *g, const gcut_options *opt,
                                               const char *value);
 #define gcut_explain(...) gcut_explain_sized(sizeof(gcut_options), __VA_ARGS__)
+/* What makes the predicted time of the kernels that compute a value, and the price of computing it again. The
+ * caller's (gcut_free); NULL on error. */
+GCUT_API gcut_cost_explanation *gcut_explain_cost_sized(size_t size, gcut_graph *g, const gcut_options *opt,
+                                                        const char *value);
+#define gcut_explain_cost(...) gcut_explain_cost_sized(sizeof(gcut_options), __VA_ARGS__)
 
 /* Compares two plan files: the values on which they decide differently, and both totals.  The caller's
  * (gcut_free); NULL on error. */
@@ -554,8 +556,7 @@ GCUT_API gcut_check_report *gcut_crosscheck_sized(size_t size, gcut_graph *g, co
                                                   const gcut_feed *feed, size_t nfeed, double tol);
 #define gcut_crosscheck(...) gcut_crosscheck_sized(sizeof(gcut_options), __VA_ARGS__)
 /* The graph behind each pass, interpreted in f64 on the same values, up to the first pass that changes a
- * result, which `culprit` names, with the value, its source line and both numbers.  tol 0 = 4e-12.  The
- * caller's. */
+ * result, which `culprit` names, with the value, its source line and both numbers; tol 0 = 4e-12. */
 GCUT_API gcut_check_report *gcut_check_passes_sized(size_t size, gcut_graph *g, const gcut_options *opt,
                                                     const gcut_feed *feed, size_t nfeed, double tol);
 #define gcut_check_passes(...) gcut_check_passes_sized(sizeof(gcut_options), __VA_ARGS__)

@@ -241,6 +241,66 @@ typedef struct gcut_explanation {
     const char *text, *json;            /* all of it */
 } gcut_explanation;
 
+/* ---- one predicted time explained ---- */
+
+/* What is added up. */
+typedef struct gcut_explained_term {
+    const char *part;        /* "work": arithmetic; "traffic": bytes of one buffer; "fixed": of the launch */
+    const char *name, *what; /* the value or buffer that it is of, or NULL; the op, or a phrase, or NULL */
+    double units;            /* work, fixed: so many */
+    const char *unit;        /* "flops", "elements", "rows"; NULL: of traffic */
+    double rate_ns;          /* what one takes; 0: there is no single rate */
+    const char *rate;      /* where the machine model says so: "ops.exp", or "gemm.ns_per_flop at lo=64 hi=128
+                                k=256", between whose points it is interpolated; NULL */
+    double times;          /* counted so many times */
+    const char *times_why; /* NULL where that is 1 */
+    double read, written;  /* traffic: bytes */
+    double fetched;        /* those of them written that are paid for: half of what was read before */
+    double distance;     /* bytes moved since the buffer was touched last; INFINITY: never; NAN: of a price */
+    double working_set;  /* with what the launch moves itself: it decides where bytes come from */
+    double l2, l3, dram; /* shares of what is moved from there, 1 together */
+    double read_ns, write_ns; /* of a byte, there */
+    double ns;
+    bool hidden; /* something longer goes on meanwhile: it adds nothing */
+} gcut_explained_term;
+
+/* Runs of a kernel that are predicted alike: the first run of a loop's body, and the further ones. */
+typedef struct gcut_explained_run {
+    double times; /* in one training step */
+    int threads;
+    const char
+        *overlap; /* of work and traffic: "longer": the longer one counts; "sum": both; "beyond": the rate
+                            of the work contains traffic with L2, and what goes beyond is added */
+    double work_ns, traffic_ns, fixed_ns, ns; /* of one run; ns: fixed_ns and what the overlap makes */
+    const gcut_explained_term *const *term;
+    size_t nterms;
+} gcut_explained_run;
+
+typedef struct gcut_explained_kernel {
+    const char *as;                          /* what it does with the value: "computes it" */
+    const char *family, *value, *op, *where; /* as of gcut_kernel_time */
+    bool backward;
+    int launch;                            /* k<launch> of the emitted code */
+    double runs, flops, read, written, ns; /* ns: the sum of times * ns of its runs, as in the step's time */
+    const gcut_explained_run *const *run;
+    size_t nruns;
+} gcut_explained_kernel;
+
+typedef struct gcut_cost_explanation {
+    const char *name, *type, *op, *where; /* of the value; type NULL: it is in kernels alone */
+    const char *machine;                  /* the machine model */
+    int threads;
+    const gcut_size *at;
+    size_t nat;
+    const gcut_explained_kernel *const *kernel; /* in running order */
+    size_t nkernels;
+    double price_ns;       /* of recomputing it, as the cut has it; NAN: it has none */
+    const char *price_why; /* why that is 0 or nothing; NULL */
+    const gcut_explained_term *const *price_term;
+    size_t nprice_terms;
+    const char *text, *json; /* all of it */
+} gcut_cost_explanation;
+
 /* ---- two plan files compared ---- */
 
 /* One of two plan files that are compared. */

@@ -59,24 +59,21 @@ typedef struct moved {
 
 /* Of a touch in a working set of so many bytes. */
 static void note_traffic(const walk *w, const gcut_machine *m, const gcut_touch *t, double fetched,
-                         double ago, double set, double ns, bool inside)
+                         double ago, double set, double ns, const char *what)
 {
     const gcut_buffer *b = &w->c.p->buffers.at[t->buffer];
     if (!w->c.terms) return;
     gcut_term_add(w->c.terms, (gcut_term){.kind = GCUT_TERM_TRAFFIC,
                                           .name = b->name,
-                                          .what = inside     ? "workspace, in the rate"
-                                                  : t->past  ? "past the caches"
-                                                  : ago == 0 ? "memory just used"
-                                                  : b->saved ? "saved"
-                                                             : NULL,
+                                          .what = what,
                                           .times = 1,
                                           .read = t->read,
                                           .written = t->written,
                                           .fetched = fetched,
                                           .ago = ago,
+                                          .set = set,
                                           .reach = gcut_machine_reach(m, set),
-                                          .ns = inside ? 0 : ns});
+                                          .ns = ns});
 }
 
 /* What a launch at that step touches; the clock goes on. */
@@ -103,7 +100,10 @@ static moved move(walk *w, const gcut_machine *m, int step, bool in_cache)
         out.ns += ns;
         out.bring_ns += more;
         note_traffic(w, m, t, fetched, ago, in_cache ? near : all + ago, in_cache ? more : ns,
-                     in_cache && t->workspace);
+                     in_cache && t->workspace ? "workspace, in the rate"
+                     : t->past                ? "past the caches"
+                     : recycled               ? "in memory just used"
+                                              : NULL);
         out.read += t->read;
         out.written += t->written;
     }

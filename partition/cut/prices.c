@@ -225,7 +225,8 @@ static double moved(const pricing *p, const gcut_node *n, const char *what, doub
                                                .read = read,
                                                .written = written,
                                                .fetched = written,
-                                               .ago = set,
+                                               .ago = NAN,
+                                               .set = set,
                                                .reach = gcut_machine_reach(p->m, set),
                                                .ns = ns});
 }

@@ -31,7 +31,7 @@ static void *allocate(void *user, void *block, size_t size)
     return p;
 }
 
-enum { EMIT, PEAK, SAVED, FOLLOW, TELL, WHY, COMPARE, LOOK, FRONTIER, APART, NWAYS };
+enum { EMIT, PEAK, SAVED, FOLLOW, TELL, WHY, COST, COMPARE, LOOK, FRONTIER, APART, NWAYS };
 
 /* Of each interpreted backend, on a block of the caller's. */
 static bool both_calls(gcut_graph *g)
@@ -73,6 +73,7 @@ static bool all_of_it(failing *f, const char *graph, int way)
         break;
     }
     case WHY: ok = gcut_explain(g, &o, "%h"); break;
+    case COST: ok = gcut_explain_cost(g, &o, "%h"); break;
     case COMPARE: ok = gcut_diff_plans(ctx, in_tmp("sweep.json"), in_tmp("sweep.json")); break;
     case LOOK: ok = gcut_stage_look(g, &o, GCUT_STAGE_KERNEL); break;
     case FRONTIER: ok = gcut_frontier_new(g, &o, NULL); break;

@@ -99,6 +99,7 @@ static const char *const commands[][10] = {
     {"gradcut", "why", SIX, "%h"},
     {"gradcut", "diff", "plan.json", "plan.json"},
     {"gradcut", "plan", SIX, "--certificate", "--json"},
+    {"gradcut", "plan", SIX, "--explain-cost", "%h"},
     {"gradcut", "certify", "certified.json", SIX},
     {"gradcut", "ops", "--model", "small.gcut"},
     {"gradcut", "compile", "small.gcut", "-o", "step"},

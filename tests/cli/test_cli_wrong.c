@@ -61,6 +61,8 @@ static void test_usage(void **state)
     refused(2, "diff has no option --fix", ARGV("diff", "a.json", "b.json", "--fix", "N=32"));
     refused(2, "--certificate is part of the plan's JSON", ARGV("plan", MLP, "--certificate"));
     refused(2, "saved has no option --certificate", ARGV("saved", MLP, "--certificate", "--json"));
+    refused(2, "--explain-cost prints no plan", ARGV("plan", MLP, "--explain-cost", "h2", "-o", "plan.json"));
+    refused(2, "there is no value %h3|the nearest name is", ARGV("plan", MLP, "--explain-cost", "%h3"));
     refused(2, "certify takes a plan file and a model", ARGV("certify", "plan.json"));
     refused(2, "certify needs a file", ARGV("certify"));
     refused(2, "certify has no option --budget", ARGV("certify", "plan.json", MLP, "--budget", "min"));

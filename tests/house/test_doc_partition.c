@@ -135,6 +135,9 @@ static void must_say_why(world *w, gcut_graph *g, const gcut_options *o, const g
     assert_non_null(last);
     must_say_there(w, 0, "%a: saved, ", "```",
                    gcut_printf(w->env->arena, "%.*s", (int)(last + 1 - why), why));
+    const gcut_cost_explanation *cost = gcut_explain_cost(g, o, "a");
+    assert_non_null(cost);
+    must_say_there(w, 0, "%a: tanh, ", "```", cost->text);
     const char *json = gcut_plan_json(plan);
     assert_non_null(json);
     for (const char *v = "ab"; *v; v++) {
