@@ -5,6 +5,7 @@
 #include "base/nearest.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define LONGEST 40
 
@@ -35,7 +36,7 @@ gcut_nearest gcut_nearest_start(const char *wanted)
 
 void gcut_nearest_add(gcut_nearest *near, const char *name)
 {
-    size_t d = distance(near->wanted, name);
+    size_t d = strcasecmp(near->wanted, name) ? distance(near->wanted, name) : 0; /* however short it is */
     if (d < near->distance && d < strlen(name)) {
         near->distance = d;
         near->best = name;

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/nearest.h"
+
 /* The smallest size from 4 on, or the largest. */
 static int64_t smallest(const gcut_dim_decl *d)
 {
@@ -23,15 +25,28 @@ static const char *declared_text(gcut_arena *a, const gcut_module *m, const gcut
     return t.at;
 }
 
-/* sizes of @f: N in 1..64, T in 1.. */
-static const char *known_text(gcut_arena *a, const gcut_graph *g)
+/* did you mean N? sizes of @f: N in 1..64; T in 1.. */
+static const char *known_text(gcut_arena *a, const gcut_graph *g, const char *wanted)
 {
     gcut_text t = {.arena = a};
+    gcut_nearest near = gcut_nearest_start(wanted);
     if (!g->decls.n) return gcut_printf(a, "every size of @%s is a number", g->name);
+    for (uint32_t i = 0; i < g->decls.n; i++)
+        gcut_nearest_add(&near, gcut_dim_symbol_name(g->module->dims, g->decls.at[i].sym));
+    if (near.best) gcut_text_add(&t, "did you mean %s? ", near.best);
     gcut_text_add(&t, "sizes of @%s:", g->name);
     for (uint32_t i = 0; i < g->decls.n; i++)
         gcut_text_add(&t, "%s %s", i ? ";" : "", declared_text(a, g->module, &g->decls.at[i]));
     return t.at;
+}
+
+uint32_t gcut_size_named(gcut_arena *a, const gcut_graph *g, const char *name)
+{
+    const gcut_module *m = g->module;
+    for (uint32_t i = 0; i < g->decls.n; i++)
+        if (!strcmp(name, gcut_dim_symbol_name(m->dims, g->decls.at[i].sym))) return i;
+    gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){.file = m->file}, known_text(a, g, name),
+              "@%s has no size called '%s'", g->name, name);
 }
 
 /* The index of the symbol's declaration.  Throws where g has no such symbol, or declares that it has no such
@@ -39,17 +54,13 @@ static const char *known_text(gcut_arena *a, const gcut_graph *g)
 static uint32_t declared(gcut_arena *a, const gcut_graph *g, const gcut_size *x)
 {
     const gcut_module *m = g->module;
-    for (uint32_t i = 0; i < g->decls.n; i++) {
-        const gcut_dim_decl *d = &g->decls.at[i];
-        if (strcmp(x->name, gcut_dim_symbol_name(m->dims, d->sym)) != 0) continue;
-        if (x->value < d->lo || x->value > d->hi || x->value % (d->mult > 1 ? d->mult : 1))
-            gcut_fail(m->env, GCUT_EDIM, (gcut_place){.file = m->file}, NULL,
-                      "%s=%lld is no such size: @%s declares %s", x->name, (long long)x->value, g->name,
-                      declared_text(a, m, d));
-        return i;
-    }
-    gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){.file = m->file}, known_text(a, g),
-              "@%s has no size called '%s'", g->name, x->name);
+    const uint32_t i = gcut_size_named(a, g, x->name);
+    const gcut_dim_decl *d = &g->decls.at[i];
+    if (x->value < d->lo || x->value > d->hi || x->value % (d->mult > 1 ? d->mult : 1))
+        gcut_fail(m->env, GCUT_EDIM, (gcut_place){.file = m->file}, NULL,
+                  "%s=%lld is no such size: @%s declares %s", x->name, (long long)x->value, g->name,
+                  declared_text(a, m, d));
+    return i;
 }
 
 gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat,

@@ -7,6 +7,10 @@
 
 #include "driver/options/options.h"
 
+/* The index of the declaration of the symbol of that name.  Throws GCUT_EUSAGE, with the nearest name and all of
+ * them, where g declares none. */
+uint32_t gcut_size_named(gcut_arena *a, const gcut_graph *g, const char *name);
+
 /* A size for each symbol of g: from `at` by name (throws on an unknown one), else the smallest allowed >= 4.
  */
 gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat,

@@ -33,7 +33,8 @@ static void test_usage(void **state)
     refused(2, "--plan is given twice", ARGV("plan", MLP, "--plan", "a.json", "--plan", "b.json"));
     refused(2, "--output is given twice", ARGV("plan", MLP, "-o", "a.json", "--output", "b.json"));
     refused(2, "the size of N is given twice, 64 and 32", ARGV("plan", MLP, "--at", "N=64", "--at", "N=32"));
-    refused(2, "no size called 'n'|sizes of @mlp: N in 1..", ARGV("plan", MLP, "--at", "n=64"));
+    refused(2, "no size called 'n'|did you mean N? sizes of @mlp: N in 1..",
+            ARGV("plan", MLP, "--at", "n=64"));
     refused(2, "--saved-budget|not a size", ARGV("plan", MLP, "--saved-budget", "-5"));
     refused(2, "--saved-budget|budget on the peak|--budget",
             ARGV("plan", MLP, "--saved-budget", "1MiB", "--budget", "1MiB"));
