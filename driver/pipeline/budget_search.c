@@ -89,6 +89,7 @@ static _Noreturn void refuse(gcut_candidates *o, const gcut_candidate *least)
     gcut_arena *a = o->arena;
     int64_t bound = gcut_peak_bound(o->p);
     GCUT_ASSERT(bound <= least->peak_bytes);
+    o->p->peak_bytes = least->peak_bytes;
     complain(gcut_candidate_lower(o, least, a), o->p->opt.budget,
              gcut_printf(a, "the search (%u plans tried)", o->known.n),
              gcut_printf(a, "; no plan at all takes less than %s", gcut_bytes_text(a, bound)));

@@ -112,6 +112,29 @@ static void refuse_derivative(const gcut_graph *g)
     }
 }
 
+/* The last stage that is made. */
+static gcut_stage_name made(const gcut_pipeline *p)
+{
+    return p->program ? GCUT_STAGE_KERNEL
+           : p->fwd   ? GCUT_STAGE_SPLIT
+           : p->joint ? GCUT_STAGE_JOINT
+                      : GCUT_STAGE_PRIMAL;
+}
+
+void gcut_pipeline_continue(gcut_pipeline *p, gcut_stage_name goal)
+{
+    static const struct {
+        const char *what;
+        void (*run)(gcut_pipeline *p);
+    } parts[] = {[GCUT_STAGE_JOINT] = {"differentiating", to_joint},
+                 [GCUT_STAGE_SPLIT] = {"planning", to_split},
+                 [GCUT_STAGE_KERNEL] = {"lowering", to_kernel}};
+    for (gcut_stage_name k = made(p) + 1; k <= goal; k++) {
+        gcut_env_progress(p->env, parts[k].what, k - GCUT_STAGE_JOINT, goal);
+        parts[k].run(p);
+    }
+}
+
 static gcut_pipeline *run(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
                           gcut_stage_name goal, gcut_arena *parent, gcut_plan_file *file)
 {
@@ -122,16 +145,7 @@ static gcut_pipeline *run(const gcut_pass_table *passes, gcut_graph *user, const
     gcut_verify_module(p->module);
     gcut_refuse_lost_statistics(p->primal);
     if (goal > GCUT_STAGE_PRIMAL) refuse_derivative(p->primal);
-    static const struct {
-        const char *what;
-        void (*run)(gcut_pipeline *p);
-    } parts[] = {[GCUT_STAGE_JOINT] = {"differentiating", to_joint},
-                 [GCUT_STAGE_SPLIT] = {"planning", to_split},
-                 [GCUT_STAGE_KERNEL] = {"lowering", to_kernel}};
-    for (gcut_stage_name k = GCUT_STAGE_JOINT; k <= goal; k++) {
-        gcut_env_progress(p->env, parts[k].what, k - GCUT_STAGE_JOINT, goal);
-        parts[k].run(p);
-    }
+    gcut_pipeline_continue(p, goal);
     gcut_dump_rest(p);
     return p;
 }

@@ -19,6 +19,10 @@ gcut_pipeline *gcut_pipeline_by(const gcut_pass_table *passes, gcut_graph *user,
 gcut_pipeline *gcut_pipeline_replay(gcut_graph *user, const gcut_settings *opt, gcut_stage_name goal,
                                     gcut_arena *parent, gcut_plan_file *file);
 
+/* Makes the stages of p behind its last one up to `goal`, without a dump.  Throws; where that is GCUT_EPLAN,
+ * because nothing fits the budget, p->peak_bytes is the smallest peak found. */
+void gcut_pipeline_continue(gcut_pipeline *p, gcut_stage_name goal);
+
 /* The pipeline of a step from the cache, from the text of its joint graph; it has neither plan nor program.
  * Throws. */
 gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent,

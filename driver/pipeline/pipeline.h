@@ -43,7 +43,8 @@ typedef struct gcut_pipeline {
     /* fwd, bwd ─▶ program */
     gcut_graph *kfwd, *kbwd; /* in: fwd and bwd.  Without composite ops that have no kernel */
     gcut_program *program;   /* in: kfwd, kbwd */
-    int64_t peak_bytes;      /* of the whole step at `at`, once there is a program */
+    int64_t peak_bytes;      /* of the whole step at `at`, once there is a program; behind a search in which
+                                nothing fits, the smallest found */
 
     gcut_rewritings rewritten; /* what identities of real numbers replaced, in the order of the passes */
     bool is_rewritten;         /* the last pass of identities replaced something */
