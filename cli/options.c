@@ -19,9 +19,11 @@
 #define RUNNING (ONLY(run) | ONLY(bench) | ONLY(crosscheck) | ONLY(gradcheck))
 #define PLANNED                                                                                              \
     (ONLY(show) | ONLY(grad) | ONLY(plan) | ONLY(saved) | ONLY(why) | ONLY(certify) | ONLY(frontier) |       \
-     ONLY(compile) | RUNNING)
-/* frontier tries every policy and budget itself, certify follows a plan file, and both write no stage. */
-#define DECIDED (PLANNED & ~ONLY(certify) & ~ONLY(frontier))
+     ONLY(fit) | ONLY(compile) | RUNNING)
+/* frontier tries every policy and budget itself, certify follows a plan file, and both write no stage, as fit,
+ * which makes plans for a budget at several sizes. */
+#define LIMITED (PLANNED & ~ONLY(certify) & ~ONLY(frontier))
+#define DECIDED (LIMITED & ~ONLY(fit))
 #define FORWARD (ONLY(show) | ONLY(compile) | ONLY(run) | ONLY(bench) | ONLY(crosscheck))
 #define EVERY ((1u << GCUT_NCOMMANDS) - 1)
 
@@ -425,6 +427,8 @@ static bool fits_command(const gcut_cli *c)
         gcut_cli_complain("compile needs -o DIR/NAME: it writes NAME.c and NAME.h there, or NAME.so");
     else if (c->explain_cost && (c->output || c->certificate || c->symbolic))
         gcut_cli_complain("--explain-cost prints no plan: leave -o, --certificate and --symbolic out");
+    else if (c->cmd->run == gcut_cmd_fit && !c->given[GCUT_OPTION_budget])
+        gcut_cli_complain("fit needs --budget SIZE, the bytes that the peak of a training step may take");
     else if (c->certificate && !c->output && !c->json)
         gcut_cli_complain("--certificate is part of the plan's JSON: give -o FILE or --json");
     else if (c->json && c->csv)

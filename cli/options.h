@@ -88,7 +88,7 @@ struct gcut_cli {
     /* members of cli/options.def; 0 = not given */
     bool help, json, time_passes, passes, csv, no_loc, symbolic, shared, measure, clear, certificate, force;
     gcut_stage_name stage;
-    const char *compare, *samples, *out, *output, *svg, *model, *explain_cost;
+    const char *compare, *samples, *out, *most, *output, *svg, *model, *explain_cost;
     int64_t steps, rounds, points;
     double tol, seconds;
     gcut_feed *feed;

@@ -47,6 +47,10 @@ double gcut_frontier_predicted_ns(const gcut_frontier_point *p);
 /* The median of its measured times, else as predicted. */
 double gcut_frontier_point_ns(const gcut_frontier_point *p);
 
+/* report/fit.c */
+void gcut_write_fit_text(const gcut_fitted *f, gcut_text *out);
+void gcut_write_fit_json(const gcut_fitted *f, gcut_text *out);
+
 /* report/measured.c */
 /* "33.8 ms (33.1 ms to 34.9 ms)"; NULL where it was not measured. */
 const char *gcut_median_text(gcut_arena *a, double ns, double lo, double hi);

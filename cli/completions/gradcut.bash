@@ -11,7 +11,7 @@ _gradcut_reply()
 _gradcut()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} options='' files=''
-    local commands='check show grad plan saved why diff certify frontier compile run bench crosscheck gradcheck ops cache calibrate'
+    local commands='check show grad plan saved why diff certify frontier fit compile run bench crosscheck gradcheck ops cache calibrate'
     COMPREPLY=()
     case $COMP_CWORD:${COMP_WORDS[1]} in
     1:*) _gradcut_reply -W "$commands help --help --version"; return ;;
@@ -55,6 +55,7 @@ _gradcut()
     --rounds) return ;;
     --points) return ;;
     --svg) _gradcut_reply -f; return ;;
+    --max) return ;;
     -o | --output) _gradcut_reply -f; return ;;
     --explain-cost) return ;;
     --seconds) return ;;
@@ -70,6 +71,7 @@ _gradcut()
     diff) files='*.json' options='--json --help -h' ;;
     certify) files='*.[gj]*' options='--wrt --loss --cotan --apart --optimizer --lambda --save-dtype --machine --at --fix --save --recompute --threads --no-algebra --without --keep-grads --time-passes --json --help -h' ;;
     frontier) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --lambda --save-dtype --machine --at --fix --save --recompute --threads --seed --no-algebra --without --keep-grads --in --samples --measure --rounds --points --csv --svg --output -o --time-passes --json --help -h' ;;
+    fit) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --save-dtype --machine --at --fix --save --recompute --threads --no-algebra --without --keep-grads --max --output -o --time-passes --json --help -h' ;;
     compile) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --line --unfused --no-algebra --without --keep-grads --output -o --shared --time-passes --json --help -h' ;;
     run) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --backend --f64 --unfused --no-algebra --without --keep-grads --in --steps --out --time-passes --json --help -h' ;;
     bench) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --unfused --no-algebra --without --keep-grads --in --steps --compare --samples --csv --time-passes --json --help -h' ;;

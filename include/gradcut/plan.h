@@ -422,6 +422,41 @@ typedef struct gcut_frontier {
     const char *samples; /* as CSV */
 } gcut_frontier;
 
+/* ---- the largest size that fits a budget ---- */
+
+/* A size that was tried. */
+typedef struct gcut_fit_try {
+    int64_t size;
+    bool fits;
+    const char *refused; /* why no plan was found, a sentence; NULL: it fits */
+    int64_t peak_bytes;  /* of its plan, else the smallest found; -1: not known */
+    int64_t bound_bytes; /* refused: no plan at all has a smaller peak; -1: not known */
+    /* Of a size that fits: */
+    const char *label;   /* of its plan, as of gcut_plan_info; else its policy */
+    int64_t saved_bytes; /* that cross from the forward to the backward graph */
+    double step_ns;      /* predicted; NAN: not known */
+    double per_second;   /* sizes by predicted seconds: examples a second where the symbol counts examples */
+    double recompute_share; /* time of what is recomputed, by the cut's prices, over step_ns */
+    const char *plan;       /* its plan file */
+} gcut_fit_try;
+
+typedef struct gcut_fitted {
+    const char *graph, *symbol;
+    int64_t budget;
+    const gcut_size *at; /* the sizes of the other symbols */
+    size_t nat;
+    int threads;
+    int64_t most;                /* no larger size is looked for */
+    const gcut_fit_try *largest; /* of those tried that fit */
+    const gcut_fit_try *next;    /* the smallest refused one above it; NULL: there is none */
+    bool adjacent;               /* the graph allows no size between these two */
+    int64_t looked;              /* without `next`: the graph allows no size above `largest` up to this one */
+    const gcut_fit_try *best;    /* that fits, with the most per second; NULL: times are not known */
+    const gcut_fit_try *const *tried; /* by rising size */
+    size_t n;
+    const char *text, *json;
+} gcut_fitted;
+
 /* ---- variants of a step beside each other ---- */
 
 /* Work of one graph of a variant in a training step. */

@@ -8,6 +8,7 @@
 #include <ctype.h>
 
 #include "base/file.h"
+#include "gradcut/fit.h"
 #include "gradcut/gradcut.h"
 
 /* ---- statuses ---- */
@@ -61,8 +62,8 @@ static const char *find(const char *text, const char *what)
 static void read_headers(void *arg)
 {
     rule *r = arg;
-    static const char *const header[] = {"gradcut.h", "nodes.h", "plan.h",     "value.h",
-                                         "ops.h",     "dtype.h", "shorthand.h"};
+    static const char *const header[] = {"gradcut.h", "nodes.h", "plan.h",  "value.h",
+                                         "fit.h",     "ops.h",   "dtype.h", "shorthand.h"};
     gcut_text all = {.arena = r->env->arena};
     for (size_t i = 0; i < sizeof header / sizeof *header; i++) {
         size_t n;
@@ -123,7 +124,7 @@ static void every_structure_has_a_rule(void **state)
         if (where == 1) is_held_by_pointer(r, name);
         n[where]++;
     }
-    assert_int_equal(n[0], 7); /* those that gcut_copy_known reads */
+    assert_int_equal(n[0], 8); /* those that gcut_copy_known reads */
     assert_that(n[1], >=, 25);
     assert_that(n[2], >=, 13);
 }
@@ -184,6 +185,9 @@ static void later_members_are_refused(void **state)
     LONGER(gcut_compare_options) beside = {.later = 1};
     assert_null(gcut_compare_sized(0, sizeof beside, g, NULL, &beside.known));
     says(ctx, "gcut_compare_options: a member that gradcut");
+    LONGER(gcut_fit_options) fit = {.later = 1};
+    assert_null(gcut_fit_sized(0, sizeof fit, g, NULL, &fit.known));
+    says(ctx, "gcut_fit_options: a member that gradcut");
     LONGER(gcut_calibrate_options) calibrate = {.later = 1};
     assert_null(gcut_calibrate_sized(sizeof calibrate, ctx, &calibrate.known));
     says(ctx, "gcut_calibrate_options: a member that gradcut");

@@ -32,6 +32,30 @@ static void test_goldens(void **state)
     golden("check.txt", ARGV("check", MLP));
 }
 
+/* The plan that fit writes is that of its largest size; the text has a row for each size that fits. */
+static void test_fit(void **state)
+{
+    (void)state;
+    json_t *j = json_of(
+        ARGV("fit", MLP, "--max", "N=9", "--budget", "1MiB", "--threads", "2", "--json", "-o", "fit.json"));
+    json_t *plan = json_of(ARGV("plan", MLP, "--budget", "1MiB", "--threads", "2", "--at", "N=9", "--json"));
+    json_t *written = json_load_file("fit.json", 0, NULL);
+    assert_int_equal(json_integer_value(json_object_get(j, "largest")), 9);
+    assert_true(json_is_null(json_object_get(j, "next")));
+    assert_true(json_equal(json_object_get(j, "plan"), plan));
+    assert_true(json_equal(written, plan));
+    char *text = fine(ARGV("fit", MLP, "--max", "N=9", "--budget", "1MiB", "--threads", "2"));
+    assert_non_null(strstr(text, "2 threads: the largest N found in 1,048,576 bytes (1.0 MiB) is 9\n"));
+    assert_non_null(strstr(text, "N=9 is the largest that is looked for\n"));
+    size_t rows = 0;
+    for (const char *s = strstr(text, "\n\n") + 2; *s; s++) rows += *s == '\n';
+    assert_int_equal(rows, 1 + json_array_size(json_object_get(j, "tried")));
+    free(text);
+    json_decref(written);
+    json_decref(plan);
+    json_decref(j);
+}
+
 /* Everything in the help is in the man page, and the other way round. */
 static void test_man_page(void **state)
 {
@@ -523,6 +547,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_goldens),
+        cmocka_unit_test(test_fit),
         cmocka_unit_test(test_man_page),
         cmocka_unit_test(test_man_page_values),
         cmocka_unit_test(test_help_forms),

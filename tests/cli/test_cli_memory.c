@@ -107,6 +107,7 @@ static const char *const commands[][10] = {
     {"gradcut", "run", "small.gcut", "--backend", "planned", "--json"},
     {"gradcut", "gradcheck", "small.gcut"},
     {"gradcut", "frontier", "small.gcut"},
+    {"gradcut", "fit", SIX, "--budget", "530000"},
     {"gradcut", "plan", SIX},
     {"gradcut", "saved", SIX, "--json"},
     {"gradcut", "crosscheck", SIX, "--passes", "--without", "cse"},

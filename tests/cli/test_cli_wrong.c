@@ -72,6 +72,14 @@ static void test_usage(void **state)
     free(fine(ARGV("plan", MLP, "-o", "bare.json")));
     refused(4, "bare.json|there is no certificate|plan -o FILE --certificate",
             ARGV("certify", "bare.json", MLP));
+    refused(2, "fit needs --budget", ARGV("fit", MLP, "--max", "N"));
+    refused(2, "--max: expected a symbol|not 'N='", ARGV("fit", MLP, "--budget", "1MiB", "--max", "N="));
+    refused(2, "not 'N=0'", ARGV("fit", MLP, "--budget", "1MiB", "--max", "N=0"));
+    refused(2, "no size called 'n'|did you mean N?", ARGV("fit", MLP, "--budget", "1MiB", "--max", "n"));
+    refused(2, "cannot be 32", ARGV("fit", MLP, "--budget", "1MiB", "--max", "N", "--at", "N=32"));
+    refused(1, "no N fits: at N=1|smallest peak|alive", ARGV("fit", MLP, "--budget", "1KiB"));
+    refused(2, "fit has no option --plan", ARGV("fit", MLP, "--budget", "1MiB", "--plan", "p.json"));
+    refused(2, "plan has no option --max", ARGV("plan", MLP, "--max", "N"));
     refused(2, "--at|SYMBOL=SIZE|'N'", ARGV("plan", MLP, "--at", "N"));
     refused(2, "--at|'9223372036854775808'", ARGV("plan", MLP, "--at", "N=9223372036854775808"));
     refused(2, "--steps|'0'", ARGV("run", MLP, "--steps", "0"));

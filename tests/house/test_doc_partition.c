@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "gradcut/fit.h"
 #include "gradcut/gradcut.h"
 #include "partition/cut/decisions.h"
 #include "public.h"
@@ -180,6 +181,31 @@ static void plan_example(world *w, const example *e)
     unlink(path);
 }
 
+/* What `fit` says before its table. */
+static void fit_example(void *arg)
+{
+    world *w = arg;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_options o = TEST_OPTIONS;
+    o.budget = 8 << 20;
+    o.threads = 2;
+    gcut_graph *g = gcut_parse(ctx, six, GCUT_TO_NUL, "six.gcut", NULL);
+    const gcut_fitted *f = g ? gcut_fit(g, &o, NULL) : NULL;
+    if (!f) fail_msg("%s", gcut_last_error(ctx));
+    const char *table = strstr(f->text, "\n\n");
+    assert_non_null(table);
+    w->page = gcut_file_read(w->env->arena, page_path, 1 << 20, NULL);
+    must_say_there(w, 0, "@six, 2 threads: the largest", "```",
+                   gcut_printf(w->env->arena, "%.*s", (int)(table + 1 - f->text), f->text));
+    gcut_ctx_free(ctx);
+}
+
+static void the_page_has_the_fit(void **state)
+{
+    world *w = *state;
+    must(w->env, fit_example, w);
+}
+
 static void every_example(void *arg)
 {
     world *w = arg;
@@ -251,6 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_page_has_the_plans, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_page_has_the_fit, setup, teardown),
         cmocka_unit_test_setup_teardown(the_page_has_the_machine, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
