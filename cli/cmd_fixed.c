@@ -72,6 +72,12 @@ static double kernel_ns(const side *s, int64_t i)
                           s->turn[2]->at[i]->measured_ns);
 }
 
+/* The same in every turn. */
+static double predicted_ns(const side *s, int64_t i)
+{
+    return i < 0 ? (double)NAN : s->turn[0]->at[i]->predicted_ns;
+}
+
 /* ---- matching ---- */
 
 static const gcut_kernel_time *kernel(const fixed *f, const pair *p)
@@ -140,14 +146,19 @@ static void print_text(const gcut_cli *c, const fixed *f)
     print_sizes(c);
     printf(": symbol %.4f ms, constant %.4f ms: the symbol costs %+.1f%% of the step%s\n", symbol / 1e6,
            constant / 1e6, 100 * (symbol / constant - 1), are_separable(f) ? "" : ", not separable");
-    printf("medians of %d turns of %d steps, %d thread%s; best %.4f and %.4f ms\n\n", TURNS, p->steps,
-           p->threads, p->threads == 1 ? "" : "s", best_ns(&f->side[SYMBOL]) / 1e6,
-           best_ns(&f->side[CONSTANT]) / 1e6);
-    printf("%12s %12s %12s  %-16s  makes\n", "symbol ms", "constant ms", "difference", "class");
+    printf(
+        "medians of %d turns of %d steps, %d thread%s; best %.4f and %.4f ms, predicted %.4f and %.4f ms\n\n",
+        TURNS, p->steps, p->threads, p->threads == 1 ? "" : "s", best_ns(&f->side[SYMBOL]) / 1e6,
+        best_ns(&f->side[CONSTANT]) / 1e6, p->predicted_ns / 1e6,
+        f->side[CONSTANT].turn[0]->predicted_ns / 1e6);
+    printf(" %12s %12s %12s %12s %12s  %-16s  makes\n", "symbol ms", "predicted", "constant ms", "predicted",
+           "difference", "class");
     for (size_t i = 0; i < f->n; i++) {
         const gcut_kernel_time *k = kernel(f, &f->pair[i]);
-        print_ns(kernel_ns(&f->side[SYMBOL], f->pair[i].at[SYMBOL]));
-        print_ns(kernel_ns(&f->side[CONSTANT], f->pair[i].at[CONSTANT]));
+        for (int s = 0; s < 2; s++) {
+            print_ns(kernel_ns(&f->side[s], f->pair[i].at[s]));
+            print_ns(predicted_ns(&f->side[s], f->pair[i].at[s]));
+        }
         printf(" %+12.4f  %-16s  %%%s %s%s%s%s\n", f->pair[i].difference_ns / 1e6, k->family, k->value, k->op,
                k->backward ? ", backward" : "", *k->where ? ", " : "", k->where);
     }
@@ -177,10 +188,13 @@ static void print_json(const gcut_cli *c, const fixed *f)
         const gcut_kernel_time *k = kernel(f, &f->pair[i]);
         if (i) fputs(", ", stdout);
         gcut_cli_json("{\"class\": $s, \"value\": $s, \"op\": $s, \"loc\": $s, \"half\": $s, "
-                      "\"symbol_ns\": $x, \"constant_ns\": $x, \"difference_ns\": $x}",
+                      "\"symbol_ns\": $x, \"symbol_predicted_ns\": $x, \"constant_ns\": $x, "
+                      "\"constant_predicted_ns\": $x, \"difference_ns\": $x}",
                       k->family, k->value, k->op, k->where, k->backward ? "backward" : "forward",
                       kernel_ns(&f->side[SYMBOL], f->pair[i].at[SYMBOL]),
-                      kernel_ns(&f->side[CONSTANT], f->pair[i].at[CONSTANT]), f->pair[i].difference_ns);
+                      predicted_ns(&f->side[SYMBOL], f->pair[i].at[SYMBOL]),
+                      kernel_ns(&f->side[CONSTANT], f->pair[i].at[CONSTANT]),
+                      predicted_ns(&f->side[CONSTANT], f->pair[i].at[CONSTANT]), f->pair[i].difference_ns);
     }
     puts("]}");
 }

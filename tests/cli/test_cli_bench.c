@@ -112,15 +112,20 @@ static void test_bench_fix(void **state)
     assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "fix"), "N")), 8);
     json_t *one = json_of(ARGV("bench", MLP, "--json", "--steps", "1", "--at", "N=8", "--threads", "1"));
     json_t *row, *all = json_object_get(j, "kernels");
+    static const char *const predicted[] = {"symbol_predicted_ns", "constant_predicted_ns"};
+    double sum[2] = {0};
     size_t i;
     assert_int_equal(json_array_size(all), json_array_size(json_object_get(one, "kernels")));
     json_array_foreach(all, i, row)
     {
-        has_keys(row, "class value op loc half symbol_ns constant_ns difference_ns");
+        has_keys(row,
+                 "class value op loc half symbol_ns symbol_predicted_ns constant_ns constant_predicted_ns "
+                 "difference_ns");
         const double symbol = json_number_value(json_object_get(row, "symbol_ns"));
         const double constant = json_number_value(json_object_get(row, "constant_ns"));
         assert_true(symbol > 0 && constant > 0);
         assert_true(json_number_value(json_object_get(row, "difference_ns")) == symbol - constant);
+        for (size_t s = 0; s < 2; s++) sum[s] += json_number_value(json_object_get(row, predicted[s]));
     }
     static const char *const sides[] = {"symbol", "constant"};
     for (i = 0; i < 2; i++) {
@@ -128,6 +133,7 @@ static void test_bench_fix(void **state)
         has_keys(row, "step_ns step_ns_lo step_ns_hi step_ns_best predicted_ns");
         assert_true(json_number_value(json_object_get(row, "predicted_ns")) ==
                     json_number_value(json_object_get(one, "predicted_ns")));
+        assert_true(fabs(sum[i] / json_number_value(json_object_get(row, "predicted_ns")) - 1) < 1e-9);
     }
     json_decref(one);
     json_decref(j);
