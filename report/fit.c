@@ -54,7 +54,7 @@ static void write_table(const gcut_fitted *f, gcut_arena *a, gcut_text *out)
 }
 
 /* What is known about larger sizes. */
-static void write_next(const gcut_fitted *f, gcut_text *out)
+static void write_next(const gcut_fitted *f, gcut_arena *a, gcut_text *out)
 {
     const gcut_fit_try *n = f->next;
     const long long k = (long long)f->largest->size;
@@ -64,8 +64,14 @@ static void write_next(const gcut_fitted *f, gcut_text *out)
         gcut_text_add(out, "the graph allows no %s from %lld to %lld\n", f->symbol, k + 1,
                       (long long)f->looked);
     if (!n) return;
-    gcut_text_add(out, "%s=%lld%s was tried and refused: %s\n", f->symbol, (long long)n->size,
-                  f->adjacent ? ", the next that the graph allows," : "", n->refused);
+    gcut_text_add(out, "%s=%lld%s was tried and refused: ", f->symbol, (long long)n->size,
+                  f->adjacent ? ", the next that the graph allows," : "");
+    if (n->peak_bytes < 0)
+        gcut_text_add(out, "%s\n", n->refused);
+    else
+        gcut_text_add(out, "the smallest peak found is %s; no plan takes less than %s%s\n",
+                      gcut_bytes_text(a, n->peak_bytes), gcut_bytes_text(a, n->bound_bytes),
+                      n->bound_bytes > f->budget ? ", so none fits" : "");
 }
 
 static void write_refused(const gcut_fitted *f, gcut_text *out)
@@ -90,7 +96,7 @@ void gcut_write_fit_text(const gcut_fitted *f, gcut_text *out)
                   f->threads == 1 ? "" : "s", f->symbol, gcut_bytes_text(a, f->budget), (long long)k->size);
     gcut_text_add(out, "%s=%lld fits: %s peaks at %s\n", f->symbol, (long long)k->size, k->label,
                   gcut_bytes_text(a, k->peak_bytes));
-    write_next(f, out);
+    write_next(f, a, out);
     write_refused(f, out);
     if (b) {
         gcut_text_add(out, "best of these, predicted: %s=%lld, %s a second", f->symbol, (long long)b->size,
