@@ -90,4 +90,5 @@ def main():
     worker.serve(step, lambda: step.loss.item(), step.saved)
 
 
-main()
+if __name__ == "__main__":
+    main()
