@@ -164,8 +164,9 @@ gcut_rt_apart gcut_rt_place_apart(const gcut_rt_slot *slot, gcut_rt_buffer *b, i
  * part may be asked for, any number of times, by any thread: always the same bits. */
 typedef void gcut_rt_fill_fn(void *arg, int t, int64_t i0, int64_t i1, int64_t j0, int64_t j1, void *out,
                              int64_t ld);
-/* A or B of a product without batches that is computed, by fill(arg, …), as it is packed.  Its lines are its
- * rows or its columns, whichever would be contiguous in memory. */
+/* A or B that is computed, by fill(arg, …), as it is packed.  Its lines are its rows or its columns,
+ * whichever would be contiguous in memory; those of a batch go on behind those of the batch before, as the
+ * strides of the product say for a matrix without gaps. */
 typedef struct gcut_rt_operand {
     gcut_rt_fill_fn *fill; /* NULL: the operand is in memory */
     void *arg;
@@ -192,9 +193,10 @@ typedef struct gcut_rt_gemm {
 enum { GCUT_RT_SUMS_A = 1, GCUT_RT_SUMS_B = 2 };
 #define GCUT_RT_SUM_BLOCKS 16
 
-/* How often a product without batches that `threads` threads share packs each element of A (of_b: of B), when
- * that operand is computed and the other one is in memory.  0: the product does not pack, or is faster when
- * the operand is computed before it: the operand needs a buffer (`room`).  size: bytes of an element;
+/* How often a product that `threads` threads share packs each element of A (of_b: of B), when that operand is
+ * computed and the other one is in memory.  m, n and k are those of one batch, where batches that continue the
+ * rows of A and C under one B are rows; with more, it is no oftener.  0: the product does not pack, or is faster
+ * when the operand is computed before it: the operand needs a buffer (`room`).  size: bytes of an element;
  * whole_rows: a tile function that takes whole rows runs behind the product. */
 int64_t gcut_rt_gemm_packings(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size, int threads,
                               int whole_rows, int of_b);
@@ -208,9 +210,9 @@ static inline int gcut_rt_gemm_fills(int64_t m, int64_t n, int64_t k, int64_t cs
 void gcut_rt_gemm_f32(const gcut_rt_gemm *g, const float *a, const float *b, float *c, int threads);
 void gcut_rt_gemm_f64(const gcut_rt_gemm *g, const double *a, const double *b, double *c, int threads);
 /* Rows r0..r1 and columns c0..c1 of C are complete, and in cache; t is the calling thread's number.  Every
- * element of C is in exactly one call. */
+ * element of C is in exactly one call.  Row i of batch b, counted in row-major order, is row b * m + i. */
 typedef void gcut_rt_tile_fn(void *arg, int t, int64_t r0, int64_t r1, int64_t c0, int64_t c1);
-/* The product, and tile(arg, …) on each part of C as soon as it is complete; nbatch = 0.  whole_rows: every
+/* The product, and tile(arg, …) on each part of C as soon as it is complete.  whole_rows: every
  * call gets all columns, also when there are none.  Uses as many threads as it is given, or fewer: what the
  * function costs, only the caller knows. */
 void gcut_rt_gemm_tiled_f32(const gcut_rt_gemm *g, const float *a, const float *b, float *c,

@@ -102,7 +102,7 @@ static int64_t at(const problem *p, const int64_t *stride, int64_t batch)
 
 /* A tile function that counts its visits to each element and keeps what it found there. */
 typedef struct visits {
-    const gcut_rt_gemm *g;
+    const problem *p;
     const char *c;
     char *found;
     size_t size;
@@ -114,14 +114,15 @@ typedef struct visits {
 static void visit(void *arg, int t, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
 {
     visits *v = arg;
-    const gcut_rt_gemm *g = v->g;
-    v->bad |= t < 0 || t >= v->threads || r0 < 0 || r1 > g->m || r0 >= r1 || c0 < 0 || c1 > g->n;
+    const gcut_rt_gemm *g = &v->p->g;
+    v->bad |= t < 0 || t >= v->threads || r0 < 0 || r1 > g->m * v->p->batches || r0 >= r1;
+    v->bad |= c0 < 0 || c1 > g->n;
     v->bad |= v->whole_rows && (c0 != 0 || c1 != g->n);
     for (int64_t i = r0; i < r1; i++)
         for (int64_t j = c0; j < c1; j++) {
-            size_t at = (size_t)(i * g->rsc + j * g->csc);
+            size_t o = (size_t)(at(v->p, g->sc, i / g->m) + i % g->m * g->rsc + j * g->csc);
             v->times[i * g->n + j]++;
-            memcpy(v->found + at * v->size, v->c + at * v->size, v->size);
+            memcpy(v->found + o * v->size, v->c + o * v->size, v->size);
         }
 }
 
@@ -132,16 +133,17 @@ static void visit(void *arg, int t, int64_t r0, int64_t r1, int64_t c0, int64_t 
         const gcut_rt_gemm *g = &p->g;                                                                       \
         size_t nc = (size_t)p->c.size;                                                                       \
         T *d = malloc(nc * sizeof *d), *found = malloc(nc * sizeof *found);                                  \
-        unsigned char *times = malloc((size_t)(g->m * g->n) + 1);                                            \
+        const int64_t all = p->batches * g->m * g->n;                                                        \
+        unsigned char *times = malloc((size_t)all + 1);                                                      \
         for (int k = 0; k < 6; k++) {                                                                        \
             if (k % 4 % 3 && !nightly()) continue;                                                           \
-            visits v = {g, (const char *)d, (char *)found, sizeof(T), times, 1 + k / 2, k % 2, 0};           \
-            memset(times, 0, (size_t)(g->m * g->n) + 1);                                                     \
+            visits v = {p, (const char *)d, (char *)found, sizeof(T), times, 1 + k / 2, k % 2, 0};           \
+            memset(times, 0, (size_t)all + 1);                                                               \
             memcpy(d, c0, nc * sizeof *d);                                                                   \
             memcpy(found, c0, nc * sizeof *d);                                                               \
             gcut_rt_gemm_tiled_##SUFFIX(g, pa, pb, d, visit, &v, v.whole_rows, v.threads);                   \
             assert_false(v.bad);                                                                             \
-            for (int64_t i = 0; i < g->m * g->n; i++) v.bad |= times[i] != 1;                                \
+            for (int64_t i = 0; i < all; i++) v.bad |= times[i] != 1;                                        \
             assert_false(v.bad);                                                                             \
             assert_memory_equal(c, d, nc * sizeof *c);                                                       \
             assert_memory_equal(c, found, nc * sizeof *c);                                                   \
@@ -194,7 +196,7 @@ CHECK_TILED(double, f64)
             gcut_rt_gemm_##SUFFIX(g, pa, pb, d, threads);                                                    \
             assert_memory_equal(c, d, nc * sizeof *c);                                                       \
         }                                                                                                    \
-        if (g->nbatch == 0) check_tiled_##SUFFIX(p, pa, pb, c0, c);                                          \
+        check_tiled_##SUFFIX(p, pa, pb, c0, c);                                                              \
         free(a), free(b), free(c0), free(c), free(d), free(seen);                                            \
     }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Products whose operands are computed as they are packed, against the same products of operands that are in
- * memory: the same bits, for any number of threads, either way round, with and without rooms and tiles; and
- * each element is asked for as often as gcut_rt_gemm_packings says.
+ * memory: the same bits, for any number of threads, either way round, with and without rooms, tiles and
+ * batches; and each element is asked for as often as gcut_rt_gemm_packings says.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,7 +64,15 @@ static void *operand(int64_t n, size_t size)
 typedef struct shape {
     int64_t m, n, k;
     int ta, tb, turned;
+    int64_t batches; /* 0: none */
+    int repeated;    /* bits: operands that all batches have in common */
 } shape;
+
+/* Matrices of operand i in memory. */
+static int64_t stored(const shape *s, int i)
+{
+    return s->repeated >> i & 1 ? 1 : gcut_rt_max(s->batches, 1);
+}
 
 typedef struct matrices {
     shape s;
@@ -81,9 +89,10 @@ static int64_t packings(const shape *s, size_t size, int threads, int of_b)
 static void *product(const matrices *x, int filled, int rooms, int tiles, int threads)
 {
     const shape *s = &x->s;
-    source from[2] = {{x->a, s->ta ? s->k : s->m, s->ta ? s->m : s->k, x->size, 0},
-                      {x->b, s->tb ? s->n : s->k, s->tb ? s->k : s->n, x->size, 0}};
-    void *room[2] = {NULL, NULL}, *c = malloc((size_t)(s->m * s->n) * x->size);
+    source from[2] = {{x->a, (s->ta ? s->k : s->m) * stored(s, 0), s->ta ? s->m : s->k, x->size, 0},
+                      {x->b, (s->tb ? s->n : s->k) * stored(s, 1), s->tb ? s->k : s->n, x->size, 0}};
+    const int64_t elements = s->m * s->n * gcut_rt_max(s->batches, 1);
+    void *room[2] = {NULL, NULL}, *c = malloc((size_t)elements * x->size);
     assert_non_null(c);
     int64_t tiled = 0;
     for (int i = 0; i < 2; i++)
@@ -92,6 +101,11 @@ static void *product(const matrices *x, int filled, int rooms, int tiles, int th
     g.rsa = s->ta ? 1 : s->k, g.csa = s->ta ? s->m : 1;
     g.rsb = s->tb ? 1 : s->n, g.csb = s->tb ? s->k : 1;
     g.rsc = s->turned ? 1 : s->n, g.csc = s->turned ? s->m : 1;
+    if (s->batches) {
+        g.nbatch = 1, g.batch[0] = s->batches, g.sc[0] = s->m * s->n;
+        g.sa[0] = s->repeated & 1 ? 0 : s->m * s->k;
+        g.sb[0] = s->repeated & 2 ? 0 : s->k * s->n;
+    }
     if (filled & 1) g.from_a = (gcut_rt_operand){fill, &from[0], !s->ta, room[0]};
     if (filled & 2) g.from_b = (gcut_rt_operand){fill, &from[1], s->tb, room[1]};
     const void *a = filled & 1 ? NULL : x->a, *b = filled & 2 ? NULL : x->b;
@@ -103,14 +117,17 @@ static void *product(const matrices *x, int filled, int rooms, int tiles, int th
         gcut_rt_gemm_f32(&g, a, b, c, threads);
     else
         gcut_rt_gemm_f64(&g, a, b, c, threads);
-    assert_int_equal(tiled, tiles ? s->m * s->n : 0);
+    assert_int_equal(tiled, tiles ? elements : 0);
     for (int i = 0; i < 2; i++) {
         const int64_t all = from[i].lines * from[i].length;
         int64_t times = from[i].asked / all;
         if (room[i]) assert_int_equal(times, 1);
         /* More threads than that: about so often; and of two, one streams. */
-        if (filled == 1 << i && !room[i] && threads <= 2)
+        if (filled == 1 << i && !room[i] && threads <= 2 && !s->batches)
             assert_int_equal(times, packings(s, x->size, threads, i));
+        /* Threads that share batches out pack no more; what all batches have in common is packed for each. */
+        if (filled == 1 << i && !room[i] && threads <= 2 && s->batches && !(s->repeated >> i & 1))
+            assert_true(times <= packings(s, x->size, threads, i));
         assert_int_equal(from[i].asked, times * all);
         assert_int_equal(times > 0, filled >> i & 1);
         free(room[i]);
@@ -120,7 +137,9 @@ static void *product(const matrices *x, int filled, int rooms, int tiles, int th
 
 static void check(const shape *s, size_t size)
 {
-    matrices x = {*s, size, operand(s->m * s->k, size), operand(s->k * s->n, size)};
+    const size_t bytes = (size_t)(s->m * s->n * gcut_rt_max(s->batches, 1)) * size;
+    matrices x = {*s, size, operand(s->m * s->k * stored(s, 0), size),
+                  operand(s->k * s->n * stored(s, 1), size)};
     void *want = product(&x, 0, 0, 0, 1);
     bool packs = packings(s, size, 1, 0) > 0;
     for (int filled = 1; filled < 4; filled++)
@@ -128,7 +147,7 @@ static void check(const shape *s, size_t size)
             if (threads == 2 && filled == 3 && !nightly()) continue;
             int rooms = packs ? threads % 2 * filled & 2 : filled;
             void *got = product(&x, filled, rooms, threads % 3 == 0, threads);
-            assert_memory_equal(want, got, (size_t)(s->m * s->n) * size);
+            assert_memory_equal(want, got, bytes);
             free(got);
         }
     free(want);
@@ -147,8 +166,23 @@ static void test_same_bits(void **state)
         for (int how = 0; how < 8; how++) {
             if (sizes[i][0] == 3200 && how % (nightly() ? 3 : 6) != 0) continue;
             if (!in_turn(i + (size_t)how, 3)) continue;
-            shape s = {sizes[i][0], sizes[i][1], sizes[i][2], how & 1, how >> 1 & 1, how >> 2};
+            shape s = {sizes[i][0], sizes[i][1], sizes[i][2], how & 1, how >> 1 & 1, how >> 2, 0, 0};
             check(&s, how % 3 == 1 ? 8 : 4);
+        }
+}
+
+/* Matrices of either operand behind each other, or one for all batches; a B for all makes one product of many
+ * rows. */
+static void test_batches(void **state)
+{
+    (void)state;
+    static const int64_t some[][3] = {{193, 401, 701}, {131, 400, 701}, {90, 400, 701}, {20, 40, 33}};
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+        for (int how = 0; how < 12; how++) {
+            if (!in_turn(i + (size_t)how, 3)) continue;
+            shape s = {some[i][0],   some[i][1], some[i][2],      how & 1,
+                       how >> 1 & 1, 0,          how % 2 ? 2 : 5, how / 4};
+            check(&s, 4);
         }
 }
 
@@ -175,6 +209,7 @@ static void test_packings(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_bits), cmocka_unit_test(test_packings)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_bits), cmocka_unit_test(test_batches),
+                                       cmocka_unit_test(test_packings)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

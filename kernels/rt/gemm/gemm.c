@@ -43,10 +43,10 @@ typedef struct grid {
 } grid;
 
 /* Batch axes that only continue the rows of A and C under one B become rows: one product of many rows is
- * faster than many of few. */
+ * faster than many of few.  Lines along the rows of an A that is computed end where a batch does. */
 static void fold(gcut_rt_gemm *g)
 {
-    while (g->nbatch > 0) {
+    while (g->nbatch > 0 && (!g->from_a.fill || g->from_a.along_k)) {
         const int l = g->nbatch - 1;
         if (g->batch[l] != 1 && (g->sb[l] != 0 || g->sa[l] != g->m * g->rsa || g->sc[l] != g->m * g->rsc))
             break;
@@ -85,6 +85,23 @@ static void locate(const gcut_rt_gemm *g, int64_t index, int64_t at[3])
         at[1] += k * g->sb[i];
         at[2] += k * g->sc[i];
     }
+}
+
+/* Batches of an operand with those strides: the others are the same again. */
+static int64_t stored_batches(const gcut_rt_gemm *g, const int64_t *stride)
+{
+    int64_t n = 1;
+    for (int i = 0; i < g->nbatch; i++) n *= stride[i] ? g->batch[i] : 1;
+    return n;
+}
+
+/* Where batch number `index` begins, at the elements `at` of A, B and C: a line of an operand that is
+ * computed is contiguous, and behind it comes the next one. */
+static gcut_rt_batch_lines lines_of(const gcut_rt_gemm *g, int64_t index, const int64_t at[3])
+{
+    return (gcut_rt_batch_lines){.c = index * g->m,
+                                 .a = at[0] / gcut_rt_max(g->from_a.along_k ? g->k : g->m, 1),
+                                 .b = at[1] / gcut_rt_max(g->from_b.along_k ? g->k : g->n, 1)};
 }
 
 /* Multiples of these split a product without partial register blocks inside of it. */
@@ -170,14 +187,14 @@ static void fill_share(void *arg, int t, int nt)
                (char *)j->x->room + (size_t)(begin * j->length) * j->size, j->length);
 }
 
-/* Makes an operand of n rows (of A) or columns (of B), k steps and elements of `size` bytes that has a buffer
- * to be computed into. */
-static void precompute(gcut_rt_operand *x, int64_t n, int64_t k, size_t size, int threads)
+/* Makes an operand of n rows (of A) or columns (of B), k steps, so many batches and elements of `size` bytes
+ * that has a buffer to be computed into. */
+static void precompute(gcut_rt_operand *x, int64_t n, int64_t k, int64_t batches, size_t size, int threads)
 {
-    fill_job j = {x, x->along_k ? n : k, x->along_k ? k : n, size};
+    fill_job j = {x, (x->along_k ? n : k) * batches, x->along_k ? k : n, size};
     if (!x->fill || !x->room) return;
     if (n > 0 && k > 0) {
-        threads = gcut_rt_threads_worth(gcut_rt_threads(threads), n * k, FILL_PS, j.lines);
+        threads = gcut_rt_threads_worth(gcut_rt_threads(threads), n * k * batches, FILL_PS, j.lines);
         gcut_rt_parallel(fill_share, &j, threads);
     }
     x->fill = NULL;

@@ -62,7 +62,8 @@ static void NAME(run_part)(const NAME(job) * w, const gcut_rt_macro *x, const T 
     for (int64_t i = x->m0; i < x->m1; i += step) {
         const int64_t end = gcut_rt_min(i + step, x->m1);
         NAME(unpacked)(q, a, b, c, i, end, x->n0, x->n1);
-        if (w->tile && (x->n1 > x->n0 || w->whole_rows)) w->tile(w->arg, x->thread, i, end, x->n0, x->n1);
+        if (w->tile && (x->n1 > x->n0 || w->whole_rows))
+            w->tile(w->arg, x->thread, x->line.c + i, x->line.c + end, x->n0, x->n1);
     }
 }
 
@@ -87,8 +88,10 @@ static void NAME(work)(void *arg, int t, int nt)
     gcut_rt_share(w->q->batches * s->rows * s->columns, 1, t, nt, &begin, &end);
     for (int64_t i = begin; i < end; i++) {
         const int64_t part = i % (s->rows * s->columns), row = part / s->columns, column = part % s->columns;
+        const int64_t batch = i / (s->rows * s->columns);
         gcut_rt_macro x = {.g = g, .tile = w->tile, .arg = w->arg, .thread = t, .whole_rows = w->whole_rows};
-        locate(g, i / (s->rows * s->columns), at);
+        locate(g, batch, at);
+        x.line = lines_of(g, batch, at);
         gcut_rt_share(g->m, w->grain.m, (int)row, (int)s->rows, &x.m0, &x.m1);
         gcut_rt_share(g->n, w->grain.n, (int)column, (int)s->columns, &x.n0, &x.n1);
         NAME(share_sums)(w, row, column, &x);
@@ -102,7 +105,8 @@ void NAME(gcut_rt_gemm_tiled)(const gcut_rt_gemm *product, const T *a, const T *
     gemm_problem q = decide(product, sizeof(T));
     gcut_rt_gemm *g = &q.g;
     const int empty = g->m <= 0 || g->n <= 0 || q.batches <= 0;
-    const int runs = !empty || (g->m > 0 && whole_rows); /* the tile function gets rows of no columns */
+    const int runs =
+        !empty || (g->m > 0 && q.batches > 0 && whole_rows); /* the tile function gets rows of no columns */
     NAME(job)
     w = {.q = &q,
          .grain = grain_of(&q, sizeof(T)),
@@ -112,8 +116,8 @@ void NAME(gcut_rt_gemm_tiled)(const gcut_rt_gemm *product, const T *a, const T *
          .whole_rows = whole_rows};
     w.a = runs && g->from_a.fill ? g->from_a.room : a;
     w.b = runs && g->from_b.fill ? g->from_b.room : b;
-    if (runs) precompute(&g->from_a, g->m, g->k, sizeof(T), threads);
-    if (runs) precompute(&g->from_b, g->n, g->k, sizeof(T), threads);
+    if (runs) precompute(&g->from_a, g->m, g->k, stored_batches(g, g->sa), sizeof(T), threads);
+    if (runs) precompute(&g->from_b, g->n, g->k, stored_batches(g, g->sb), sizeof(T), threads);
     if (empty) { /* a product of no rows or columns has sums */
         NAME(add_up)(&w, 0, g->sums == GCUT_RT_SUMS_A ? g->m : g->n);
         g->sums = 0;

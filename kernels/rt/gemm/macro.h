@@ -8,6 +8,12 @@
 
 #include "gradcut/gradcut_rt.h"
 
+/* Where a batch begins: its rows of C among those of all batches, as a tile function counts them, and its
+ * lines among those of A and of B, as a fill function counts them. */
+typedef struct gcut_rt_batch_lines {
+    int64_t c, a, b;
+} gcut_rt_batch_lines;
+
 /* Rows m0..m1 and columns n0..n1 of the product g without its batches, on the calling thread; k > 0.  An
  * element's bits depend on k and on its row of A and column of B alone. */
 typedef struct gcut_rt_macro {
@@ -17,6 +23,7 @@ typedef struct gcut_rt_macro {
     gcut_rt_tile_fn *tile;
     void *arg;
     int thread, whole_rows;
+    gcut_rt_batch_lines line;
     /* Rows or columns whose sums are made: seen from m0 or n0, on the grain or where rows and columns end. */
     int64_t s0, s1;
 } gcut_rt_macro;

@@ -4,13 +4,13 @@
  */
 
 /* One operand: element i of step p is at[i * is + p * ps], and there are n.  Or it is computed: its element 0
- * is number `first` of what fills it. */
+ * is number `first` of what fills it, whose lines begin at `line`. */
 typedef struct NAME(operand) {
     const T *at;
     int64_t n, is, ps;
     int width, ld; /* of its panels */
     const gcut_rt_operand *from;
-    int64_t first;
+    int64_t first, line;
     int64_t s0, s1; /* elements whose sums over k are made too: sum[i - s0]; whole panels */
     T *sum, *part;  /* part: of the block of k that is being added up */
 } NAME(operand);
@@ -42,7 +42,8 @@ static void NAME(pack)(const NAME(problem) * of, const NAME(operand) * x, int64_
                        int64_t k, T *out)
 {
     if (x->from->fill) {
-        NAME(pack_filled)(x->from, of->x->thread, x->first + i0, i1 - i0, p, k, x->width, x->ld, out);
+        NAME(pack_filled)
+        (x->from, x->line, of->x->thread, x->first + i0, i1 - i0, p, k, x->width, x->ld, out);
         return;
     }
     NAME(gcut_rt_pack)
@@ -91,10 +92,11 @@ static void NAME(complete)(const NAME(problem) * p, int64_t i0, int64_t i1, int6
 {
     const gcut_rt_macro *x = p->x;
     i0 += p->i0, i1 += p->i0, j0 += p->j0, j1 += p->j0;
+    const int64_t c = x->line.c;
     if (p->transposed)
-        x->tile(x->arg, x->thread, j0, j1, i0, i1);
+        x->tile(x->arg, x->thread, c + j0, c + j1, i0, i1);
     else
-        x->tile(x->arg, x->thread, i0, i1, j0, j1);
+        x->tile(x->arg, x->thread, c + i0, c + i1, j0, j1);
 }
 
 /* Part `part` of `parts` of what the next panel is packed from: n elements from i on and k steps from q on.
@@ -174,14 +176,16 @@ static void NAME(product)(const NAME(problem) * p)
 {
     const gcut_rt_macro *x = p->x;
     const int64_t n = NAME(resident)(p).n, group = p->b.kc * p->b.steps;
+    const int64_t c = x->line.c + x->m0;
     for (int64_t r = 0; r < n; r += p->b.resident) {
         const int64_t r1 = gcut_rt_min(r + p->b.resident, n);
         for (int64_t q = 0; q < p->k; q += group) NAME(k_group)(p, r, r1, q, gcut_rt_min(q + group, p->k));
         if (x->tile && x->whole_rows && !p->transposed)
-            x->tile(x->arg, x->thread, x->m0 + r, x->m0 + r1, x->n0, x->n1);
+            x->tile(x->arg, x->thread, c + r, c + r1, x->n0, x->n1);
     }
     /* The caller's rows are the columns here: they are complete when everything is. */
-    if (x->tile && x->whole_rows && p->transposed) x->tile(x->arg, x->thread, x->m0, x->m1, x->n0, x->n1);
+    if (x->tile && x->whole_rows && p->transposed)
+        x->tile(x->arg, x->thread, c, c + x->m1 - x->m0, x->n0, x->n1);
 }
 
 /* n rows of A or columns of B from `first` on; `sums` where their sums are wanted. */
@@ -198,11 +202,12 @@ static NAME(problem) NAME(orient)(const gcut_rt_macro *x, const T *a, const T *b
 {
     const gcut_rt_gemm *g = x->g;
     const gcut_rt_micro u = gcut_rt_micro_of(sizeof(T));
-    const NAME(operand) rows =
-        NAME(operand_of)(x, &g->from_a, a, x->m0, x->m1 - x->m0, g->rsa, g->csa, GCUT_RT_SUMS_A);
-    const NAME(operand) columns =
-        NAME(operand_of)(x, &g->from_b, b, x->n0, x->n1 - x->n0, g->csb, g->rsb, GCUT_RT_SUMS_B);
+    NAME(operand)
+    rows = NAME(operand_of)(x, &g->from_a, a, x->m0, x->m1 - x->m0, g->rsa, g->csa, GCUT_RT_SUMS_A);
+    NAME(operand)
+    columns = NAME(operand_of)(x, &g->from_b, b, x->n0, x->n1 - x->n0, g->csb, g->rsb, GCUT_RT_SUMS_B);
     const int transposed = gcut_rt_column_major(g);
+    rows.line = x->line.a, columns.line = x->line.b;
     NAME(problem)
     p = {.x = x,
          .k = g->k,
