@@ -40,7 +40,8 @@ set(GRADCUT_STEP_TESTS
     install_aarch64 install_deb install_fetchcontent install_readme install_shared install_static
     install_subdirectory install_symbols install_tree layers_custom layers_layer layers_pipeline rt_header_c
     rt_header_c++ test_api test_api_step test_attention test_cache test_cache_faults test_calibrate
-    test_chained_plans test_checkpoint_levels test_cli test_cli_bench test_cli_frontier test_cli_hostile test_cli_memory
+    test_batched_products test_chained_plans test_checkpoint_levels test_cli test_cli_bench test_cli_frontier
+    test_cli_hostile test_cli_memory
     test_cli_wrong test_compare test_compile_parts test_compiled_loops test_concat test_control_api test_conv
     test_cotangents test_custom test_data_file test_derivatives test_doc_layers test_docs test_einsum
     test_empty_axes test_epilogue_tiles test_external test_fixed_sizes test_forward_backward test_graphs_0 test_graphs_1
@@ -53,7 +54,8 @@ set(GRADCUT_STEP_TESTS
 # Of these scripts/test.sh --quick leaves out, beside the installed package, what takes a processor more than about six
 # seconds.
 set(GRADCUT_SLOW_TESTS
-    emitted_languages emitted_names test_api_step test_cache test_cache_faults test_calibrate test_chained_plans
+    emitted_languages emitted_names test_api_step test_batched_products test_cache test_cache_faults test_calibrate
+    test_chained_plans
     test_checkpoint_levels test_cli_frontier test_cli_memory test_compare test_compiled_loops test_empty_axes
     test_epilogue_tiles test_fixed_sizes test_forward_backward test_graphs_0 test_graphs_1 test_graphs_2 test_graphs_3
     test_half_precision test_indices test_layers test_loss_head test_names test_ops_reference test_own_gradient

@@ -23,7 +23,8 @@ static gcut_team loop_team(const gcut_lowered *h, uint32_t kernel)
     if (u->loop.product == GCUT_NONE) return c;
     const gcut_node *n = gcut_node_at(h->g, h->kernels.at[u->loop.product].nodes.at[0]);
     c.rule = gcut_takes_columns(h, kernel) ? GCUT_TEAM_TILES : GCUT_TEAM_EPILOGUE;
-    c.k = gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim[gcut_attr_flag(h->g, n, GCUT_KEY_ta) ? 0 : 1];
+    const gcut_type *a = gcut_type_of(h->g, gcut_arg(h->g, n, 0));
+    c.k = a->dim[a->rank - (gcut_attr_flag(h->g, n, GCUT_KEY_ta) ? 2 : 1)];
     return c;
 }
 

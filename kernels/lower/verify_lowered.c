@@ -315,8 +315,8 @@ static const char *L7a_epilogues(const check *c)
             FAULT(c, "L7a: loop %u does not run right behind its product", kernel);
         const gcut_ref y = node_at(c, kernel_at(c, u->loop.product)->nodes.at[0])->res0;
         const gcut_type *t = gcut_type_of(c->h->g, y);
-        if (u->loop.flat || u->loop.blocked || t->rank != 2 || t->dim[0] != u->loop.rows ||
-            t->dim[1] != u->loop.inner)
+        if (u->loop.flat || u->loop.blocked || t->dim[t->rank - 1] != u->loop.inner ||
+            gcut_dim_product(c->p->module, t->dim, t->rank - 1) != u->loop.rows)
             FAULT(c, "L7a: loop %u does not go along the rows of %%%s", kernel, name_of(c, y));
     }
     return NULL;

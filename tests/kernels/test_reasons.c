@@ -185,9 +185,6 @@ static void each_its_own(void **state)
                "input %x: f32[2048, 256], param %w: f32[256, 1024]) -> (out y: f32[2048, 1024], out a: "
                "f32[2048, 256])",
                "  %a = exp(%x)\n  %y = matmul(%a, %w)\n  return %y, %a\n");
-    has_reason(GCUT_REASON_batched,
-               "input %x: f32[4, 64, 64], input %w: f32[4, 64, 64]) -> (out y: f32[4, 64, 64])",
-               "  %a = exp(%x)\n  %y = matmul(%a, %w)\n  return %y\n");
     has_reason(GCUT_REASON_not_packed, "input %x: f32[4, 64], param %w: f32[64, 4]) -> (out y: f32[4, 4])",
                "  %a = exp(%x)\n  %y = matmul(%a, %w)\n  return %y\n");
     has_reason(

@@ -9,6 +9,12 @@
 #include "kernels/lower/fusion/reason.h"
 #include "kernels/lower/lower.h"
 
+/* Of a product of type t, over all batches. */
+static gcut_dim rows_of(const gcut_lowered *h, const gcut_type *t)
+{
+    return gcut_dim_product(h->g->module, t->dim, t->rank - 1);
+}
+
 /* What members of the loop read of product c, and of the sum that is complete behind its last tile. */
 static gcut_reason reads_tiles(const gcut_lowered *h, uint32_t gemm, const gcut_kernel *u, gcut_ref c)
 {
@@ -39,21 +45,28 @@ static gcut_reason decide(const gcut_lowered *h, uint32_t gemm, const gcut_kerne
     if (h->unfused) return GCUT_REASON_unfused;
     if (u->loop.blocked) return GCUT_REASON_blocked;
     if (h->view[c].root != c) return GCUT_REASON_other_order;
-    if (t->rank != 2) return GCUT_REASON_batched;
-    if (t->dim[0] != rows || t->dim[1] != inner) return GCUT_REASON_other_shape;
+    if (rows_of(h, t) != rows || t->dim[t->rank - 1] != inner) return GCUT_REASON_other_shape;
     return reads_tiles(h, gemm, u, c);
 }
 
-/* A flat loop behind a product of its shape gets the product's rows, if they are long and it walks them
- * evenly. */
-static gcut_reason decide_flat(const gcut_lowered *h, uint32_t gemm, const gcut_kernel *u, const gcut_type *t)
+/* Has the loop no rows of its own?  A flat one has none, and in others they may be longer than the product's,
+ * all of a batch under one number for example. */
+static bool can_divide(const gcut_lowered *h, const gcut_kernel *u, const gcut_type *t)
 {
+    return u->loop.flat || (u->loop.inner != t->dim[t->rank - 1] && !gcut_kernel_has_rows(h, u));
+}
+
+/* Such a loop behind a product of its shape gets the product's rows, if they are long and it walks them
+ * evenly. */
+static gcut_reason decide_divided(const gcut_lowered *h, uint32_t gemm, const gcut_kernel *u,
+                                  const gcut_type *t)
+{
+    const gcut_dim inner = t->dim[t->rank - 1];
     if (u->loop.blocked) return GCUT_REASON_blocked;
-    if (t->rank != 2) return GCUT_REASON_batched;
-    if (!gcut_dim_known(t->dim[1]) || t->dim[1] < GCUT_SHORT_ROW) return GCUT_REASON_short_rows;
+    if (!gcut_dim_known(inner) || inner < GCUT_SHORT_ROW) return GCUT_REASON_short_rows;
     if (gcut_type_numel(h->g->module, t) != u->loop.numel) return GCUT_REASON_other_shape;
-    if (!gcut_kernel_is_even(h, u, t->dim[1])) return GCUT_REASON_uneven;
-    return decide(h, gemm, u, t->dim[0], t->dim[1]);
+    if (!gcut_kernel_is_even(h, u, inner)) return GCUT_REASON_uneven;
+    return decide(h, gemm, u, rows_of(h, t), inner);
 }
 
 bool gcut_takes_columns(const gcut_lowered *h, uint32_t kernel)
@@ -84,15 +97,16 @@ static void make(gcut_lowered *h, uint32_t gemm, uint32_t kernel)
 {
     gcut_kernel *u = &h->kernels.at[kernel];
     const gcut_type *t = gcut_type_of(h->g, gcut_node_at(h->g, h->kernels.at[gemm].nodes.at[0])->res0);
+    const bool divides = can_divide(h, u, t);
     const gcut_reason r =
-        u->loop.flat ? decide_flat(h, gemm, u, t) : decide(h, gemm, u, u->loop.rows, u->loop.inner);
+        divides ? decide_divided(h, gemm, u, t) : decide(h, gemm, u, u->loop.rows, u->loop.inner);
     note(h, gemm, kernel, r);
     if (r != GCUT_REASON_fused) return;
     u->loop.product = gemm;
-    if (!u->loop.flat) return;
+    if (!divides) return;
     u->loop.flat = false;
-    u->loop.rows = t->dim[0];
-    u->loop.inner = t->dim[1];
+    u->loop.rows = rows_of(h, t);
+    u->loop.inner = t->dim[t->rank - 1];
 }
 
 void gcut_make_epilogues(gcut_program *p, gcut_lowered *h)

@@ -6,8 +6,9 @@
  * views.
  *
  * An elementwise value that nothing but one product reads is not stored: the packing asks for its elements,
- * block by block.  The prologue goes back to what memory holds anyway: parameters, what other kernels read,
- * values of rows.  What the loop needs for other results it computes too, to the same bits.
+ * block by block; those of a batch are so many rows of the value further on.  The prologue goes back to what
+ * memory holds anyway: parameters, what other kernels read, values of rows.  What the loop needs for other
+ * results it computes too, to the same bits.
  *
  * A product that turns out to be too small to pack has a buffer for the operand, which is empty otherwise.
  */
@@ -20,6 +21,30 @@
 
 /* ---- the product ---- */
 
+/* Rows of one product: batches that only continue the rows of A and C under one B are rows, as gemm.c has
+ * it.  Here, only where that is so at all sizes: where gemm.c finds more rows, it packs at least as much. */
+static gcut_dim rows_of_one(const gcut_lowered *h, const gcut_kernel *u, const gcut_view *a)
+{
+    gcut_module *m = h->g->module;
+    const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
+    const gcut_type *t = gcut_type_of(h->g, n->res0);
+    const uint32_t r = t->rank;
+    const gcut_ref v = gcut_arg(h->g, n, 1);
+    const bool copied = gcut_operand_prologue(u, 1) || u->operand_copy[1] != GCUT_NONE;
+    const gcut_view b = copied ? gcut_view_contiguous(m, gcut_type_of(h->g, v), v) : h->view[v];
+    const gcut_view *c = &h->view[n->res0];
+    gcut_dim rows = t->dim[r - 2];
+    if (gcut_attr_flag(h->g, n, GCUT_KEY_ta)) return rows;
+    for (uint32_t d = r - 2; d-- > 0;) {
+        if (t->dim[d] == 1) continue;
+        if (b.stride[d] != 0 || a->stride[d] != gcut_dim_times(m, rows, a->stride[r - 2]) ||
+            c->stride[d] != gcut_dim_times(m, rows, c->stride[r - 2]))
+            break;
+        rows = gcut_dim_times(m, rows, t->dim[d]);
+    }
+    return rows;
+}
+
 gcut_product gcut_product_of(const gcut_lowered *h, uint32_t kernel)
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
@@ -29,7 +54,7 @@ gcut_product gcut_product_of(const gcut_lowered *h, uint32_t kernel)
     const uint32_t r = c->rank, along_k = gcut_attr_flag(h->g, n, GCUT_KEY_ta) ? r - 2 : r - 1;
     const bool packed = gcut_operand_prologue(u, 0) || u->operand_copy[0] != GCUT_NONE;
     const gcut_view w = packed ? gcut_view_contiguous(h->g->module, a, v) : h->view[v];
-    return (gcut_product){.m = c->dim[r - 2],
+    return (gcut_product){.m = rows_of_one(h, u, &w),
                           .n = c->dim[r - 1],
                           .k = a->dim[along_k],
                           .csa = w.stride[along_k],
@@ -209,7 +234,6 @@ static gcut_reason find_loop(candidate *s)
     s->v = v;
     if (s->loop == GCUT_NONE || h->kernels.at[s->loop].kind != GCUT_KERNEL_LOOP)
         return GCUT_REASON_producer_stores;
-    if (t->rank != 2 || gcut_type_of(h->g, n->res0)->rank != 2) return GCUT_REASON_batched;
     if (u->gemm.prologue) return GCUT_REASON_other_operand;
     if (gcut_only_reader(h, v) != s->gemm || gcut_reads(h, s->gemm, v) != 1) return GCUT_REASON_other_readers;
     if (h->level[v] != GCUT_LEVEL_FULL) return GCUT_REASON_not_elementwise;
@@ -232,8 +256,8 @@ static gcut_prologue prologue_of(const candidate *s, gcut_arena *a)
         .buffer = GCUT_NONE,
         .loop = {.kind = GCUT_KERNEL_LOOP, .workspace_each = GCUT_NONE, .workspace_all = GCUT_NONE}};
     c.loop.loop = (gcut_loop_kernel){.numel = gcut_type_numel(s->h->g->module, t),
-                                     .inner = t->dim[1],
-                                     .rows = t->dim[0],
+                                     .inner = t->dim[t->rank - 1],
+                                     .rows = gcut_dim_product(s->h->g->module, t->dim, t->rank - 1),
                                      .called = true,
                                      .product = GCUT_NONE};
     for (uint32_t i = 0; i < u->nodes.n; i++)

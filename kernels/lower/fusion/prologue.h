@@ -7,10 +7,11 @@
 
 #include "kernels/lower/lowered.h"
 
-/* What decides how often a product packs its operands. */
+/* What decides how often a product packs its operands, of one batch. */
 typedef struct gcut_product {
-    gcut_dim m, n, k, csa; /* csa: elements of A from one step of k to the next */
-    int size;              /* bytes of an element */
+    gcut_dim m, n, k; /* m: with the batches that are rows */
+    gcut_dim csa;     /* elements of A from one step of k to the next */
+    int size;         /* bytes of an element */
 } gcut_product;
 gcut_product gcut_product_of(const gcut_lowered *h, uint32_t kernel);
 /* How often the product packs each element of the operand that it computes, and the prologue's buffer is
