@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "graph/ops/infer.h"
+#include "graph/ops/node_facts.h"
 #include "graph/verify.h"
 
 void gcut_violation(gcut_check *c, gcut_locid loc, const char *rule, const char *fmt, ...)
@@ -435,6 +436,9 @@ static void marks_name_values(gcut_check *c)
         const gcut_node *node = gcut_node_at(g, n);
         cotan_names_value(c, n);
         const gcut_mark *mark = gcut_mark_find(&node->marks, GCUT_MARK_adjoint);
+        if (gcut_mark_find(&node->marks, GCUT_MARK_less_workspace) && !gcut_is_convolution(node))
+            gcut_violation(c, node->loc, "G10", "#less_workspace is of a convolution, and '%s' is none",
+                           gcut_op_get((gcut_op)node->op)->name);
         if (!mark) continue;
         const gcut_ref v = (gcut_ref)mark->arg[0].i;
         bool named = !v || (gcut_check_is_value(c, v) && gcut_check_visible(c, v, n) && may_be_of_scan(g, v));

@@ -193,6 +193,21 @@ typedef struct gcut_peak {
 gcut_peak gcut_program_peak(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
                             gcut_arena *arena);
 
+/* A kernel that takes less workspace if its node is marked #less_workspace, by so many bytes; and the bytes
+ * alive while it runs, as for a peak. */
+typedef struct gcut_spare {
+    const char *value; /* its result, of the forward or the backward graph */
+    int64_t bytes, alive;
+} gcut_spare;
+typedef struct gcut_spares {
+    int64_t most, least; /* bytes alive at most: as it is, and if all of them took less workspace */
+    uint32_t n;
+    gcut_spare *at;
+} gcut_spares;
+/* peak_holders.c.  Memory from `arena`. */
+gcut_spares gcut_program_spares(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
+                                gcut_arena *arena);
+
 /* What a value that the caller binds holds before the first step, as a row of the emitted table has it. */
 typedef struct gcut_contents {
     gcut_rt_contents kind;

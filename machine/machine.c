@@ -135,7 +135,8 @@ static bool few(gcut_dim channels)
     return gcut_dim_known(channels) && channels < GCUT_FEW_CHANNELS;
 }
 
-/* Symbolic sizes count as large, and never as those of a tiled window. */
+/* Symbolic sizes count as large, and never as those of a tiled window; nor does what shall take less
+ * workspace. */
 gcut_window gcut_conv_window(const gcut_graph *g, const gcut_node *n)
 {
     const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
@@ -153,6 +154,7 @@ gcut_window gcut_conv_window(const gcut_graph *g, const gcut_node *n)
     if (both(d + 2, 1, 1)) return GCUT_WINDOW_point;
     if (d[1] == 1) return GCUT_WINDOW_single;
     if (few(d[1]) || few(out)) return GCUT_WINDOW_narrow;
+    if (gcut_mark_find(&n->marks, GCUT_MARK_less_workspace)) known = false;
     return known && both(d + 2, 3, 3) && both(dilation, 1, 1) ? GCUT_WINDOW_tiled : GCUT_WINDOW_plain;
 }
 

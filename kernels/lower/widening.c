@@ -116,6 +116,19 @@ static gcut_attr *attributes(const widener *w, const gcut_node *n, gcut_dtype to
     return a;
 }
 
+/* Marks are about the value, so they go to the node that makes it; but for the one that is about the kernel
+ * of r. */
+static void carry_marks(widener *w, const gcut_node *n, gcut_ref r)
+{
+    gcut_graph *dst = w->rw.dst;
+    const gcut_marks marks = gcut_marks_carry(dst, w->rw.src, &n->marks, w->rw.map);
+    for (uint32_t i = 0; i < marks.n; i++) {
+        const bool of_kernel = marks.at[i].name == GCUT_MARK_less_workspace;
+        const gcut_ref v = of_kernel ? r : w->rw.map[n->res0];
+        gcut_mark_add(dst->module->arena, &dst->nodes.at[dst->values.at[v].def].marks, marks.at[i]);
+    }
+}
+
 /* Node i in f32 (an index ramp in i64), and casts of its results to what they were.  A result that nobody
  * reads gets none: the cast would be a reader, for which the kernel would write what it may leave out. */
 static void compute_wide(widener *w, uint32_t i)
@@ -140,8 +153,7 @@ static void compute_wide(widener *w, uint32_t i)
         bool rounded = w->read[n->res0 + k] && gcut_dtype_is_16bit_float(v->type.dtype);
         w->rw.map[n->res0 + k] = rounded ? cast(w, r + k, v->type.dtype, n->loc, v->name) : r + k;
     }
-    w->rw.dst->nodes.at[w->rw.dst->values.at[w->rw.map[n->res0]].def].marks =
-        gcut_marks_carry(w->rw.dst, g, &n->marks, w->rw.map);
+    carry_marks(w, n, r);
 }
 
 static bool *read_values(const gcut_graph *g, gcut_arena *a)

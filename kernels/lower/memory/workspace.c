@@ -89,7 +89,7 @@ static gcut_dim taps_elements(gcut_module *m, const gcut_type *w, gcut_way way, 
     return n;
 }
 
-static gcut_dim conv_elements(const gcut_lowered *h, uint32_t kernel)
+static gcut_dim conv_elements(const gcut_lowered *h, uint32_t kernel, gcut_window window)
 {
     const gcut_graph *g = h->g;
     const gcut_node *n = gcut_node_at(g, h->kernels.at[kernel].nodes.at[0]);
@@ -98,10 +98,21 @@ static gcut_dim conv_elements(const gcut_lowered *h, uint32_t kernel)
     const gcut_dim groups = gcut_attr_get(g, n, GCUT_KEY_groups)->u.dim, o = w->dim[0];
     const gcut_dim *stride = gcut_attr_get(g, n, GCUT_KEY_stride)->u.dims;
     const bool tapwise = w->dim[1] == 1 && gcut_dim_known(o) && gcut_rt_conv_tapwise(groups, o, groups);
-    if (gcut_conv_window(g, n) == GCUT_WINDOW_tiled) return tiles_elements(w, groups, way);
+    if (window == GCUT_WINDOW_tiled) return tiles_elements(w, groups, way);
     if (way == GCUT_WAY_conv_w || tapwise || is_product(w, stride, gcut_attr_get(g, n, GCUT_KEY_pad)->u.dims))
         return 0;
     return taps_elements(g->module, w, way, stride, gcut_attr_get(g, n, GCUT_KEY_dilation)->u.dims);
+}
+
+static gcut_window window_of(const gcut_lowered *h, uint32_t kernel)
+{
+    return gcut_conv_window(h->g, gcut_node_at(h->g, h->kernels.at[kernel].nodes.at[0]));
+}
+
+int64_t gcut_workspace_spared(const gcut_lowered *h, uint32_t kernel)
+{
+    if (h->kernels.at[kernel].kind != GCUT_KERNEL_CONV || window_of(h, kernel) != GCUT_WINDOW_tiled) return 0;
+    return conv_elements(h, kernel, GCUT_WINDOW_tiled) - conv_elements(h, kernel, GCUT_WINDOW_plain);
 }
 
 gcut_workspace gcut_workspace_of(const gcut_lowered *h, uint32_t kernel)
@@ -111,7 +122,7 @@ gcut_workspace gcut_workspace_of(const gcut_lowered *h, uint32_t kernel)
     if (gcut_kernel_is_attention(u))
         return (gcut_workspace){.each = attention_bytes(h, u), .each_name = "blocks of scores"};
     if (u->kind != GCUT_KERNEL_CONV) return (gcut_workspace){0};
-    return (gcut_workspace){.all = conv_elements(h, kernel),
+    return (gcut_workspace){.all = conv_elements(h, kernel, window_of(h, kernel)),
                             .type = gcut_type_of(h->g, gcut_node_at(h->g, u->nodes.at[0])->res0)->dtype,
                             .all_name = "convolution workspace"};
 }
