@@ -5,7 +5,8 @@
  *
  *   takes:  a joint graph (stage JOINT), gcut_plan_options, a machine model
  *   gives:  gcut_plan, one decision per value; the forward and the backward graph (stage SPLIT); reports
- *   keeps:  every value's name and bits: a plan changes when a value is computed, never what it is
+ *   keeps:  every value's name and bits: a plan changes when a value is computed, never what it is, but for
+ *           the rounding of convolutions that take less workspace
  *
  *   sides ─▶ prices ─▶ network ─▶ solve (GLPK) ─▶ plan ─▶ split
  *
@@ -110,6 +111,7 @@ typedef struct gcut_decision { /* one per value id of the joint graph */
     double recompute_ns; /* c_v; INFINITY when forbidden */
     double save_ns;      /* t_v + lambda * bytes */
     const char *reason;  /* static text: why a price is infinite or zero, NULL otherwise */
+    bool less_workspace; /* of a convolution: its kernels take the algorithm with less workspace */
 } gcut_decision;
 
 /* What gcut_plan_look and gcut_plan_valid_at returned for a plan, which is const there; NULL before the

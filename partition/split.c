@@ -220,6 +220,14 @@ static void mark_copy(const builder *b, uint32_t i)
     gcut_mark_add(b->src->module->arena, &b->dst->nodes.at[b->dst->nodes.n - 1].marks, mark);
 }
 
+/* Every copy gets it: a recomputed value has the bits of the one that the forward graph computed. */
+static void mark_workspace(const builder *b, const gcut_node *n)
+{
+    const gcut_mark mark = {.name = GCUT_MARK_less_workspace};
+    if (!n->nres || !b->plan->value[n->res0].less_workspace || gcut_mark_find(&n->marks, mark.name)) return;
+    gcut_mark_add(b->src->module->arena, &b->dst->nodes.at[b->dst->nodes.n - 1].marks, mark);
+}
+
 /* ---- storage formats ---- */
 
 /* Puts #saved(bytes) on the node that makes r, the value that is saved for v. */
@@ -275,6 +283,7 @@ static void copy_node(builder *b, gcut_arena *arena, uint32_t i)
     b->copied[i]++;
     gcut_ref r = gcut_node_copy(b->dst, b->src, i, args, b->map, location_of(b, n), NULL);
     mark_copy(b, i);
+    mark_workspace(b, n);
     for (uint32_t k = 0; k < n->nres; k++) {
         bool given = b->backward && crosses(b->plan, n->res0 + k); /* a saved sibling keeps its parameter */
         if (!given || (!b->map[n->res0 + k] && !b->packed[n->res0 + k])) b->map[n->res0 + k] = r + k;

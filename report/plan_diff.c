@@ -89,6 +89,9 @@ void gcut_write_diff_text(const gcut_plan_diff *d, gcut_text *out)
     else
         gcut_text_add(out, "%zu value%s differ%s:\n", d->n, d->n == 1 ? "" : "s", d->n == 1 ? "s" : "");
     if (d->n) print_table(d, out);
+    if (d->a->nless_workspace || d->b->nless_workspace)
+        gcut_text_add(out, "less workspace: %zu, %zu convolutions%s\n", d->a->nless_workspace,
+                      d->b->nless_workspace, d->n == 0 && !d->equal && d->same_graph ? ", not the same" : "");
     print_bytes("saved bytes", d->a->saved_bytes, d->b->saved_bytes, out);
     print_bytes("peak bytes", d->a->peak_bytes, d->b->peak_bytes, out);
     print_time("recompute", d->a->recompute_ns, d->b->recompute_ns, out);
@@ -119,6 +122,7 @@ static void json_side(gcut_json *j, const char *key, const gcut_plan_side *s)
                       "step_ns:r machine:s machine_hash:s",
                       s->file, s->policy, s->lambda, s->saved_bytes, s->peak_bytes, s->recompute_ns,
                       s->cost_ns, s->step_ns, s->machine, s->machine_hash);
+    if (s->nless_workspace) gcut_json_names(j, "less_workspace", s->less_workspace, s->nless_workspace);
     gcut_json_end(j);
 }
 

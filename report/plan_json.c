@@ -177,6 +177,7 @@ void gcut_write_plan_json(const gcut_plan_info *p, const gcut_plan_validity *v, 
     gcut_json_key_str(&j, "lists_hash", p->lists_hash);
     json_loops(&j, p);
     json_part(&j, p->part[0]);
+    if (p->nless_workspace) gcut_json_names(&j, "less_workspace", p->less_workspace, p->nless_workspace);
     json_steps(&j, p);
     if (certificate) {
         gcut_json_key(&j, "certificate");

@@ -107,6 +107,9 @@ static void print_totals(const gcut_plan_info *p, gcut_text *out)
                       p->machine, p->machine_hash, p->file_machine, p->file_machine_hash);
     gcut_text_add(out, "recompute: %s, %zu value%s\n", gcut_time_text(a, p->recompute_ns), n,
                   n == 1 ? "" : "s");
+    if (p->nless_workspace)
+        gcut_text_add(out, "less workspace: %zu convolution%s\n", p->nless_workspace,
+                      p->nless_workspace == 1 ? "" : "s");
     gcut_text_add(out, "cost: %s", gcut_time_text(a, p->cost_ns));
     if (!isnan(p->lower_bound_ns))
         gcut_text_add(out, ", lower bound %s, gap %s", gcut_time_text(a, p->lower_bound_ns),

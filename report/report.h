@@ -84,5 +84,7 @@ int64_t gcut_plan_saved_limit(const gcut_plan_info *p);
 /* Members of an object: "name:kind other:kind" with a value for each.  Kinds: s, a string or NULL; i, an
  * int64_t; k, an int64_t that is unknown (null) below 0; r, a double; b, a bool. */
 void gcut_json_members(gcut_json *j, const char *form, ...);
+/* A member that is a list of names. */
+void gcut_json_names(gcut_json *j, const char *key, const char *const *name, size_t n);
 
 #endif

@@ -56,3 +56,10 @@ void gcut_json_members(gcut_json *j, const char *form, ...)
     }
     va_end(ap);
 }
+
+void gcut_json_names(gcut_json *j, const char *key, const char *const *name, size_t n)
+{
+    gcut_json_key_array(j, key);
+    for (size_t i = 0; i < n; i++) gcut_json_str(j, name[i]);
+    gcut_json_end(j);
+}

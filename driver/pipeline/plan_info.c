@@ -17,6 +17,7 @@
 /* Lists of pointers are filled from vectors of them. */
 typedef GCUT_VEC(const gcut_plan_value *) values;
 typedef GCUT_VEC(const gcut_replay_part *) parts;
+typedef GCUT_VEC(const char *) names;
 
 typedef struct looking {
     const gcut_plan *plan;
@@ -26,6 +27,7 @@ typedef struct looking {
     values all;
     gcut_query_loops loops;
     parts parts;
+    names spared;
 } looking;
 
 static const char *name_of(const looking *j, gcut_ref v)
@@ -130,6 +132,12 @@ static void add_parts(looking *j)
 
 /* ---- the plan ---- */
 
+static void add_spared(looking *j)
+{
+    for (gcut_ref v = 1; v < j->r.g->values.n; v++)
+        if (j->plan->value[v].less_workspace) *GCUT_PUSH(j->a, &j->spared) = name_of(j, v);
+}
+
 static const char *hash_of(const gcut_machine_model *machine, gcut_arena *a)
 {
     gcut_text t = {.arena = a};
@@ -186,7 +194,9 @@ static gcut_plan_info info_of(const looking *j)
         .loop = j->loops.at,
         .nloops = j->loops.n,
         .part = j->parts.at,
-        .nparts = j->parts.n};
+        .nparts = j->parts.n,
+        .less_workspace = j->spared.at,
+        .nless_workspace = j->spared.n};
 }
 
 const gcut_plan_info *gcut_plan_info_of(const gcut_plan *plan)
@@ -199,6 +209,7 @@ const gcut_plan_info *gcut_plan_info_of(const gcut_plan *plan)
     add_values(&j);
     j.loops = gcut_query_loops_of(&j.r);
     add_parts(&j);
+    add_spared(&j);
     gcut_plan_info *out = gcut_calloc(a, 1, sizeof *out);
     *out = info_of(&j);
     add_machine(&j, out);

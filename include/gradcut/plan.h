@@ -151,6 +151,10 @@ typedef struct gcut_plan_info {
     const char *file_machine,
         *file_machine_hash; /* of the plan file that was replayed, where it was priced by
                                                      another model; else NULL */
+    /* The convolutions, in the graph's order, whose kernels take the algorithm with less workspace, for a
+     * budget. */
+    const char *const *less_workspace;
+    size_t nless_workspace;
 } gcut_plan_info;
 
 /* The sizes of one symbol around the plan's own, the others as they are, at which no plan is cheaper. */
@@ -313,6 +317,8 @@ typedef struct gcut_plan_side {
     double recompute_ns, cost_ns;
     double step_ns;                     /* NAN: not known */
     const char *machine, *machine_hash; /* as of gcut_plan_info; hash NULL: the file does not say */
+    const char *const *less_workspace;  /* as of gcut_plan_info */
+    size_t nless_workspace;
 } gcut_plan_side;
 
 /* A value on which they decide differently. */

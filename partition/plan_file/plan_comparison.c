@@ -3,7 +3,8 @@
  * Compares two plan files.
  *
  * They are equal when every value has the same decision, storage format and copies in both, in loop
- * iterations too. Bytes and times depend on the sizes of each file, so they are printed and not compared.
+ * iterations too, and the same convolutions take less workspace. Bytes and times depend on the sizes of each
+ * file, so they are printed and not compared.
  */
 #include "partition/plan_file/plan_file.h"
 
@@ -70,6 +71,15 @@ static const gcut_plan_part *match(const gcut_plan_file *other, const gcut_plan_
     return NULL;
 }
 
+/* Both lists are in the graph's order. */
+static bool same_names(const gcut_plan_part *a, const gcut_plan_part *b)
+{
+    if (a->nless_workspace != b->nless_workspace) return false;
+    for (uint32_t i = 0; i < a->nless_workspace; i++)
+        if (strcmp(a->less_workspace[i], b->less_workspace[i]) != 0) return false;
+    return true;
+}
+
 void gcut_plan_files_compare(const gcut_plan_file *a, const gcut_plan_file *b, gcut_arena *arena,
                              gcut_plan_diff *out)
 {
@@ -82,7 +92,7 @@ void gcut_plan_files_compare(const gcut_plan_file *a, const gcut_plan_file *b, g
     out->a = &a->head;
     out->b = &b->head;
     out->same_graph = !strcmp(a->whole.nodes_hash, b->whole.nodes_hash) || a->iterations.n || b->iterations.n;
-    out->equal = out->same_graph && !all.n;
+    out->equal = out->same_graph && !all.n && same_names(&a->whole, &b->whole);
     out->difference = all.at;
     out->n = all.n;
 }

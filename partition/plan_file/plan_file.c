@@ -203,6 +203,15 @@ static void check_once(const gcut_plan_part *part, const gcut_jnode *lines, gcut
     }
 }
 
+/* The names in that list; none where it is missing. */
+static const char *const *read_names(gcut_arena *arena, const gcut_jnode *list, uint32_t *n)
+{
+    *n = list ? gcut_jcount(list) : 0;
+    const char **out = gcut_calloc(arena, *n + 1u, sizeof *out);
+    for (uint32_t i = 0; i < *n; i++) out[i] = bare(gcut_jstr(gcut_jat(list, i)));
+    return out;
+}
+
 static gcut_plan_part read_part(gcut_arena *arena, const gcut_jnode *v, const char *path)
 {
     const gcut_jnode *lines = gcut_jneed(v, "values");
@@ -273,6 +282,9 @@ static gcut_plan_file *plan_of(gcut_arena *arena, const char *path, const gcut_j
     f->head = read_head(arena, path, v);
     f->save_dtype = text_or(gcut_jget(v, "save_dtype"), NULL);
     f->whole = read_part(arena, v, f->head.file);
+    f->whole.less_workspace = read_names(arena, gcut_jget(v, "less_workspace"), &f->whole.nless_workspace);
+    f->head.less_workspace = f->whole.less_workspace;
+    f->head.nless_workspace = f->whole.nless_workspace;
     gcut_plan_lists_check(v, &f->whole, arena);
     const gcut_jnode *iterations = gcut_jget(v, "steps");
     for (uint32_t i = 0, n = iterations ? gcut_jcount(iterations) : 0; i < n; i++) {

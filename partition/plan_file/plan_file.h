@@ -5,10 +5,12 @@
  *   {"graph_hash": …, "nodes_hash": …, "policy": "mincut", "lambda": 0.05, "at": {"N": 32}, …,
  *    "values": [{"value":"h1","op":"add","type":"f32[N, 256]","bytes":32768,"fate":"saved","form":"plain",…},
  *               {"value":"h2","op":"relu",…,"fate":"recomputed","before":["%dx3"]}],
+ *    "less_workspace": ["dw3"],
  *    "steps": [{"loop": "h", "values": […]}]}
  *
  * `values` has a line for each value that is saved or recomputed, in the graph's order; `before` names the
- * backward values before which one more copy is made ("results": at the end).  `steps` has the plans of the
+ * backward values before which one more copy is made ("results": at the end).  `less_workspace`, which may be
+ * missing, names the convolutions that take the algorithm with less workspace.  `steps` has the plans of the
  * iterations of loops.  What else a plan's JSON has is for readers, and not read here; an edit of its lists
  * `saved` and `recomputed` is refused.
  */
@@ -27,6 +29,8 @@ typedef struct gcut_plan_part {
     const char *loop;  /* an iteration of it; NULL = the whole graph */
     const char *graph_hash, *nodes_hash;
     gcut_plan_lines lines;
+    const char *const *less_workspace; /* names of convolutions; of the whole graph alone */
+    uint32_t nless_workspace;
     bool taken; /* an iteration: some loop replays it already */
 } gcut_plan_part;
 

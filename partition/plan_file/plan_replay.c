@@ -261,13 +261,34 @@ static gcut_choice *choice_of(gcut_problem *p, gcut_arena *arena, const gcut_pla
     return c;
 }
 
+/* The convolutions that the part wants to take less workspace. */
+static void spare_workspace(gcut_plan *plan, const gcut_plan_part *part)
+{
+    const gcut_graph *g = plan->joint;
+    gcut_env *env = g->module->env;
+    for (uint32_t i = 0; i < part->nless_workspace; i++) {
+        const char *name = part->less_workspace[i];
+        const gcut_ref v = gcut_graph_find(g, name);
+        const gcut_node *n = v ? gcut_def(g, v) : NULL;
+        if (!n || !gcut_is_convolution(n))
+            gcut_fail(env, GCUT_EPLAN, (gcut_place){.file = part->path}, "the name of a convolution",
+                      "less_workspace[%u]: %%%s %s", i, name,
+                      !v  ? gcut_printf(g->module->arena, "is no value of @%s", g->name)
+                      : n ? gcut_printf(g->module->arena, "is made by %s", gcut_maker_name(g, v))
+                          : "is a parameter");
+        plan->value[v].less_workspace = true;
+    }
+}
+
 gcut_plan *gcut_plan_replay(gcut_graph *joint, const gcut_plan_options *opt, const gcut_plan_part *part)
 {
     gcut_module *m = joint->module;
     gcut_arena *scratch = gcut_arena_new(m->env, m->arena);
     gcut_problem *p = gcut_problem_new(scratch, joint, opt);
-    gcut_choice *c = choice_of(p, scratch, opt->file, part ? part : &opt->file->whole, opt->lambda);
+    if (!part) part = &opt->file->whole;
+    gcut_choice *c = choice_of(p, scratch, opt->file, part, opt->lambda);
     gcut_plan *plan = gcut_plan_from(p, opt, c);
+    spare_workspace(plan, part);
     gcut_arena_free(scratch);
     return plan;
 }
