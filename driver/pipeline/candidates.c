@@ -197,13 +197,21 @@ void gcut_candidate_record(gcut_plan *plan, const gcut_candidate *of, int64_t bu
     plan->cost_ns = of->cost_ns;
 }
 
+gcut_plan *gcut_candidate_plan(const gcut_candidate *of, const gcut_problem *problem)
+{
+    gcut_plan *plan = gcut_plan_from(problem, of->options, of->choice);
+    for (uint32_t i = 0; of->less_workspace && i < of->less_workspace->n; i++)
+        plan->value[of->less_workspace->at[i]].less_workspace = true;
+    return plan;
+}
+
 gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candidate *of, gcut_arena *parent)
 {
     gcut_pipeline *q = gcut_pipeline_nested(o->p, of->base->planned, parent);
     q->sampled = o->known.n % 16 == 0;
     gcut_problem *problem = gcut_problem_of_clone(q->arena, of->base->problem, q->planned);
     problem->opt = of->options;
-    gcut_pipeline_split(q, gcut_plan_from(problem, of->options, of->choice), q->primal->name);
+    gcut_pipeline_split(q, gcut_candidate_plan(of, problem), q->primal->name);
     gcut_pipeline_lower(q);
     if (!of->has_no_budget) gcut_candidate_record(q->plan, of, of->budget ? of->budget : q->peak_bytes);
     return q;
@@ -220,6 +228,8 @@ static void key_of(const gcut_candidate *of, unsigned char key[GCUT_HASH_BYTES])
         const unsigned char d[2] = {(unsigned char)c->decision[v], (unsigned char)c->format[v]};
         gcut_hash_add(&h, d, sizeof d);
     }
+    const gcut_refs *less = of->less_workspace;
+    if (less && less->n) gcut_hash_add(&h, less->at, less->n * sizeof *less->at);
     if (c->backward.n) gcut_hash_add(&h, c->backward.node, c->backward.n * sizeof *c->backward.node);
     gcut_hash_end(&h, key);
 }
@@ -235,7 +245,11 @@ int64_t gcut_candidate_peak(gcut_candidates *o, gcut_candidate *of)
     uint32_t *at = gcut_map_at(o->arena, &o->index, first);
     if (!*at || memcmp(o->known.at[*at - 1].key, key, sizeof key) != 0) {
         gcut_pipeline *q = gcut_candidate_lower(o, of, o->arena);
-        gcut_known_plan known = {.peak_bytes = q->peak_bytes, .step_ns = q->plan->step_ns};
+        gcut_spares spares =
+            gcut_program_spares(q->program, q->at, q->nat, gcut_rt_threads(q->opt.threads), q->arena);
+        gcut_known_plan known = {.peak_bytes = q->peak_bytes,
+                                 .least_bytes = q->peak_bytes - (spares.most - spares.least),
+                                 .step_ns = q->plan->step_ns};
         known.alive = gcut_program_alive(q->program, q->at, q->nat, gcut_rt_threads(q->opt.threads), o->arena,
                                          &known.nsteps);
         memcpy(known.key, key, sizeof key);
@@ -244,6 +258,7 @@ int64_t gcut_candidate_peak(gcut_candidates *o, gcut_candidate *of)
         gcut_arena_free(q->arena);
     }
     of->peak_bytes = o->known.at[*at - 1].peak_bytes;
+    of->least_bytes = o->known.at[*at - 1].least_bytes;
     of->step_ns = o->known.at[*at - 1].step_ns;
     of->known = *at;
     return of->peak_bytes;

@@ -27,19 +27,22 @@ typedef struct gcut_candidate {
     const gcut_candidate_base *base;
     const gcut_plan_options *options; /* of its plan: those of the base, or of a policy */
     const gcut_choice *choice;
+    const gcut_refs
+        *less_workspace; /* convolutions of base->planned, ascending; NULL: none (less_workspace.h) */
     const char *label;
-    int64_t budget;     /* for which it was found; 0: its own peak */
-    bool has_no_budget; /* from gcut_candidate_policy: a policy's plan without a budget */
-    double cost_ns;     /* above the least work_ns of all bases */
-    int64_t peak_bytes; /* exact; -1 until gcut_candidate_peak */
-    double step_ns;     /* predicted; NAN until gcut_candidate_peak, and without a prediction */
-    uint32_t known;     /* 1 + its index in gcut_candidates.known; 0 until gcut_candidate_peak */
+    int64_t budget;      /* for which it was found; 0: its own peak */
+    bool has_no_budget;  /* from gcut_candidate_policy: a policy's plan without a budget */
+    double cost_ns;      /* above the least work_ns of all bases */
+    int64_t peak_bytes;  /* exact; -1 until gcut_candidate_peak */
+    int64_t least_bytes; /* of the peak if all convolutions took less workspace, but for gaps; set with it */
+    double step_ns;      /* predicted; NAN until gcut_candidate_peak, and without a prediction */
+    uint32_t known;      /* 1 + its index in gcut_candidates.known; 0 until gcut_candidate_peak */
 } gcut_candidate;
 
 /* A plan that was lowered, by a hash of its decisions and schedule. */
 typedef struct gcut_known_plan {
     unsigned char key[GCUT_HASH_BYTES];
-    int64_t peak_bytes;
+    int64_t peak_bytes, least_bytes;
     double step_ns;
     uint32_t nsteps;
     const int64_t *alive; /* gcut_program_alive */
@@ -67,6 +70,8 @@ gcut_candidate gcut_candidate_policy(gcut_candidates *o, gcut_policy policy, dou
 /* The plans of all policies, torch's under a few budgets; returns how many. */
 uint32_t gcut_candidates_policies(gcut_candidates *o, gcut_candidate **out);
 
+/* Its plan of that problem, its base's or one of a clone. */
+gcut_plan *gcut_candidate_plan(const gcut_candidate *of, const gcut_problem *problem);
 /* A pipeline of that candidate alone, up to KERNEL, in an arena of its own under `parent`. */
 gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candidate *of, gcut_arena *parent);
 /* Records in the plan of a candidate which budget it was found for. */
