@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "driver/pipeline/candidates.h"
+#include "driver/pipeline/less_workspace.h"
 #include "driver/pipeline/local_search.h"
 #include "driver/pipeline/peak_bound.h"
 #include "gradcut/gradcut_rt.h"
@@ -97,8 +98,10 @@ static _Noreturn void refuse(gcut_candidates *o, const gcut_candidate *least)
 
 /* ---- local search ---- */
 
-#define NODES_SEARCHED 200000 /* of the graphs that are lowered for one budget, in about 0.7 seconds */
-#define STARTS_IN_VAIN 16     /* in a row without a better plan: then the search ends */
+/* Of the graphs that are lowered for one budget, in about 0.7 seconds; and once more with less workspace. */
+#define NODES_SEARCHED 200000
+#define STARTS_IN_VAIN 16 /* in a row without a better plan: then the search ends */
+#define SPARED_IN_VAIN 6  /* likewise, of starts with less workspace */
 /* The smallest peak is searched for in targets, each this part of the arena below the peak found so far: a far target
  * counts the bytes of many steps, a near one those of the fullest. */
 static const int64_t target_parts[] = {16, 64, 256};
@@ -152,6 +155,45 @@ static gcut_candidate search_from(gcut_candidates *o, const starts *from, int64_
     return best;
 }
 
+/* Is x the better plan for the budget?  One that fits and is faster; while none fits, a smaller peak. */
+static bool is_better(const gcut_candidate *x, const gcut_candidate *best, int64_t budget)
+{
+    if (best->peak_bytes <= budget) return x->peak_bytes <= budget && x->step_ns < best->step_ns;
+    return x->peak_bytes < best->peak_bytes ||
+           (x->peak_bytes == best->peak_bytes && x->step_ns < best->step_ns);
+}
+
+/* The same from these starts and `best`, each with less workspace first, where that makes a difference. */
+static gcut_candidate search_spared(gcut_candidates *o, const starts *from, gcut_candidate best,
+                                    int64_t budget)
+{
+    const uint64_t begin = o->nodes_tried;
+    const gcut_candidate first = best;
+    uint32_t vain = 0;
+    for (uint32_t k = 0; k <= from->n && vain < SPARED_IN_VAIN; k++) {
+        const gcut_candidate *start = k ? &from->at[k - 1] : &first;
+        const bool fits =
+            best.peak_bytes <= budget; /* then a start must, too, and be faster before it is changed */
+        if (start->peak_bytes <= budget || (fits && start->least_bytes > budget)) continue;
+        if (fits && start->step_ns > best.step_ns) continue;
+        gcut_candidate x = gcut_candidate_spared(o, start, budget);
+        if (x.less_workspace == start->less_workspace || (fits && x.peak_bytes > budget)) continue;
+        if (o->nodes_tried - begin >= NODES_SEARCHED) break;
+        x = gcut_candidate_refined(o, &x, budget, NODES_SEARCHED - (o->nodes_tried - begin));
+        x = gcut_candidate_spared(o, &x, budget);
+        const bool better = is_better(&x, &best, budget);
+        if (better) best = x;
+        vain = better ? 0 : vain + 1;
+    }
+    return best;
+}
+
+/* By flips, then with less workspace too: the better one of both, so that no plan is slower for it. */
+static gcut_candidate search_both(gcut_candidates *o, const starts *from, int64_t budget)
+{
+    return search_spared(o, from, search_from(o, from, budget), budget);
+}
+
 gcut_candidate gcut_budget_least(gcut_candidates *o)
 {
     starts from = {0};
@@ -164,7 +206,7 @@ gcut_candidate gcut_budget_least(gcut_candidates *o)
         const int64_t target = least.peak_bytes - (down > 0 ? down : 1);
         *GCUT_PUSH(o->arena, &again) = least;
         for (uint32_t i = 0; i < from.n; i++) *GCUT_PUSH(o->arena, &again) = from.at[i];
-        const gcut_candidate x = search_from(o, &again, target);
+        const gcut_candidate x = search_both(o, &again, target);
         if (x.peak_bytes > target) part++;
         if (x.peak_bytes < least.peak_bytes) least = x;
     }
@@ -180,12 +222,12 @@ gcut_candidate gcut_budget_best(gcut_candidates *o, int64_t budget)
     else
         *GCUT_PUSH(o->arena, &from) = o->by_time.at[fit];
     add_starts(o, o->by_time.n, &from);
-    gcut_candidate best = search_from(o, &from, budget);
+    gcut_candidate best = search_both(o, &from, budget);
     if (best.peak_bytes > budget) {
         starts again = {0};
         *GCUT_PUSH(o->arena, &again) = gcut_budget_least(o);
         if (again.at[0].peak_bytes > budget) return again.at[0];
-        best = search_from(o, &again, budget);
+        best = search_both(o, &again, budget);
     }
     best.budget = budget;
     return best;
@@ -200,7 +242,7 @@ void gcut_budget_plan(gcut_pipeline *p)
     const gcut_candidate best = gcut_budget_best(o, budget), *of = &best;
     if (of->peak_bytes > budget) refuse(o, of);
     p->planned = of->base->planned;
-    p->plan = gcut_plan_from(of->base->problem, of->options, of->choice);
+    p->plan = gcut_candidate_plan(of, of->base->problem);
     gcut_candidate_record(p->plan, of, budget);
     p->plan->lower_bound_ns = cost_bound(o, of, budget);
     gcut_arena_free(a);

@@ -27,8 +27,7 @@ typedef struct gcut_candidate {
     const gcut_candidate_base *base;
     const gcut_plan_options *options; /* of its plan: those of the base, or of a policy */
     const gcut_choice *choice;
-    const gcut_refs
-        *less_workspace; /* convolutions of base->planned, ascending; NULL: none (less_workspace.h) */
+    const gcut_refs *less_workspace; /* convolutions of base->planned (less_workspace.h); NULL: none */
     const char *label;
     int64_t budget;      /* for which it was found; 0: its own peak */
     bool has_no_budget;  /* from gcut_candidate_policy: a policy's plan without a budget */
