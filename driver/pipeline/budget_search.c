@@ -135,6 +135,14 @@ static void add_starts(const gcut_candidates *o, uint32_t n, starts *out)
     for (uint32_t k = 0; k < others.n; k++) *GCUT_PUSH(o->arena, out) = others.at[k];
 }
 
+/* Is x the better plan for the budget?  One that fits and is faster; while none fits, a smaller peak. */
+static bool is_better(const gcut_candidate *x, const gcut_candidate *best, int64_t budget)
+{
+    if (best->peak_bytes <= budget) return x->peak_bytes <= budget && x->step_ns < best->step_ns;
+    return x->peak_bytes < best->peak_bytes ||
+           (x->peak_bytes == best->peak_bytes && x->step_ns < best->step_ns);
+}
+
 /* Of what it finds from these starts the fastest that fits, or, where none does, the one with the smallest
  * peak. */
 static gcut_candidate search_from(gcut_candidates *o, const starts *from, int64_t budget)
@@ -146,21 +154,11 @@ static gcut_candidate search_from(gcut_candidates *o, const starts *from, int64_
         if (o->nodes_tried - begin >= NODES_SEARCHED) break;
         uint64_t left = NODES_SEARCHED - (o->nodes_tried - begin);
         gcut_candidate x = gcut_candidate_refined(o, &from->at[k], budget, left);
-        bool better =
-            x.peak_bytes < best.peak_bytes || (x.peak_bytes == best.peak_bytes && x.step_ns < best.step_ns);
-        if (best.peak_bytes <= budget) better = x.peak_bytes <= budget && x.step_ns < best.step_ns;
+        const bool better = is_better(&x, &best, budget);
         if (better) best = x;
         vain = better ? 0 : vain + 1;
     }
     return best;
-}
-
-/* Is x the better plan for the budget?  One that fits and is faster; while none fits, a smaller peak. */
-static bool is_better(const gcut_candidate *x, const gcut_candidate *best, int64_t budget)
-{
-    if (best->peak_bytes <= budget) return x->peak_bytes <= budget && x->step_ns < best->step_ns;
-    return x->peak_bytes < best->peak_bytes ||
-           (x->peak_bytes == best->peak_bytes && x->step_ns < best->step_ns);
 }
 
 /* The same from these starts and `best`, each with less workspace first, where that makes a difference. */
@@ -172,8 +170,8 @@ static gcut_candidate search_spared(gcut_candidates *o, const starts *from, gcut
     uint32_t vain = 0;
     for (uint32_t k = 0; k <= from->n && vain < SPARED_IN_VAIN; k++) {
         const gcut_candidate *start = k ? &from->at[k - 1] : &first;
-        const bool fits =
-            best.peak_bytes <= budget; /* then a start must, too, and be faster before it is changed */
+        /* Then a start must fit, too, and be faster before it is changed. */
+        const bool fits = best.peak_bytes <= budget;
         if (start->peak_bytes <= budget || (fits && start->least_bytes > budget)) continue;
         if (fits && start->step_ns > best.step_ns) continue;
         gcut_candidate x = gcut_candidate_spared(o, start, budget);

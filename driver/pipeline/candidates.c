@@ -229,7 +229,9 @@ static void key_of(const gcut_candidate *of, unsigned char key[GCUT_HASH_BYTES])
         gcut_hash_add(&h, d, sizeof d);
     }
     const gcut_refs *less = of->less_workspace;
-    if (less && less->n) gcut_hash_add(&h, less->at, less->n * sizeof *less->at);
+    const uint32_t nless = less ? less->n : 0;
+    gcut_hash_add(&h, &nless, sizeof nless);
+    if (nless) gcut_hash_add(&h, less->at, nless * sizeof *less->at);
     if (c->backward.n) gcut_hash_add(&h, c->backward.node, c->backward.n * sizeof *c->backward.node);
     gcut_hash_end(&h, key);
 }
