@@ -12,10 +12,13 @@
 #include "graph/ops/node_facts.h"
 #include "partition/budget/least_storage.h"
 
-/* Nodes of the networks that are solved for one bound: a quarter of a second. */
+/* Nodes of the networks that are solved for one bound, about a quarter of a second; then no further cut begins. */
 #define NODES_SOLVED 100000
 
-#define MOST_BRANCHES 16 /* of one cut */
+#define MOST_BRANCHES 16 /* of one network */
+
+/* Nodes that are walked to find moments; where all would be more, they are tried at equal distances. */
+#define NODES_WALKED 20000000
 
 typedef struct layers {
     const gcut_problem *p;
@@ -23,16 +26,20 @@ typedef struct layers {
     gcut_least_storage least;
     gcut_arena *arena;
     int64_t room;
-    double *share; /* by value: of its prices, what counts at the boundary */
-    uint64_t solved;
+    bool *later;     /* by value: its prices count at the moment, not at the boundary */
+    uint64_t solved; /* nodes of the networks so far */
 } layers;
 
 typedef struct moment {
     uint32_t node;
     bool *after, *before; /* by value: depends on the node's results; they depend on it */
     int64_t room;         /* beside what the node writes */
-    int64_t above;        /* bytes_above */
 } moment;
+
+typedef struct excess {
+    uint32_t node;
+    int64_t bytes;
+} excess;
 
 /* ---- the largest bound of a network ---- */
 
@@ -98,7 +105,7 @@ static void relax(layers *s, gcut_network *net, int64_t room, branch *b, double 
             low = corner_of(net, &low_cut);
             if (low_cut.lower_bound > (double)room) b->bound = INFINITY;
         }
-        while (low.bytes <= room && low.bytes < high.bytes && high.bytes > room) {
+        while (low.bytes <= room && low.bytes < high.bytes && high.bytes > room && s->solved < NODES_SOLVED) {
             const double lambda = (low.fixed - high.fixed) / (double)(high.bytes - low.bytes),
                          all = lambda * (double)room;
             if (!(lambda > 0)) break;
@@ -150,7 +157,8 @@ static double largest_bound(layers *s, gcut_network *net, int64_t room)
         for (uint32_t i = 0; i < all.n; i++)
             if (!all.at[i].done && (at == GCUT_NONE || all.at[i].bound < all.at[at].bound)) at = i;
         best = fmin(all.at[at].bound, reached);
-        if (all.at[at].split == GCUT_NONE || all.at[at].bound >= reached || all.n >= MOST_BRANCHES) break;
+        if (all.at[at].split == GCUT_NONE || all.at[at].bound >= reached) break;
+        if (all.n >= MOST_BRANCHES || s->solved >= NODES_SOLVED) break;
         all.at[at].done = true;
         for (int kept = 0; kept < 2; kept++) {
             branch b = {.parent = at + 1, .arc = all.at[at].split, .kept = kept};
@@ -186,12 +194,7 @@ static void least_save(const layers *s, gcut_ref v, double *ns, int64_t *bytes)
     }
 }
 
-static double part_of(double share, double price)
-{
-    return isinf(price) ? price : share * price;
-}
-
-/* Price of the work of n: of its results' the one that shares. */
+/* Results of one node have one entry of s->later. */
 static void add_work(const layers *s, gcut_network *net, const gcut_node *n, double price, bool reads)
 {
     gcut_ref res[GCUT_MAX_RESULTS];
@@ -199,7 +202,13 @@ static void add_work(const layers *s, gcut_network *net, const gcut_node *n, dou
     gcut_network_work(net, price, NULL, &s->g->args.at[n->arg0], reads ? n->nargs : 0, res, n->nres);
 }
 
-/* What crosses, under shared prices; the constraints of the user are left out, which only lowers it. */
+/* A price at the boundary. */
+static double price_there(const layers *s, gcut_ref v, double price)
+{
+    return s->later[v] && isfinite(price) ? 0 : price;
+}
+
+/* What crosses; the constraints of the user are left out, which only lowers it. */
 static gcut_network *boundary_network(const layers *s, gcut_arena *a)
 {
     const gcut_graph *g = s->g;
@@ -210,7 +219,7 @@ static gcut_network *boundary_network(const layers *s, gcut_arena *a)
         double save = gcut_save_price(s->p, v, 0, &why), ns = save;
         int64_t bytes = 0;
         if (save > 0 && isfinite(save)) least_save(s, v, &ns, &bytes);
-        gcut_network_value(net, v, part_of(s->share[v], ns), bytes, 0, NULL);
+        gcut_network_value(net, v, price_there(s, v, ns), bytes, 0, NULL);
         if (s->p->facts->read[v]) gcut_network_read(net, v, NULL);
         if (!gcut_def(g, v)) gcut_network_work(net, INFINITY, NULL, NULL, 0, &v, 1);
     }
@@ -218,7 +227,7 @@ static gcut_network *boundary_network(const layers *s, gcut_arena *a)
         const gcut_node *n = gcut_node_at(g, i);
         if (n->nres == 0 || s->p->facts->side[n->res0] == GCUT_SIDE_BACKWARD) continue;
         const double again = gcut_value_runs_once(g, n->res0) ? INFINITY : s->p->price[n->res0].recompute_ns;
-        add_work(s, net, n, part_of(s->share[n->res0], again), true);
+        add_work(s, net, n, price_there(s, n->res0, again), true);
     }
     return net;
 }
@@ -230,11 +239,11 @@ static bool is_apart(const gcut_node *n)
            gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_POOL;
 }
 
-/* What the plan pays for a further run of n: nothing for what runs once in the backward graph. */
+/* What the plan pays at the moment for a further run of n: nothing for what runs once in the backward graph. */
 static double again_ns(const layers *s, const gcut_node *n)
 {
-    if (s->p->facts->side[n->res0] == GCUT_SIDE_BACKWARD) return 0;
-    return (1 - s->share[n->res0]) * s->p->price[n->res0].recompute_ns;
+    const bool runs_once = s->p->facts->side[n->res0] == GCUT_SIDE_BACKWARD;
+    return runs_once || !s->later[n->res0] ? 0 : s->p->price[n->res0].recompute_ns;
 }
 
 /* Saving or computing v cost at least this, if it is in memory at the moment.  Results of one node share a run. */
@@ -243,9 +252,11 @@ static double presence_ns(const layers *s, gcut_ref v)
     const gcut_node *n = gcut_def(s->g, v);
     double ns;
     int64_t bytes;
-    if (!n || s->least.resident[v] || s->p->facts->kept[v] || gcut_node_class(n) == GCUT_CLASS_VIEW) return 0;
+    if (!n || !s->later[v] || s->least.resident[v] || s->p->facts->kept[v] ||
+        gcut_node_class(n) == GCUT_CLASS_VIEW)
+        return 0;
     least_save(s, v, &ns, &bytes);
-    return fmin((1 - s->share[v]) * ns, again_ns(s, n) / n->nres);
+    return fmin(ns, again_ns(s, n) / n->nres);
 }
 
 static void add_kept(const layers *s, gcut_network *net, gcut_ref v)
@@ -321,9 +332,8 @@ static void divide(layers *s, const moment *m, bool only)
             later[gcut_arg(g, n, k)] |= late;
             sooner[gcut_arg(g, n, k)] |= early;
         }
-        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) s->share[v] = late && !(only && early) ? 0 : 1;
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) s->later[v] = late && !(only && early);
     }
-    for (uint32_t i = 0; i < g->params.n; i++) s->share[g->params.at[i].value] = 1;
     gcut_arena_free(a);
 }
 
@@ -336,46 +346,54 @@ static double bound_at(layers *s, const moment *m)
     return sum;
 }
 
-/* Bytes that the moment has above its room where all that is read after it is kept. */
-static int64_t bytes_above(const layers *s, const moment *m)
+/* Bytes that the moment of a node lacks where all that is read after it is kept. */
+static excess excess_at(const layers *s, uint32_t node)
 {
     const gcut_graph *g = s->g;
     gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
+    const moment m = moment_at(s, node, a);
     bool *read = gcut_calloc(a, g->values.n, 1);
-    int64_t sum = 0;
-    for (uint32_t i = m->node; i < g->nodes.n; i++) {
+    excess out = {node, -m.room};
+    for (uint32_t i = node; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        if (!is_after(s, m, i)) continue;
+        if (!is_after(s, &m, i)) continue;
         for (uint32_t k = 0; k < n->nargs; k++) read[s->p->facts->base[gcut_arg(g, n, k)]] = true;
     }
     for (gcut_ref v = 1; v < g->values.n; v++)
-        if (read[v] && !m->after[v] && !gcut_value_is(g, v, GCUT_CLASS_CONSTANT))
-            sum += gcut_least_bytes(&s->least, v);
+        if (read[v] && !m.after[v] && !gcut_value_is(g, v, GCUT_CLASS_CONSTANT))
+            out.bytes += gcut_least_bytes(&s->least, v);
     gcut_arena_free(a);
-    return sum - m->room;
+    return out;
 }
 
-static int by_above(const void *a, const void *b)
+static int by_bytes(const void *a, const void *b)
 {
-    const moment *x = a, *y = b;
-    if (x->above != y->above) return x->above > y->above ? -1 : 1;
+    const excess *x = a, *y = b;
+    if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
     return (x->node > y->node) - (x->node < y->node);
 }
 
+static bool may_be_moment(const layers *s, uint32_t i)
+{
+    const gcut_node *n = gcut_node_at(s->g, i);
+    return n->nres && s->least.late[n->res0] && s->p->facts->live[i] && is_apart(n);
+}
+
 /* Those at which a plan that saves everything has not enough room, the one that lacks most first. */
-static moment *find_moments(const layers *s, uint32_t *n)
+static excess *find_moments(const layers *s, uint32_t *n)
 {
     const gcut_graph *g = s->g;
-    moment *all = gcut_calloc(s->arena, (size_t)g->nodes.n + 1, sizeof *all);
+    excess *all = gcut_calloc(s->arena, (size_t)g->nodes.n + 1, sizeof *all);
+    uint32_t there = 0, seen = 0;
+    for (uint32_t i = 0; i < g->nodes.n; i++) there += may_be_moment(s, i);
+    const uint64_t apart = 1 + (uint64_t)there * g->nodes.n / NODES_WALKED;
     *n = 0;
     for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const gcut_node *x = gcut_node_at(g, i);
-        if (x->nres == 0 || !s->least.late[x->res0] || !s->p->facts->live[i] || !is_apart(x)) continue;
-        all[*n] = moment_at(s, i, s->arena);
-        all[*n].above = bytes_above(s, &all[*n]);
-        *n += all[*n].above > 0;
+        if (!may_be_moment(s, i) || seen++ % apart != 0) continue;
+        all[*n] = excess_at(s, i);
+        *n += all[*n].bytes > 0;
     }
-    if (*n) qsort(all, *n, sizeof *all, by_above);
+    if (*n) qsort(all, *n, sizeof *all, by_bytes);
     return all;
 }
 
@@ -385,15 +403,18 @@ double gcut_moment_bound(const gcut_problem *p, gcut_arena *arena, int64_t room)
     uint32_t n;
     s.arena = gcut_arena_new(gcut_arena_env(arena), arena);
     s.least = gcut_least_storage_of(s.arena, p->g, p->opt->at, p->opt->nat, p->opt->save_dtype == GCUT_BF16);
-    s.share = gcut_calloc(s.arena, p->g->values.n, sizeof *s.share);
-    for (gcut_ref v = 1; v < p->g->values.n; v++) s.share[v] = 1;
+    s.later = gcut_calloc(s.arena, p->g->values.n, sizeof *s.later);
     double best = largest_bound(&s, boundary_network(&s, s.arena), room);
-    const moment *all = find_moments(&s, &n);
-    for (uint32_t i = 0; i < n && s.solved < NODES_SOLVED; i++)
+    const excess *all = find_moments(&s, &n);
+    for (uint32_t i = 0; i < n && s.solved < NODES_SOLVED; i++) {
+        gcut_arena *a = gcut_arena_new(gcut_arena_env(s.arena), s.arena);
+        const moment m = moment_at(&s, all[i].node, a);
         for (int only = 0; only < 2; only++) {
-            divide(&s, &all[i], only);
-            best = fmax(best, bound_at(&s, &all[i]));
+            divide(&s, &m, only);
+            best = fmax(best, bound_at(&s, &m));
         }
+        gcut_arena_free(a);
+    }
     gcut_arena_free(s.arena);
     return best * (1 - 0x1p-40);
 }

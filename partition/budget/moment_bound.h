@@ -19,9 +19,9 @@
  * way to meet that: keeping v costs its bytes times a multiplier, computing it again its price.  Every
  * multiplier gives a lower bound; it is searched for where it is largest.
  *
- * The same plan also pays for what crosses the boundary.  The price of every value is therefore divided: `share`
- * of it counts at the boundary, the rest at the moment.  What the two cuts cost with these prices is a lower
- * bound of the cost of the plan, whatever the shares are (Lagrangian decomposition).
+ * The same plan also pays for what crosses the boundary.  The prices of each value therefore count at one of the
+ * two.  What both cuts cost together is a lower bound of the cost of the plan, whichever way the prices are divided
+ * (Lagrangian decomposition).
  */
 #ifndef GCUT_PARTITION_BUDGET_MOMENT_BOUND_H
 #define GCUT_PARTITION_BUDGET_MOMENT_BOUND_H
