@@ -34,18 +34,6 @@ static double cost_bound(const gcut_candidates *o, const gcut_candidate *of, int
                               of->cost_ns);
 }
 
-/* Lowers the candidates that may have the smallest peak. */
-static void lower_smallest(gcut_candidates *o)
-{
-    int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i < o->by_time.n; i++) {
-        gcut_candidate *of = &o->by_time.at[i];
-        if (gcut_candidate_least(o, of) >= least) continue;
-        int64_t peak = gcut_candidate_peak(o, of);
-        if (peak < least) least = peak;
-    }
-}
-
 /* ---- budgets that no plan fits ---- */
 
 #define HOLDERS 12 /* lines of the table */
@@ -117,16 +105,44 @@ static int by_peak(const void *a, const void *b)
     return strcmp(x->label, y->label);
 }
 
-/* The lowered ones of the first n candidates, the smallest peak first: before the others those that have a
- * smaller peak than all faster ones. */
-static void add_starts(const gcut_candidates *o, uint32_t n, starts *out)
+/* By index in by_time: the search starts from it.  That depends on the graph and the budget alone, not on what was
+ * lowered before: all, where they are few enough to be lowered at once (gcut_candidates_fit). */
+static bool *choose(const gcut_candidates *o)
+{
+    bool *chosen = gcut_calloc(o->arena, (size_t)o->by_time.n + 1, sizeof *chosen);
+    for (uint32_t i = 0; i < o->by_time.n; i++) chosen[i] = o->lowered;
+    return chosen;
+}
+
+/* Those that may have the smallest peak. */
+static void choose_smallest(gcut_candidates *o, bool *chosen)
+{
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < o->by_time.n; i++) {
+        gcut_candidate *of = &o->by_time.at[i];
+        if (gcut_candidate_least(o, of) >= least) continue;
+        int64_t peak = gcut_candidate_peak(o, of);
+        if (peak < least) least = peak;
+        chosen[i] = true;
+    }
+}
+
+/* Those that were compared with a budget up to the first that fits it. */
+static void choose_compared(const gcut_candidates *o, bool *chosen, int64_t budget, uint32_t fit)
+{
+    for (uint32_t i = 0; i < o->by_time.n && i <= fit; i++)
+        chosen[i] |= gcut_candidate_least(o, &o->by_time.at[i]) <= budget;
+}
+
+/* Adds them, the smallest peak first: before the others those that have a smaller peak than all faster ones. */
+static void add_starts(const gcut_candidates *o, const bool *chosen, starts *out)
 {
     starts others = {0};
     int64_t least = INT64_MAX;
     uint32_t first = out->n;
-    for (uint32_t k = 0; k < n; k++) {
+    for (uint32_t k = 0; k < o->by_time.n; k++) {
         const gcut_candidate *x = &o->by_time.at[k];
-        if (x->peak_bytes < 0) continue;
+        if (!chosen[k]) continue;
         *(x->peak_bytes < least ? GCUT_PUSH(o->arena, out) : GCUT_PUSH(o->arena, &others)) = *x;
         if (x->peak_bytes < least) least = x->peak_bytes;
     }
@@ -195,8 +211,10 @@ static gcut_candidate search_both(gcut_candidates *o, const starts *from, int64_
 gcut_candidate gcut_budget_least(gcut_candidates *o)
 {
     starts from = {0};
-    lower_smallest(o);
-    add_starts(o, o->by_time.n, &from);
+    gcut_candidates_fit(o, 0); /* lowers all of them where they are few */
+    bool *chosen = choose(o);
+    choose_smallest(o, chosen);
+    add_starts(o, chosen, &from);
     gcut_candidate least = from.at[0];
     for (uint32_t k = 0, part = 0; k < TARGETS && part < sizeof target_parts / sizeof *target_parts; k++) {
         starts again = {0};
@@ -215,11 +233,13 @@ gcut_candidate gcut_budget_best(gcut_candidates *o, int64_t budget)
 {
     starts from = {0};
     const uint32_t fit = gcut_candidates_fit(o, budget);
+    bool *chosen = choose(o);
+    choose_compared(o, chosen, budget, fit);
     if (fit == GCUT_NONE)
-        lower_smallest(o);
+        choose_smallest(o, chosen);
     else
         *GCUT_PUSH(o->arena, &from) = o->by_time.at[fit];
-    add_starts(o, o->by_time.n, &from);
+    add_starts(o, chosen, &from);
     gcut_candidate best = search_both(o, &from, budget);
     if (best.peak_bytes > budget) {
         starts again = {0};
