@@ -33,7 +33,7 @@ static gcut_val clip_by_norm(gcut_graph *g, gcut_val *dw, int n, double most)
 
 static gcut_graph *model(void)
 {
-    static char name[LAYERS][8], moment[LAYERS][8], contents[LAYERS][32];
+    static char name[LAYERS][16], moment[LAYERS][16], contents[LAYERS][32];
     gcut_graph *g = gcut_graph_new(ctx, "clip");
     gcut_shape rows = GCUT_SHAPE(gcut_dim_sym(g, "N", 1, GCUT_DIM_MAX), WIDTH),
                square = GCUT_SHAPE(WIDTH, WIDTH);
