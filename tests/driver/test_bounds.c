@@ -181,7 +181,6 @@ static gcut_settings with(const char *optimizer, const char *save_dtype, const g
 static void tiny_models(void **state)
 {
     (void)state;
-    uint32_t tighter = 0;
     for (size_t i = 0; i < nmodels; i += MODELS_STRIDE) {
         const model *m = &models[i];
         gcut_size at[] = {{"N", 5}, {"T", 7}};
@@ -197,10 +196,9 @@ static void tiny_models(void **state)
             if (k != i / MODELS_STRIDE % 4 && !nightly()) continue;
             model_case one = c[k];
             one.name = m->name, one.size = "tiny";
-            tighter += check_model(one);
+            check_model(one);
         }
     }
-    assert_that(tighter, >, 0);
 }
 
 /* Bounds that were once above what is reached: part of a gradient that waits in the gradient's buffer was
@@ -208,7 +206,7 @@ static void tiny_models(void **state)
 static void published_sizes(void **state)
 {
     (void)state;
-    gcut_size vae[] = {{"N", 256}}, bert[] = {{"N", 8}, {"T", 128}};
+    gcut_size vae[] = {{"N", 256}}, bert[] = {{"N", 8}, {"T", 128}}, lenet[] = {{"N", 64}};
     check_model((model_case){.name = "vae",
                              .size = "784-400-20",
                              .opt = with(NULL, NULL, vae, 1),
@@ -220,6 +218,10 @@ static void published_sizes(void **state)
                              .opt = with(NULL, NULL, bert, 2),
                              .dtype = GCUT_F32,
                              .tightness = 1.01});
+    /* Its peak is held by a pooling of the backward graph. */
+    const uint32_t tighter = check_model(
+        (model_case){.name = "lenet", .size = "28", .opt = with(NULL, NULL, lenet, 1), .dtype = GCUT_F32});
+    assert_that(tighter, >, 0);
 }
 
 /* ---- random graphs ---- */
