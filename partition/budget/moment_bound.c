@@ -12,7 +12,8 @@
 #include "graph/ops/node_facts.h"
 #include "partition/budget/least_storage.h"
 
-/* Nodes of the networks that are solved for one bound, about a quarter of a second; then no further cut begins. */
+/* Nodes of the networks that are solved for one bound, about a quarter of a second; then no further multiplier, branch
+ * or moment is tried. */
 #define NODES_SOLVED 100000
 
 #define MOST_BRANCHES 16 /* of one network */
@@ -20,15 +21,15 @@
 /* Nodes that are walked to find moments; where all would be more, they are tried at equal distances. */
 #define NODES_WALKED 20000000
 
-typedef struct layers {
+typedef struct bounding {
     const gcut_problem *p;
     const gcut_graph *g;
     gcut_least_storage least;
     gcut_arena *arena;
     int64_t room;
-    bool *later;     /* by value: its prices count at the moment, not at the boundary */
+    bool *at_moment; /* by value: its prices count at the moment, not at the boundary */
     uint64_t solved; /* nodes of the networks so far */
-} layers;
+} bounding;
 
 typedef struct moment {
     uint32_t node;
@@ -89,7 +90,7 @@ static uint32_t largest_difference(const gcut_network *net, const gcut_cut *x, c
 /* The maximum over lambda of (minimum cut at lambda - lambda * room), a concave function: between two cuts whose
  * bytes are above and below the room, it is at most where their lines meet.  Sets b->bound and b->split; *reached:
  * the cost of a solution within the room. */
-static void relax(layers *s, gcut_network *net, int64_t room, branch *b, double *reached)
+static void relax(bounding *s, gcut_network *net, int64_t room, branch *b, double *reached)
 {
     gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
     b->split = GCUT_NONE;
@@ -142,7 +143,7 @@ static double decide(gcut_network *net, const branches *all, const branch *b, in
 }
 
 /* Branch and bound: the part with the lowest bound is divided by one value, kept or not. */
-static double largest_bound(layers *s, gcut_network *net, int64_t room)
+static double largest_bound(bounding *s, gcut_network *net, int64_t room)
 {
     const size_t size = net->arcs.n * sizeof *net->arcs.at;
     gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
@@ -179,7 +180,7 @@ static double largest_bound(layers *s, gcut_network *net, int64_t room)
 /* ---- networks ---- */
 
 /* The least that saving v takes, in ns and in bytes, each over all its formats. */
-static void least_save(const layers *s, gcut_ref v, double *ns, int64_t *bytes)
+static void least_save(const bounding *s, gcut_ref v, double *ns, int64_t *bytes)
 {
     *ns = INFINITY;
     *bytes = INT64_MAX;
@@ -194,8 +195,8 @@ static void least_save(const layers *s, gcut_ref v, double *ns, int64_t *bytes)
     }
 }
 
-/* Results of one node have one entry of s->later. */
-static void add_work(const layers *s, gcut_network *net, const gcut_node *n, double price, bool reads)
+/* Results of one node have one entry of s->at_moment. */
+static void add_work(const bounding *s, gcut_network *net, const gcut_node *n, double price, bool reads)
 {
     gcut_ref res[GCUT_MAX_RESULTS];
     for (uint32_t k = 0; k < n->nres; k++) res[k] = n->res0 + k;
@@ -203,13 +204,13 @@ static void add_work(const layers *s, gcut_network *net, const gcut_node *n, dou
 }
 
 /* A price at the boundary. */
-static double price_there(const layers *s, gcut_ref v, double price)
+static double price_there(const bounding *s, gcut_ref v, double price)
 {
-    return s->later[v] && isfinite(price) ? 0 : price;
+    return s->at_moment[v] && isfinite(price) ? 0 : price;
 }
 
 /* What crosses; the constraints of the user are left out, which only lowers it. */
-static gcut_network *boundary_network(const layers *s, gcut_arena *a)
+static gcut_network *boundary_network(const bounding *s, gcut_arena *a)
 {
     const gcut_graph *g = s->g;
     gcut_network *net = gcut_network_new(a, g->values.n);
@@ -240,26 +241,26 @@ static bool is_apart(const gcut_node *n)
 }
 
 /* What the plan pays at the moment for a further run of n: nothing for what runs once in the backward graph. */
-static double again_ns(const layers *s, const gcut_node *n)
+static double again_ns(const bounding *s, const gcut_node *n)
 {
-    const bool runs_once = s->p->facts->side[n->res0] == GCUT_SIDE_BACKWARD;
-    return runs_once || !s->later[n->res0] ? 0 : s->p->price[n->res0].recompute_ns;
+    const bool backward = s->p->facts->side[n->res0] == GCUT_SIDE_BACKWARD;
+    return backward || !s->at_moment[n->res0] ? 0 : s->p->price[n->res0].recompute_ns;
 }
 
 /* Saving or computing v cost at least this, if it is in memory at the moment.  Results of one node share a run. */
-static double presence_ns(const layers *s, gcut_ref v)
+static double presence_ns(const bounding *s, gcut_ref v)
 {
     const gcut_node *n = gcut_def(s->g, v);
     double ns;
     int64_t bytes;
-    if (!n || !s->later[v] || s->least.resident[v] || s->p->facts->kept[v] ||
+    if (!n || !s->at_moment[v] || s->least.resident[v] || s->p->facts->kept[v] ||
         gcut_node_class(n) == GCUT_CLASS_VIEW)
         return 0;
     least_save(s, v, &ns, &bytes);
     return fmin(ns, again_ns(s, n) / n->nres);
 }
 
-static void add_kept(const layers *s, gcut_network *net, gcut_ref v)
+static void add_kept(const bounding *s, gcut_network *net, gcut_ref v)
 {
     const bool constant = gcut_value_is(s->g, v, GCUT_CLASS_CONSTANT);
     gcut_network_value(net, v, constant ? INFINITY : presence_ns(s, v), gcut_least_bytes(&s->least, v), 0,
@@ -268,14 +269,14 @@ static void add_kept(const layers *s, gcut_network *net, gcut_ref v)
 }
 
 /* Node i is that of the moment, or runs after it and is not dead. */
-static bool is_after(const layers *s, const moment *m, uint32_t i)
+static bool is_after(const bounding *s, const moment *m, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(s->g, i);
     return i == m->node || (n->nres && m->after[n->res0] && s->p->facts->live[i]);
 }
 
 /* What is kept or computed again for the readers after the moment. */
-static gcut_network *moment_network(const layers *s, const moment *m, gcut_arena *a)
+static gcut_network *moment_network(const bounding *s, const moment *m, gcut_arena *a)
 {
     const gcut_graph *g = s->g;
     gcut_network *net = gcut_network_new(a, g->values.n);
@@ -287,8 +288,9 @@ static gcut_network *moment_network(const layers *s, const moment *m, gcut_arena
             for (uint32_t k = 0; k < n->nargs; k++)
                 if (!m->after[gcut_arg(g, n, k)]) gcut_network_read(net, gcut_arg(g, n, k), NULL);
         } else if (n->nres && !m->after[n->res0]) {
-            const bool ran = s->least.late[n->res0] && is_apart(n) && m->before[n->res0];
-            add_work(s, net, n, ran || gcut_value_runs_once(g, n->res0) ? INFINITY : again_ns(s, n), !ran);
+            const bool once = gcut_value_runs_once(g, n->res0), late = s->least.late[n->res0],
+                       ran = late && m->before[n->res0] && (once || is_apart(n));
+            add_work(s, net, n, ran || (once && !late) ? INFINITY : again_ns(s, n), !ran);
         }
     }
     return net;
@@ -296,7 +298,7 @@ static gcut_network *moment_network(const layers *s, const moment *m, gcut_arena
 
 /* ---- moments ---- */
 
-static moment moment_at(const layers *s, uint32_t node, gcut_arena *a)
+static moment moment_at(const bounding *s, uint32_t node, gcut_arena *a)
 {
     const gcut_graph *g = s->g;
     const gcut_node *at = gcut_node_at(g, node);
@@ -317,7 +319,7 @@ static moment moment_at(const layers *s, uint32_t node, gcut_arena *a)
 
 /* Prices of the results of a node count at the moment where what reads one of them comes after it, directly or
  * through values of which that is true: all readers (`only`), or some. */
-static void divide(layers *s, const moment *m, bool only)
+static void divide(bounding *s, const moment *m, bool only)
 {
     const gcut_graph *g = s->g;
     gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
@@ -332,12 +334,12 @@ static void divide(layers *s, const moment *m, bool only)
             later[gcut_arg(g, n, k)] |= late;
             sooner[gcut_arg(g, n, k)] |= early;
         }
-        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) s->later[v] = late && !(only && early);
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) s->at_moment[v] = late && !(only && early);
     }
     gcut_arena_free(a);
 }
 
-static double bound_at(layers *s, const moment *m)
+static double bound_at(bounding *s, const moment *m)
 {
     gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
     double sum = largest_bound(s, moment_network(s, m, a), m->room);
@@ -347,7 +349,7 @@ static double bound_at(layers *s, const moment *m)
 }
 
 /* Bytes that the moment of a node lacks where all that is read after it is kept. */
-static excess excess_at(const layers *s, uint32_t node)
+static excess excess_at(const bounding *s, uint32_t node)
 {
     const gcut_graph *g = s->g;
     gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
@@ -373,14 +375,14 @@ static int by_bytes(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-static bool may_be_moment(const layers *s, uint32_t i)
+static bool may_be_moment(const bounding *s, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(s->g, i);
     return n->nres && s->least.late[n->res0] && s->p->facts->live[i] && is_apart(n);
 }
 
 /* Those at which a plan that saves everything has not enough room, the one that lacks most first. */
-static excess *find_moments(const layers *s, uint32_t *n)
+static excess *find_moments(const bounding *s, uint32_t *n)
 {
     const gcut_graph *g = s->g;
     excess *all = gcut_calloc(s->arena, (size_t)g->nodes.n + 1, sizeof *all);
@@ -399,11 +401,11 @@ static excess *find_moments(const layers *s, uint32_t *n)
 
 double gcut_moment_bound(const gcut_problem *p, gcut_arena *arena, int64_t room)
 {
-    layers s = {.p = p, .g = p->g, .room = room};
+    bounding s = {.p = p, .g = p->g, .room = room};
     uint32_t n;
     s.arena = gcut_arena_new(gcut_arena_env(arena), arena);
     s.least = gcut_least_storage_of(s.arena, p->g, p->opt->at, p->opt->nat, p->opt->save_dtype == GCUT_BF16);
-    s.later = gcut_calloc(s.arena, p->g->values.n, sizeof *s.later);
+    s.at_moment = gcut_calloc(s.arena, p->g->values.n, sizeof *s.at_moment);
     double best = largest_bound(&s, boundary_network(&s, s.arena), room);
     const excess *all = find_moments(&s, &n);
     for (uint32_t i = 0; i < n && s.solved < NODES_SOLVED; i++) {

@@ -9,9 +9,9 @@
  * its result.  While it runs, these are in memory:
  *
  *   written   its results
- *   kept      whatever the nodes that depend on m read and do not compute again later: contractions and poolings
- *             on which m depends and that depend on a cotangent (these run once, so before m); and values of the
- *             forward graph, each of them either kept or computed by a copy
+ *   kept      whatever the nodes that depend on m read and do not compute again later: contractions, poolings and
+ *             nodes with effects on which m depends and that depend on a cotangent (these run once, so before m);
+ *             and values of the forward graph, each of them either kept or computed by a copy
  *
  *     bytes kept <= budget - resident bytes - bytes written
  *

@@ -283,6 +283,52 @@ static void random_graphs(void **state)
     gcut_env_free(env);
 }
 
+/* The derivative of @f runs once, perhaps after the product beside it: a bound must not have its result in memory
+ * while that product runs. */
+static const char effects[] =
+    "gcut 1\n"
+    "func @f[N in 1.., M in 1..](input %x: f32[N, M]) -> (out y: f32[N, M]) {\n"
+    "  %y: f32[N, M] = external(%x, kernel=\"cube\", flops=2*N*M, bytes=8*N*M)\n"
+    "  return %y\n"
+    "}\n"
+    "func @f.vjp[N in 1.., M in 1..](input %x: f32[N, M], cotan %dy: f32[N, M]) -> (grad x: f32[N, M]) {\n"
+    "  %dx: f32[N, M] = external(%x, %dy, kernel=\"cube_vjp\", flops=3*N*M, bytes=12*N*M)\n"
+    "  return %dx\n"
+    "}\n"
+    "func @g(input %x: f32[512, 96], input %t: i32[512], param %u: f32[96, 96], param %w: f32[96, 512])\n"
+    "    -> (out loss: f32[]) {\n"
+    "  %h = matmul(%x, %u)\n"
+    "  %a = call(@f, %h, vjp=@f.vjp)\n"
+    "  %p = matmul(%h, %w)\n"
+    "  %c = cross_entropy(%p, %t)\n"
+    "  %s = mul(%a, %a)\n"
+    "  %r = sum(%s)\n"
+    "  %e = mul(%c, %c)\n"
+    "  %loss = mul(%e, %r)\n"
+    "  return %loss\n"
+    "}\n";
+
+static void effects_body(void *arg)
+{
+    gcut_env *env = arg;
+    gcut_arena *a = gcut_arena_new(env, NULL);
+    const gcut_module *m = gcut_parse_module(env, a, "effects", effects, strlen(effects));
+    gcut_settings opt = gcut_settings_of(NULL, NULL, 0);
+    bounded b = bounded_of("effects", m->graphs.at[2], &opt, a);
+    assert_non_null(b.f);
+    check_candidates(&b);
+    check_every_set(&b);
+    gcut_arena_free(a);
+}
+
+static void nodes_with_effects_run_once(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    must(env, effects_body, env);
+    gcut_env_free(env);
+}
+
 /* A function without ops has candidate plans too, and a bound: what is resident. */
 static void no_ops_body(void *arg)
 {
@@ -390,9 +436,13 @@ static void every_saved_set_of_small_graphs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tiny_models),   cmocka_unit_test(published_sizes),
-        cmocka_unit_test(random_graphs), cmocka_unit_test(every_saved_set_of_small_graphs),
-        cmocka_unit_test(no_ops),        cmocka_unit_test(equal_values_have_one_buffer),
+        cmocka_unit_test(tiny_models),
+        cmocka_unit_test(published_sizes),
+        cmocka_unit_test(random_graphs),
+        cmocka_unit_test(every_saved_set_of_small_graphs),
+        cmocka_unit_test(no_ops),
+        cmocka_unit_test(equal_values_have_one_buffer),
+        cmocka_unit_test(nodes_with_effects_run_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
