@@ -17,6 +17,7 @@ gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_
     p->opt = opt;
     gcut_facts *facts = gcut_sides_of(arena, joint);
     if (opt->apart) memset(facts->grad, 0, joint->values.n * sizeof *facts->grad);
+    facts->order = gcut_backward_order(arena, facts, &facts->norder);
     p->facts = facts;
     p->price = gcut_prices(arena, p->facts, opt);
     p->force = gcut_calloc(arena, joint->values.n, sizeof *p->force);

@@ -48,8 +48,9 @@ typedef struct ordering {
     gcut_arena *arena;
     const gcut_facts *f;
     const gcut_graph *g;
-    bool *tail;   /* by node */
-    bool *placed; /* by node */
+    bool *tail;        /* by node */
+    bool *placed;      /* by node */
+    uint32_t *seen_by; /* by node: the last update that has looked at it, counted from 1 */
     updates all;
     updates *after;   /* by node: the updates that wait for it */
     updates *reading; /* by value: the updates that wait for a reader of its storage */
@@ -101,20 +102,19 @@ static int by_index(const void *a, const void *b)
 static void gather(ordering *o, update *u)
 {
     const gcut_graph *g = o->g;
-    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(o->arena), o->arena);
-    bool *seen = gcut_calloc(scratch, (size_t)g->nodes.n + 1, 1);
+    const uint32_t me = o->all.n + 1;
     GCUT_VEC(gcut_ref) forward = {0};
     *GCUT_PUSH(o->arena, &u->tail) = u->sink;
-    seen[u->sink] = true;
+    o->seen_by[u->sink] = me;
     for (uint32_t t = 0; t < u->tail.n; t++) {
         const gcut_node *n = gcut_node_at(g, u->tail.at[t]);
         for (uint32_t k = 0; k < n->nargs; k++) {
             gcut_ref v = gcut_arg(g, n, k);
             uint32_t def = g->values.at[v].def;
-            if (def == GCUT_NONE || seen[def]) continue;
-            seen[def] = true;
+            if (def == GCUT_NONE || o->seen_by[def] == me) continue;
+            o->seen_by[def] = me;
             if (!is_backward(o, def)) {
-                if (!gcut_value_is(g, v, GCUT_CLASS_CONSTANT)) *GCUT_PUSH(scratch, &forward) = o->f->base[v];
+                if (!gcut_value_is(g, v, GCUT_CLASS_CONSTANT)) *GCUT_PUSH(o->arena, &forward) = o->f->base[v];
             } else if (o->tail[def]) {
                 *GCUT_PUSH(o->arena, &u->tail) = def;
             } else {
@@ -126,7 +126,6 @@ static void gather(ordering *o, update *u)
     qsort(u->tail.at, u->tail.n, sizeof *u->tail.at, by_index);
     for (uint32_t k = 0; u->waits == 0 && k < forward.n; k++)
         *GCUT_PUSH(o->arena, &o->reading[forward.at[k]]) = u;
-    gcut_arena_free(scratch);
 }
 
 static bool is_either(const ordering *o, gcut_ref v)
@@ -204,7 +203,12 @@ const uint32_t *gcut_backward_order(gcut_arena *arena, const gcut_facts *f, uint
 {
     const gcut_graph *g = f->g;
     size_t nn = (size_t)g->nodes.n + 1;
+    if (f->order) {
+        *n = f->norder;
+        return f->order;
+    }
     ordering o = {.arena = gcut_arena_new(gcut_arena_env(arena), arena), .f = f, .g = g};
+    o.seen_by = gcut_calloc(o.arena, nn, sizeof *o.seen_by);
     o.tail = gcut_calloc(o.arena, nn, 1);
     o.placed = gcut_calloc(o.arena, nn, 1);
     o.after = gcut_calloc(o.arena, nn, sizeof *o.after);

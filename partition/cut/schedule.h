@@ -19,8 +19,8 @@
 
 /* The order of the BACKWARD nodes under any plan: the joint graph's, except that nodes which serve `next` and `grad`
  * results alone (the products that make gradients of parameters, the optimizer, running statistics) run as soon
- * as their operands are computed, so that these and the gradient are dead early.  Memory from `arena`; *n = how
- * many. */
+ * as their operands are computed, so that these and the gradient are dead early.  Memory from `arena`, or of the
+ * facts; *n = how many. */
 const uint32_t *gcut_backward_order(gcut_arena *arena, const gcut_facts *f, uint32_t *n);
 
 /* True when a value v of that decision is a `saved` or other parameter of the backward graph. */
