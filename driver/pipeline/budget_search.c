@@ -110,7 +110,8 @@ static int by_peak(const void *a, const void *b)
 static bool *choose(const gcut_candidates *o)
 {
     bool *chosen = gcut_calloc(o->arena, (size_t)o->by_time.n + 1, sizeof *chosen);
-    for (uint32_t i = 0; i < o->by_time.n; i++) chosen[i] = o->lowered;
+    const bool all = gcut_candidates_are_few(o);
+    for (uint32_t i = 0; i < o->by_time.n; i++) chosen[i] = all;
     return chosen;
 }
 
@@ -185,6 +186,7 @@ static gcut_candidate search_spared(gcut_candidates *o, const starts *from, gcut
     const gcut_candidate first = best;
     uint32_t vain = 0;
     for (uint32_t k = 0; k <= from->n && vain < SPARED_IN_VAIN; k++) {
+        if (o->nodes_tried - begin >= NODES_SEARCHED) break;
         const gcut_candidate *start = k ? &from->at[k - 1] : &first;
         /* Then a start must fit, too, and be faster before it is changed. */
         const bool fits = best.peak_bytes <= budget;

@@ -272,7 +272,7 @@ int64_t gcut_candidate_peak(gcut_candidates *o, gcut_candidate *of)
  * Either order depends on the graph alone, not on the budget. */
 #define NODES_LOWERED 250000
 
-static bool are_few(const gcut_candidates *o)
+bool gcut_candidates_are_few(const gcut_candidates *o)
 {
     uint64_t nodes = 0;
     for (uint32_t i = 0; i < o->by_time.n; i++) nodes += o->by_time.at[i].base->planned->nodes.n;
@@ -286,7 +286,7 @@ void gcut_candidates_lower(gcut_candidates *o, void (*tell)(void *user, size_t d
         gcut_candidate_peak(o, &o->by_time.at[i]);
     }
     if (tell) tell(user, o->by_time.n, o->by_time.n);
-    if (are_few(o)) qsort(o->by_time.at, o->by_time.n, sizeof *o->by_time.at, cheaper);
+    if (gcut_candidates_are_few(o)) qsort(o->by_time.at, o->by_time.n, sizeof *o->by_time.at, cheaper);
     o->lowered = true;
 }
 
@@ -297,7 +297,7 @@ int64_t gcut_candidate_least(const gcut_candidates *o, const gcut_candidate *of)
 
 uint32_t gcut_candidates_fit(gcut_candidates *o, int64_t budget)
 {
-    if (!o->lowered && are_few(o)) gcut_candidates_lower(o, NULL, NULL);
+    if (!o->lowered && gcut_candidates_are_few(o)) gcut_candidates_lower(o, NULL, NULL);
     for (uint32_t i = 0; i < o->by_time.n; i++) {
         gcut_candidate *of = &o->by_time.at[i];
         if (gcut_candidate_least(o, of) <= budget && gcut_candidate_peak(o, of) <= budget) return i;

@@ -82,6 +82,8 @@ int64_t gcut_candidate_peak(gcut_candidates *o, gcut_candidate *of);
 int64_t gcut_candidate_least(const gcut_candidates *o, const gcut_candidate *of);
 /* Lowers all of them and, unless they are too many, sorts them by predicted time. */
 void gcut_candidates_lower(gcut_candidates *o, void (*tell)(void *user, size_t done, size_t all), void *user);
+/* So few that all are lowered to know their times, for any budget. */
+bool gcut_candidates_are_few(const gcut_candidates *o);
 /* The index of the first one that fits, or GCUT_NONE.  It lowers those that it has to compare. */
 uint32_t gcut_candidates_fit(gcut_candidates *o, int64_t budget);
 

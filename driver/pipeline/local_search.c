@@ -236,19 +236,23 @@ static uint32_t find_flips(search *s, flip *out)
 {
     const gcut_graph *g = s->p->g;
     const gcut_choice *now = s->best.choice;
+    gcut_arena *round = s->round;
     gcut_map seen = {0};
     uint32_t n = 0, values = 0;
     for (gcut_ref v = 1; v < g->values.n; v++) values += is_flippable(s->p, now, v);
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (s->keeps[v] || !is_flippable(s->p, now, v)) continue;
-        uint32_t *known = gcut_map_at(s->round, &seen, mix(s->alike[v], now->decision[v]));
+        uint32_t *known = gcut_map_at(round, &seen, mix(s->alike[v], now->decision[v]));
         if (values > FEW_VALUES && (*known)++) continue;
         for (int shifts = 0; shifts <= (now->decision[v] == GCUT_PLAN_SAVED); shifts++) {
+            s->round = gcut_arena_new(gcut_arena_env(round), round);
             const gcut_choice *c = flipped(s, now, &v, 1, shifts);
             double promise = c ? promise_of(s, c) : 0;
             if (promise > 0) out[n++] = (flip){v, shifts, promise};
+            gcut_arena_free(s->round);
         }
     }
+    s->round = round;
     if (n) qsort(out, n, sizeof *out, by_gain);
     return n;
 }
@@ -311,11 +315,12 @@ static bool exchange(search *s, const flip *f)
     t.best = evaluate(&t, c);
     t.best.choice = choice_with(s->p, s->arena, c, gcut_saved_of(s->p, t.round, c->decision));
     t.flips++;
-    t.too_large = gcut_calloc(s->arena, 2 * (size_t)s->p->g->values.n, sizeof *t.too_large);
-    gcut_arena_free(t.round);
+    gcut_arena *mine = t.round;
+    t.too_large = gcut_calloc(mine, 2 * (size_t)s->p->g->values.n, sizeof *t.too_large);
     s->keeps[f->v] = true;
     improve(&t);
     s->keeps[f->v] = false;
+    gcut_arena_free(mine);
     if (!(gain_of(s, &t.best) > 0)) return false;
     s->best = t.best;
     s->flips = t.flips;
