@@ -190,7 +190,7 @@ static void check_model(void *arg)
     double last_ns = INFINITY;
     for (uint32_t i = 0; i < o->by_time.n; i++)
         if (o->by_time.at[i].peak_bytes < lo) lo = o->by_time.at[i].peak_bytes;
-    smallest(c, infeasible(c, lo));
+    if (c->refused) smallest(c, infeasible(c, lo));
     for (int k = 0; k < BUDGETS; k++) {
         int64_t budget = lo + (all.peak_bytes - lo) * k / (BUDGETS - 1);
         uint32_t i = gcut_candidates_fit(o, budget);
@@ -236,6 +236,7 @@ static void models_keep_their_budgets(void **state)
         }
         snprintf(path, sizeof path, GCUT_SOURCE_DIR "/tests/models/%s", names[i]);
         run_case c = {.what = names[i], .path = path, .ctx = gcut_ctx_new(NULL)};
+        c.refused = nightly() || (i / (size_t)parts % 2 == 0 && in_turn(i / (size_t)parts, 4));
         c.g = gcut_load(c.ctx, path, NULL);
         if (CHECK(&c, c.g, "not read")) must(c.g->module->env, check_model, &c);
         nwrong += c.nwrong;

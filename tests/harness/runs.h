@@ -58,6 +58,7 @@ typedef struct run_case {
     double half;     /* the unit of rounding of the f16 or bf16 in the graph, 0 = there is none */
     gcut_size at[2]; /* sizes of symbols that nothing binds */
     size_t nat;
+    bool refused; /* budgets that are refused are tried, too: each of them is two searches */
 } run_case;
 
 static inline bool wrong(run_case *c, const char *fmt, ...) GCUT_PRINTF(2, 3);
