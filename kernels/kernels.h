@@ -80,7 +80,7 @@ typedef enum gcut_overlap {
 /* Runs of one launch that are predicted alike: of a loop's body, the first and the further ones are apart; a
  * product and its epilogue are two where they run one after the other. */
 typedef struct gcut_cost_run {
-    double times; /* so many runs in a step */
+    double times; /* runs in a step */
     int threads;  /* of the team */
     gcut_overlap overlap;
     double work_ns, traffic_ns, fixed_ns, ns; /* of one; ns: fixed_ns and, by overlap, the other two */
@@ -193,20 +193,20 @@ typedef struct gcut_peak {
 gcut_peak gcut_program_peak(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
                             gcut_arena *arena);
 
-/* A kernel that takes less workspace if its node is marked #less_workspace, by so many bytes; and the bytes
- * alive while it runs, as for a peak. */
-typedef struct gcut_spare {
+/* A kernel that takes less workspace if its node is marked #less_workspace: by how many bytes, and what is alive while
+ * it runs as it is. */
+typedef struct gcut_alternative {
     const char *value; /* its result, of the forward or the backward graph */
     int64_t bytes, alive;
-} gcut_spare;
-typedef struct gcut_spares {
+} gcut_alternative;
+typedef struct gcut_alternatives {
     int64_t most, least; /* bytes alive at most: as it is, and if all of them took less workspace */
     uint32_t n;
-    gcut_spare *at;
-} gcut_spares;
+    gcut_alternative *at;
+} gcut_alternatives;
 /* peak_holders.c.  Memory from `arena`. */
-gcut_spares gcut_program_spares(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
-                                gcut_arena *arena);
+gcut_alternatives gcut_program_alternatives(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat,
+                                            int threads, gcut_arena *arena);
 
 /* What a value that the caller binds holds before the first step, as a row of the emitted table has it. */
 typedef struct gcut_contents {

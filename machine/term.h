@@ -19,11 +19,11 @@ typedef enum gcut_term_kind {
 typedef struct gcut_term {
     gcut_term_kind kind;
     const char *name, *what; /* the value or buffer that it is of, or NULL; the op, or a phrase */
-    double units;            /* WORK, FIXED: so many … */
-    const char *unit;        /* … of these, … */
-    gcut_rate rate;          /* … at this rate (key NULL: at no single one), … */
-    double times;            /* … so many times over, … */
-    const char *why;         /* … for this reason; NULL where that is 1 */
+    double units;            /* WORK, FIXED: how much of `unit` */
+    const char *unit;        /* "flops", "elements", "rows" */
+    gcut_rate rate;          /* of one unit; key NULL: there is no single rate */
+    double times;            /* how often the units are counted */
+    const char *why;         /* they are counted that often; NULL where that is once */
     double read, written;    /* TRAFFIC: bytes */
     double fetched;          /* of those written: as many bytes as are paid for */
     double ago;       /* bytes moved since the buffer was touched last; INFINITY: never, NAN: not known */

@@ -20,7 +20,8 @@ enum { MOST_PS = 100000 }; /* keeps picoseconds times elements within 64 bits */
 /* A section of the model and the one of the shipped model that it is compared with. */
 typedef struct pair {
     gcut_machine m, shipped;
-    double teams; /* how many times the threads of `shipped` share the work of `m` */
+    double
+        teams; /* threads of m over those of shipped: rates are of all threads together, thresholds of one core */
 } pair;
 
 static int whole_ps(double ps)

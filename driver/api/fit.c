@@ -18,16 +18,16 @@
 
 #include "driver/options/default_sizes.h"
 #include "driver/pipeline/compile.h"
-#include "driver/pipeline/peak_bound.h"
 #include "driver/pipeline/plan_info.h"
 #include "gradcut/gradcut_rt.h"
 #include "interp/interp.h"
 #include "report/report.h"
 
 enum {
-    BEHIND = 3,         /* sizes tried behind a refused one */
-    STEPS = 8,          /* the sizes of the table divide the largest into at least so many parts */
-    LOOKED_AT = 1 << 20 /* sizes asked whether the graph allows them, until one is found */
+    BEHIND = 3,          /* sizes tried behind a refused one */
+    STEPS = 8,           /* the sizes of the table are at most 1/STEPS of the largest apart */
+    LOOKED_AT = 1 << 20, /* sizes asked whether the graph allows them, until one is found */
+    SIZES_AT_ONCE = 4096 /* between two calls of the progress hook, which may cancel */
 };
 #define MOST (INT64_C(1) << 40)
 
@@ -85,6 +85,7 @@ static bool checks_hold(const job *j, const gcut_graph *g)
 
 static bool is_allowed(job *j, int64_t n)
 {
+    if (n % SIZES_AT_ONCE == 0) gcut_env_progress(j->env, "looking for a size", j->tried.n, 0);
     j->bind[j->sym].value = n;
     return n >= j->least && n <= j->out->most && n % j->unit == 0 && checks_hold(j, j->first->joint) &&
            has_sizes(j, j->first->primal) && has_sizes(j, j->first->joint);
@@ -171,12 +172,6 @@ static void plan(void *arg)
     gcut_pipeline_continue(t->p, GCUT_STAGE_KERNEL);
 }
 
-static void bound(void *arg)
-{
-    trial *t = arg;
-    t->out->bound_bytes = gcut_peak_bound(t->p);
-}
-
 static void describe(const trial *t)
 {
     gcut_arena *keep = t->j->keep;
@@ -204,10 +199,8 @@ static const gcut_fit_try *add_try(job *j, int64_t n)
     const bool fits = gcut_guard(j->env, plan, &t);
     if (!fits) t.out->refused = take_message(j, ndiags);
     if (t.p && t.p->peak_bytes > 0) t.out->peak_bytes = t.p->peak_bytes;
-    if (fits)
-        describe(&t);
-    else if (t.p && t.out->peak_bytes >= 0)
-        bound(&t);
+    if (t.p && t.p->bound_bytes > 0) t.out->bound_bytes = t.p->bound_bytes;
+    if (fits) describe(&t);
     gcut_arena_free(t.arena);
     return *GCUT_PUSH(j->a, &j->tried) = t.out;
 }

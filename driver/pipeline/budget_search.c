@@ -79,6 +79,7 @@ static _Noreturn void refuse(gcut_candidates *o, const gcut_candidate *least)
     int64_t bound = gcut_peak_bound(o->p);
     GCUT_ASSERT(bound <= least->peak_bytes);
     o->p->peak_bytes = least->peak_bytes;
+    o->p->bound_bytes = bound;
     complain(gcut_candidate_lower(o, least, a), o->p->opt.budget,
              gcut_printf(a, "the search (%u plans tried)", o->known.n),
              gcut_printf(a, "; no plan at all takes less than %s", gcut_bytes_text(a, bound)));
@@ -86,10 +87,11 @@ static _Noreturn void refuse(gcut_candidates *o, const gcut_candidate *least)
 
 /* ---- local search ---- */
 
-/* Of the graphs that are lowered for one budget, in about 0.7 seconds; and once more with less workspace. */
+/* Nodes of the graphs that a search lowers.  A budget has one search, and one more with less workspace. */
 #define NODES_SEARCHED 200000
-#define STARTS_IN_VAIN 16 /* in a row without a better plan: then the search ends */
-#define SPARED_IN_VAIN 6  /* likewise, of starts with less workspace */
+/* A search ends when this many starts in a row have given no better plan; of starts with less workspace, fewer. */
+#define STARTS_IN_VAIN 16
+#define CHANGED_IN_VAIN 6
 /* The smallest peak is searched for in targets, each this part of the arena below the peak found so far: a far target
  * counts the bytes of many steps, a near one those of the fullest. */
 static const int64_t target_parts[] = {16, 64, 256};
@@ -105,8 +107,8 @@ static int by_peak(const void *a, const void *b)
     return strcmp(x->label, y->label);
 }
 
-/* By index in by_time: the search starts from it.  That depends on the graph and the budget alone, not on what was
- * lowered before: all, where they are few enough to be lowered at once (gcut_candidates_fit). */
+/* By index in by_time: whether a search starts from the candidate.  The choice depends on the graph and the budget
+ * alone, not on what was lowered before: all candidates, where they are few. */
 static bool *choose(const gcut_candidates *o)
 {
     bool *chosen = gcut_calloc(o->arena, (size_t)o->by_time.n + 1, sizeof *chosen);
@@ -115,7 +117,7 @@ static bool *choose(const gcut_candidates *o)
     return chosen;
 }
 
-/* Those that may have the smallest peak. */
+/* Adds the candidates that may have the smallest peak. */
 static void choose_smallest(gcut_candidates *o, bool *chosen)
 {
     int64_t least = INT64_MAX;
@@ -128,14 +130,15 @@ static void choose_smallest(gcut_candidates *o, bool *chosen)
     }
 }
 
-/* Those that were compared with a budget up to the first that fits it. */
+/* Adds the candidates that gcut_candidates_fit compares with the budget. */
 static void choose_compared(const gcut_candidates *o, bool *chosen, int64_t budget, uint32_t fit)
 {
     for (uint32_t i = 0; i < o->by_time.n && i <= fit; i++)
         chosen[i] |= gcut_candidate_least(o, &o->by_time.at[i]) <= budget;
 }
 
-/* Adds them, the smallest peak first: before the others those that have a smaller peak than all faster ones. */
+/* Appends the chosen candidates: first those that have a smaller peak than all faster ones, then the others, each
+ * group by rising peak. */
 static void add_starts(const gcut_candidates *o, const bool *chosen, starts *out)
 {
     starts others = {0};
@@ -178,25 +181,26 @@ static gcut_candidate search_from(gcut_candidates *o, const starts *from, int64_
     return best;
 }
 
-/* The same from these starts and `best`, each with less workspace first, where that makes a difference. */
-static gcut_candidate search_spared(gcut_candidates *o, const starts *from, gcut_candidate best,
-                                    int64_t budget)
+/* The better one of `best` and what it finds from these starts and `best`, each with less workspace first.  Starts on
+ * which less workspace has no effect are left out. */
+static gcut_candidate search_less_workspace(gcut_candidates *o, const starts *from, gcut_candidate best,
+                                            int64_t budget)
 {
     const uint64_t begin = o->nodes_tried;
     const gcut_candidate first = best;
     uint32_t vain = 0;
-    for (uint32_t k = 0; k <= from->n && vain < SPARED_IN_VAIN; k++) {
+    for (uint32_t k = 0; k <= from->n && vain < CHANGED_IN_VAIN; k++) {
         if (o->nodes_tried - begin >= NODES_SEARCHED) break;
         const gcut_candidate *start = k ? &from->at[k - 1] : &first;
-        /* Then a start must fit, too, and be faster before it is changed. */
-        const bool fits = best.peak_bytes <= budget;
+        const bool fits =
+            best.peak_bytes <= budget; /* less workspace takes longer: only a faster start helps */
         if (start->peak_bytes <= budget || (fits && start->least_bytes > budget)) continue;
         if (fits && start->step_ns > best.step_ns) continue;
-        gcut_candidate x = gcut_candidate_spared(o, start, budget);
+        gcut_candidate x = gcut_candidate_with_less_workspace(o, start, budget);
         if (x.less_workspace == start->less_workspace || (fits && x.peak_bytes > budget)) continue;
         if (o->nodes_tried - begin >= NODES_SEARCHED) break;
         x = gcut_candidate_refined(o, &x, budget, NODES_SEARCHED - (o->nodes_tried - begin));
-        x = gcut_candidate_spared(o, &x, budget);
+        x = gcut_candidate_with_less_workspace(o, &x, budget);
         const bool better = is_better(&x, &best, budget);
         if (better) best = x;
         vain = better ? 0 : vain + 1;
@@ -204,10 +208,10 @@ static gcut_candidate search_spared(gcut_candidates *o, const starts *from, gcut
     return best;
 }
 
-/* By flips, then with less workspace too: the better one of both, so that no plan is slower for it. */
+/* Searches without and with less workspace, so that no plan is slower because workspace is a choice. */
 static gcut_candidate search_both(gcut_candidates *o, const starts *from, int64_t budget)
 {
-    return search_spared(o, from, search_from(o, from, budget), budget);
+    return search_less_workspace(o, from, search_from(o, from, budget), budget);
 }
 
 gcut_candidate gcut_budget_least(gcut_candidates *o)

@@ -247,21 +247,21 @@ int64_t gcut_candidate_peak(gcut_candidates *o, gcut_candidate *of)
     uint32_t *at = gcut_map_at(o->arena, &o->index, first);
     if (!*at || memcmp(o->known.at[*at - 1].key, key, sizeof key) != 0) {
         gcut_pipeline *q = gcut_candidate_lower(o, of, o->arena);
-        gcut_spares spares =
-            gcut_program_spares(q->program, q->at, q->nat, gcut_rt_threads(q->opt.threads), q->arena);
-        gcut_known_plan known = {.peak_bytes = q->peak_bytes,
-                                 .least_bytes = q->peak_bytes - (spares.most - spares.least),
-                                 .step_ns = q->plan->step_ns};
-        known.alive = gcut_program_alive(q->program, q->at, q->nat, gcut_rt_threads(q->opt.threads), o->arena,
-                                         &known.nsteps);
+        const int threads = gcut_rt_threads(q->opt.threads);
+        gcut_known_plan known = {.peak_bytes = q->peak_bytes, .step_ns = q->plan->step_ns};
+        known.alive = gcut_program_alive(q->program, q->at, q->nat, threads, o->arena, &known.nsteps);
+        known.alternatives = gcut_program_alternatives(q->program, q->at, q->nat, threads, o->arena);
+        for (uint32_t i = 0; i < known.alternatives.n; i++) /* names of a graph that is freed here */
+            known.alternatives.at[i].value = gcut_keep(o->arena, known.alternatives.at[i].value);
         memcpy(known.key, key, sizeof key);
         *GCUT_PUSH(o->arena, &o->known) = known;
         *at = o->known.n;
         gcut_arena_free(q->arena);
     }
-    of->peak_bytes = o->known.at[*at - 1].peak_bytes;
-    of->least_bytes = o->known.at[*at - 1].least_bytes;
-    of->step_ns = o->known.at[*at - 1].step_ns;
+    const gcut_known_plan *known = &o->known.at[*at - 1];
+    of->peak_bytes = known->peak_bytes;
+    of->least_bytes = known->peak_bytes - (known->alternatives.most - known->alternatives.least);
+    of->step_ns = known->step_ns;
     of->known = *at;
     return of->peak_bytes;
 }

@@ -41,10 +41,11 @@ typedef struct gcut_candidate {
 /* A plan that was lowered, by a hash of its decisions and schedule. */
 typedef struct gcut_known_plan {
     unsigned char key[GCUT_HASH_BYTES];
-    int64_t peak_bytes, least_bytes;
+    int64_t peak_bytes;
     double step_ns;
     uint32_t nsteps;
-    const int64_t *alive; /* gcut_program_alive */
+    const int64_t *alive;           /* gcut_program_alive */
+    gcut_alternatives alternatives; /* gcut_program_alternatives */
 } gcut_known_plan;
 
 typedef struct gcut_candidates {

@@ -14,7 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "gradcut/gradcut_rt.h"
 #include "graph/ops/node_facts.h"
 
 /* The convolution that a value of a split graph is computed by, among those of `g`: a further copy has a
@@ -31,10 +30,10 @@ static gcut_ref convolution_of(const gcut_graph *g, const char *name, gcut_arena
     return 0;
 }
 
-/* What takes less workspace already, and those that run while more than `most` bytes are alive; NULL: there
- * are no others. */
-static const gcut_refs *more(gcut_candidates *o, const gcut_candidate *of, const gcut_spares *spares,
-                             int64_t most)
+/* The convolutions that take less workspace already, and those that could and that run while more than `most` bytes
+ * are alive; NULL: no convolution is added. */
+static const gcut_refs *with_more(gcut_candidates *o, const gcut_candidate *of, const gcut_alternatives *all,
+                                  int64_t most)
 {
     const gcut_graph *g = of->base->planned;
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(o->arena), o->arena);
@@ -42,9 +41,9 @@ static const gcut_refs *more(gcut_candidates *o, const gcut_candidate *of, const
     gcut_refs *out = gcut_calloc(o->arena, 1, sizeof *out);
     for (uint32_t i = 0; of->less_workspace && i < of->less_workspace->n; i++)
         less[of->less_workspace->at[i]] = true;
-    for (uint32_t i = 0; i < spares->n; i++) {
-        const gcut_ref v = convolution_of(g, spares->at[i].value, scratch);
-        if (!v || less[v] || spares->at[i].alive <= most) continue;
+    for (uint32_t i = 0; i < all->n; i++) {
+        const gcut_ref v = convolution_of(g, all->at[i].value, scratch);
+        if (!v || less[v] || all->at[i].alive <= most) continue;
         less[v] = any = true;
     }
     for (gcut_ref v = 1; v < g->values.n; v++)
@@ -53,16 +52,12 @@ static const gcut_refs *more(gcut_candidates *o, const gcut_candidate *of, const
     return any ? out : NULL;
 }
 
-/* One step of it; false: there is none. */
-static bool spare(gcut_candidates *o, gcut_candidate *x, int64_t budget)
+/* Changes the convolutions that run above the budget; false: there are none, or the peak stays. */
+static bool change(gcut_candidates *o, gcut_candidate *x, int64_t budget)
 {
-    gcut_pipeline *q = gcut_candidate_lower(o, x, o->arena);
-    const gcut_spares spares =
-        gcut_program_spares(q->program, q->at, q->nat, gcut_rt_threads(q->opt.threads), o->arena);
-    const int64_t other = x->peak_bytes - spares.most, goal = budget - other;
-    o->nodes_tried += x->base->planned->nodes.n;
-    const gcut_refs *less = more(o, x, &spares, goal > spares.least ? goal : spares.least);
-    gcut_arena_free(q->arena);
+    const gcut_alternatives all = o->known.at[x->known - 1].alternatives;
+    const int64_t other = x->peak_bytes - all.most, goal = budget - other;
+    const gcut_refs *less = with_more(o, x, &all, goal > all.least ? goal : all.least);
     if (!less) return false;
     gcut_candidate next = *x;
     if (!x->less_workspace) next.label = gcut_printf(o->arena, "%s, less workspace", x->label);
@@ -74,10 +69,11 @@ static bool spare(gcut_candidates *o, gcut_candidate *x, int64_t budget)
     return true;
 }
 
-gcut_candidate gcut_candidate_spared(gcut_candidates *o, const gcut_candidate *from, int64_t budget)
+gcut_candidate gcut_candidate_with_less_workspace(gcut_candidates *o, const gcut_candidate *from,
+                                                  int64_t budget)
 {
     gcut_candidate x = *from;
-    while (gcut_candidate_peak(o, &x) > budget && x.least_bytes < x.peak_bytes && spare(o, &x, budget))
+    while (gcut_candidate_peak(o, &x) > budget && x.least_bytes < x.peak_bytes && change(o, &x, budget))
         continue;
     return x;
 }

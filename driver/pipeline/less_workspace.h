@@ -10,6 +10,7 @@
 /* `from` with less workspace where its peak is above the budget for the workspace of convolutions: a peak no
  * larger than before, at the budget or below it where that can be.  `from` itself, lowered, where nothing is
  * gained. */
-gcut_candidate gcut_candidate_spared(gcut_candidates *o, const gcut_candidate *from, int64_t budget);
+gcut_candidate gcut_candidate_with_less_workspace(gcut_candidates *o, const gcut_candidate *from,
+                                                  int64_t budget);
 
 #endif

@@ -10,10 +10,10 @@
 /* A flip that saves less than this share of the step's time is not worth a change. */
 #define GCUT_FLIP_WORTH 1e-3
 
-/* `from` after flips, each of which makes the step faster by more than GCUT_FLIP_WORTH of it and keeps the budget;
- * where `from` does not fit, flips first lower its peak for as little time as possible.  `from` itself, lowered,
- * where no flip does.  The search ends when the graphs of the plans that it has tried have `nodes` nodes in all.  Without a prediction of
- * the step it does not begin. */
+/* `from` after flips and exchanges, each of which makes the step faster by more than GCUT_FLIP_WORTH of it and keeps the
+ * budget.  Where `from` does not fit, flips first reduce the bytes alive above the budget, for as little time as
+ * possible.  `from` itself, lowered, where nothing is better.  The search ends when the graphs of the plans that it
+ * has tried have `nodes` nodes in all.  Without a prediction of the step it does not begin. */
 gcut_candidate gcut_candidate_refined(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
                                       uint64_t nodes);
 

@@ -45,6 +45,7 @@ typedef struct gcut_pipeline {
     gcut_program *program;   /* in: kfwd, kbwd */
     int64_t peak_bytes;      /* of the whole step at `at`, once there is a program; behind a search in which
                                 nothing fits, the smallest found */
+    int64_t bound_bytes;     /* behind such a search, gcut_peak_bound; else 0 */
 
     gcut_rewritings rewritten; /* what identities of real numbers replaced, in the order of the passes */
     bool is_rewritten;         /* the last pass of identities replaced something */

@@ -27,7 +27,7 @@ typedef struct looking {
     values all;
     gcut_query_loops loops;
     parts parts;
-    names spared;
+    names less_workspace;
 } looking;
 
 static const char *name_of(const looking *j, gcut_ref v)
@@ -132,10 +132,10 @@ static void add_parts(looking *j)
 
 /* ---- the plan ---- */
 
-static void add_spared(looking *j)
+static void add_less_workspace(looking *j)
 {
     for (gcut_ref v = 1; v < j->r.g->values.n; v++)
-        if (j->plan->value[v].less_workspace) *GCUT_PUSH(j->a, &j->spared) = name_of(j, v);
+        if (j->plan->value[v].less_workspace) *GCUT_PUSH(j->a, &j->less_workspace) = name_of(j, v);
 }
 
 static const char *hash_of(const gcut_machine_model *machine, gcut_arena *a)
@@ -195,8 +195,8 @@ static gcut_plan_info info_of(const looking *j)
         .nloops = j->loops.n,
         .part = j->parts.at,
         .nparts = j->parts.n,
-        .less_workspace = j->spared.at,
-        .nless_workspace = j->spared.n};
+        .less_workspace = j->less_workspace.at,
+        .nless_workspace = j->less_workspace.n};
 }
 
 const gcut_plan_info *gcut_plan_info_of(const gcut_plan *plan)
@@ -209,7 +209,7 @@ const gcut_plan_info *gcut_plan_info_of(const gcut_plan *plan)
     add_values(&j);
     j.loops = gcut_query_loops_of(&j.r);
     add_parts(&j);
-    add_spared(&j);
+    add_less_workspace(&j);
     gcut_plan_info *out = gcut_calloc(a, 1, sizeof *out);
     *out = info_of(&j);
     add_machine(&j, out);

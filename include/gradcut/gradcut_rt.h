@@ -188,16 +188,16 @@ typedef struct gcut_rt_gemm {
     gcut_rt_operand from_a, from_b; /* with a fill, what is passed as a or b is not looked at */
 } gcut_rt_gemm;
 
-/* The sums over k of each row of A or column of B, for m, n and k of 0 too.  k falls into
- * GCUT_RT_SUM_BLOCKS blocks, cut by gcut_rt_share; the elements of a block are added one after the other, then the blocks in order. */
+/* The sums over k of each row of A or column of B, for m, n and k of 0 too.  k falls into GCUT_RT_SUM_BLOCKS
+ * blocks, cut by gcut_rt_share; the elements of a block are added one by one, then the blocks in order. */
 enum { GCUT_RT_SUMS_A = 1, GCUT_RT_SUMS_B = 2 };
 #define GCUT_RT_SUM_BLOCKS 16
 
 /* How often a product that `threads` threads share packs each element of A (of_b: of B), when that operand is
- * computed and the other one is in memory.  m, n and k are those of one batch, where batches that continue the
- * rows of A and C under one B are rows; with more, it is no oftener.  0: the product does not pack, or is faster
- * when the operand is computed before it: the operand needs a buffer (`room`).  size: bytes of an element;
- * whole_rows: a tile function that takes whole rows runs behind the product. */
+ * computed and the other one is in memory.  m, n and k are those of one batch; batches that continue the rows
+ * of A and C under one B count as its rows.  Several batches pack at most as often, where one is work for all
+ * threads.  0: the product does not pack, or is faster when the operand has been computed into a buffer before
+ * it.  size: bytes of an element; whole_rows: a tile function that takes whole rows runs behind the product. */
 int64_t gcut_rt_gemm_packings(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size, int threads,
                               int whole_rows, int of_b);
 static inline int gcut_rt_gemm_fills(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size, int threads,

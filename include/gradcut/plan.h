@@ -147,7 +147,7 @@ typedef struct gcut_plan_info {
         *machine_hash; /* the machine model that prices come from: its name, and of its contents */
     int threads,
         priced_threads; /* of the step, or the model's default; and those of the prices, which differ where
-                                    the model has no section for so many or so few */
+                                    the model has no section for that number */
     const char *file_machine,
         *file_machine_hash; /* of the plan file that was replayed, where it was priced by
                                                      another model; else NULL */
@@ -251,12 +251,12 @@ typedef struct gcut_explanation {
 typedef struct gcut_explained_term {
     const char *part;        /* "work": arithmetic; "traffic": bytes of one buffer; "fixed": of the launch */
     const char *name, *what; /* the value or buffer that it is of, or NULL; the op, or a phrase, or NULL */
-    double units;            /* work, fixed: so many */
+    double units;            /* work, fixed: how much of `unit` */
     const char *unit;        /* "flops", "elements", "rows"; NULL: of traffic */
     double rate_ns;          /* what one takes; 0: there is no single rate */
     const char *rate;      /* where the machine model says so: "ops.exp", or "gemm.ns_per_flop at lo=64 hi=128
                                 k=256", between whose points it is interpolated; NULL */
-    double times;          /* counted so many times */
+    double times;          /* how often the units are counted */
     const char *times_why; /* NULL where that is 1 */
     double read, written;  /* traffic: bytes */
     double fetched;        /* those of them written that are paid for: half of what was read before */

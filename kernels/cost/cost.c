@@ -57,7 +57,7 @@ typedef struct moved {
     double ns, bring_ns, read, written;
 } moved;
 
-/* Of a touch in a working set of so many bytes. */
+/* Records the traffic of a touch; set: bytes of the working set. */
 static void note_traffic(const walk *w, const gcut_machine *m, const gcut_touch *t, double fetched,
                          double ago, double set, double ns, const char *what)
 {

@@ -12,8 +12,7 @@
 #include "graph/ops/node_facts.h"
 #include "partition/budget/least_storage.h"
 
-/* Nodes of the networks that are solved for one bound, about a quarter of a second; then no further multiplier, branch
- * or moment is tried. */
+/* Nodes of the networks that are solved for one bound, after which no further multiplier, branch or moment is tried. */
 #define NODES_SOLVED 100000
 
 #define MOST_BRANCHES 16 /* of one network */

@@ -17,8 +17,8 @@ typedef struct gcut_facts {
     bool *read; /* by value, FORWARD and EITHER: the backward graph reads it directly, or returns it */
     bool *live; /* by node: some result depends on it */
     uint32_t *grad; /* by value: 1 + the `grad` result in whose memory it may be saved; 0: none */
-    const uint32_t
-        *order; /* gcut_backward_order's norder nodes, where gcut_problem_new has found them; or NULL */
+    /* gcut_backward_order, found once by gcut_problem_new; NULL before. */
+    const uint32_t *order;
     uint32_t norder;
 } gcut_facts;
 

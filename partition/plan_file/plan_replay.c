@@ -261,8 +261,8 @@ static gcut_choice *choice_of(gcut_problem *p, gcut_arena *arena, const gcut_pla
     return c;
 }
 
-/* The convolutions that the part wants to take less workspace. */
-static void spare_workspace(gcut_plan *plan, const gcut_plan_part *part)
+/* Marks the convolutions that the part lists.  Throws GCUT_EPLAN where a name is that of none. */
+static void replay_less_workspace(gcut_plan *plan, const gcut_plan_part *part)
 {
     const gcut_graph *g = plan->joint;
     gcut_env *env = g->module->env;
@@ -288,7 +288,7 @@ gcut_plan *gcut_plan_replay(gcut_graph *joint, const gcut_plan_options *opt, con
     if (!part) part = &opt->file->whole;
     gcut_choice *c = choice_of(p, scratch, opt->file, part, opt->lambda);
     gcut_plan *plan = gcut_plan_from(p, opt, c);
-    spare_workspace(plan, part);
+    replay_less_workspace(plan, part);
     gcut_arena_free(scratch);
     return plan;
 }

@@ -283,8 +283,7 @@ static void random_graphs(void **state)
     gcut_env_free(env);
 }
 
-/* The derivative of @f runs once, perhaps after the product beside it: a bound must not have its result in memory
- * while that product runs. */
+/* Neither @f nor its derivative may run twice: bounds take such nodes apart from those that are computed again. */
 static const char effects[] =
     "gcut 1\n"
     "func @f[N in 1.., M in 1..](input %x: f32[N, M]) -> (out y: f32[N, M]) {\n"

@@ -6,10 +6,9 @@
  */
 #include "harness.h"
 
-#include <glob.h>
-
 #include "base/file.h"
 #include "driver/pipeline/compile.h"
+#include "model_files.h"
 #include "partition/cut/prices.h"
 #include "text/text.h"
 
@@ -137,9 +136,7 @@ static void models(void **state)
     (void)state;
     gcut_env *env = gcut_env_new(NULL, NULL);
     job j = {.env = env};
-    glob_t files;
-    assert_int_equal(glob(GCUT_SOURCE_DIR "/tests/models/*.gcut", 0, NULL, &files), 0);
-    assert_int_equal(glob(GCUT_SOURCE_DIR "/tests/loops/*.gcut", GLOB_APPEND, NULL, &files), 0);
+    glob_t files = model_files();
     for (size_t i = 0; i < files.gl_pathc; i++) {
         TRY("%s", files.gl_pathv[i]);
         j.path = files.gl_pathv[i];

@@ -7,13 +7,12 @@
  */
 #include "harness.h"
 
-#include <glob.h>
-
 #include "base/file.h"
 #include "driver/pipeline/compile.h"
 #include "graph_gen.h"
 #include "kernels/lower/fusion/reason.h"
 #include "kernels/lower/memory/concat.h"
+#include "model_files.h"
 
 enum { GRAPHS = 60 };
 
@@ -105,9 +104,7 @@ static void models(void **state)
     (void)state;
     gcut_env *env = gcut_env_new(NULL, NULL);
     job j = {.env = env};
-    glob_t files;
-    assert_int_equal(glob(GCUT_SOURCE_DIR "/tests/models/*.gcut", 0, NULL, &files), 0);
-    assert_int_equal(glob(GCUT_SOURCE_DIR "/tests/loops/*.gcut", GLOB_APPEND, NULL, &files), 0);
+    glob_t files = model_files();
     for (size_t i = 0; i < files.gl_pathc; i++) {
         j.path = files.gl_pathv[i];
         must(env, lower_file, &j);

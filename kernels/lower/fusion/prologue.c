@@ -6,7 +6,7 @@
  * views.
  *
  * An elementwise value that nothing but one product reads is not stored: the packing asks for its elements,
- * block by block; those of a batch are so many rows of the value further on.  The prologue goes back to what
+ * block by block; a batch begins at its own row of the value.  The prologue goes back to what
  * memory holds anyway: parameters, what other kernels read, values of rows.  What the loop needs for other
  * results it computes too, to the same bits.
  *

@@ -75,25 +75,26 @@ int64_t *gcut_program_alive(const gcut_program *p, const gcut_dim_binding *at, u
     return alive;
 }
 
-gcut_spares gcut_program_spares(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
-                                gcut_arena *arena)
+gcut_alternatives gcut_program_alternatives(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat,
+                                            int threads, gcut_arena *arena)
 {
     gcut_arena *scratch = gcut_arena_new(p->module->env, arena);
     uint32_t nsteps;
     const int64_t *alive = gcut_program_alive(p, at, nat, threads, scratch, &nsteps);
     int64_t *least = gcut_memdup(scratch, alive, ((size_t)nsteps + 1) * sizeof *least);
-    gcut_spares out = {0};
-    GCUT_VEC(gcut_spare) all = {0};
+    gcut_alternatives out = {0};
+    GCUT_VEC(gcut_alternative) all = {0};
     for (uint32_t k = 0; k < GCUT_STEP_GRAPHS; k++) {
         const gcut_lowered *h = p->lowered.at[k];
         for (uint32_t i = 0; h->g && i < h->order.n; i++) {
             const gcut_kernel *u = &h->kernels.at[h->order.at[i]];
-            const int64_t elements = gcut_workspace_spared(h, h->order.at[i]);
+            const int64_t elements = gcut_workspace_difference(h, h->order.at[i]);
             if (elements == 0) continue;
             const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
             const int64_t bytes = elements * gcut_dtype_bytes(gcut_type_of(h->g, n->res0)->dtype);
             least[u->step] -= bytes;
-            *GCUT_PUSH(arena, &all) = (gcut_spare){h->g->values.at[n->res0].name, bytes, alive[u->step]};
+            *GCUT_PUSH(arena, &all) =
+                (gcut_alternative){h->g->values.at[n->res0].name, bytes, alive[u->step]};
         }
     }
     for (uint32_t s = 0; s < nsteps; s++) {

@@ -109,7 +109,7 @@ static gcut_window window_of(const gcut_lowered *h, uint32_t kernel)
     return gcut_conv_window(h->g, gcut_node_at(h->g, h->kernels.at[kernel].nodes.at[0]));
 }
 
-int64_t gcut_workspace_spared(const gcut_lowered *h, uint32_t kernel)
+int64_t gcut_workspace_difference(const gcut_lowered *h, uint32_t kernel)
 {
     if (h->kernels.at[kernel].kind != GCUT_KERNEL_CONV || window_of(h, kernel) != GCUT_WINDOW_tiled) return 0;
     return conv_elements(h, kernel, GCUT_WINDOW_tiled) - conv_elements(h, kernel, GCUT_WINDOW_plain);

@@ -16,6 +16,6 @@ typedef struct gcut_workspace {
 } gcut_workspace;
 gcut_workspace gcut_workspace_of(const gcut_lowered *h, uint32_t kernel);
 /* Elements of `all` that the kernel would do without if its node were marked #less_workspace. */
-int64_t gcut_workspace_spared(const gcut_lowered *h, uint32_t kernel);
+int64_t gcut_workspace_difference(const gcut_lowered *h, uint32_t kernel);
 
 #endif

@@ -187,8 +187,8 @@ static void fill_share(void *arg, int t, int nt)
                (char *)j->x->room + (size_t)(begin * j->length) * j->size, j->length);
 }
 
-/* Makes an operand of n rows (of A) or columns (of B), k steps, so many batches and elements of `size` bytes
- * that has a buffer to be computed into. */
+/* Makes an operand of `batches` matrices with n rows (of A) or columns (of B) and k steps, of elements of `size`
+ * bytes, that has a buffer to be computed into. */
 static void precompute(gcut_rt_operand *x, int64_t n, int64_t k, int64_t batches, size_t size, int threads)
 {
     fill_job j = {x, (x->along_k ? n : k) * batches, x->along_k ? k : n, size};

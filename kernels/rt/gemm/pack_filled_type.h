@@ -7,7 +7,7 @@
 
 /* As gcut_rt_pack: panels of elements i..i+n along the rows (of A) or columns (of B), of steps q..q+k, of the
  * batch whose lines begin at `line`.  A block has lines along k, then of every step if it can, of some
- * panels; or long parts of BLOCK_LINES lines along the panels, one for each of so many steps. */
+ * panels; or long parts of BLOCK_LINES lines along the panels, one line for each step. */
 static void NAME(pack_filled)(const gcut_rt_operand *x, int64_t line, int thread, int64_t i, int64_t n,
                               int64_t q, int64_t k, int width, int ld, T *out)
 {
