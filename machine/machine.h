@@ -166,7 +166,7 @@ typedef struct gcut_thresholds {
 gcut_thresholds gcut_machine_thresholds(const gcut_machine_model *model);
 extern const char *const gcut_threshold_names[GCUT_NTHRESHOLDS];
 
-/* machine/machine_file.c: as JSON (doc/partition.md, "The machine model").  Reading throws GCUT_ESYNTAX with
+/* machine/machine_file.c: as JSON (doc/machine.md).  Reading throws GCUT_ESYNTAX with
  * the path of what is wrong in it, GCUT_EIO. */
 void gcut_machine_json(const gcut_machine_model *model, gcut_text *out);
 const gcut_machine_model *gcut_machine_parse(gcut_arena *arena, const char *name, const char *text, size_t n);

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # ship_machine.sh [RUNS]: measures this machine RUNS times (3), writes machine/machine_shipped.c from the least of
-# each figure, and makes again what quotes it: doc/partition.md and the golden files.  Read the diff; let nothing else
-# run meanwhile.
+# each figure, and makes again what quotes it: doc/machine.md, doc/partition.md, doc/plans.md and the golden files.
+# Read the diff; let nothing else run meanwhile.
 #
 #   MEMORY    GB/s of one thread that are shipped instead of what was measured: READ,WRITE (16.5,9.4), or "" for none
 #   TIME      seconds of each run (30)        BUILD  the build (build)        MEASURE  a command to run each measurement under

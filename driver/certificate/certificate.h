@@ -4,7 +4,7 @@
  *
  *   plan, lowered ─gcut_certificate_of─▶ gcut_certificate ─_write─▶ JSON ─_read─▶ gcut_certificate ─_check─▶ a fault
  *
- * tests/certify/certify.py checks the same file and shares no code with this folder (doc/partition.md,
+ * tests/certify/certify.py checks the same file and shares no code with this folder (doc/plans.md,
  * "Certificates").
  */
 #ifndef GCUT_DRIVER_CERTIFICATE_CERTIFICATE_H

@@ -19,7 +19,7 @@ typedef struct gcut_fit_options {
 /* The largest size of a symbol for which a plan keeps options.budget, and the size with the most per second as
  * predicted.  Sizes are doubled and bisected, each planned as gcut_plan_new would with that size in options.at;
  * those that the graph does not allow are skipped.  What is claimed was tried: `largest` fits, `next` does not,
- * no larger size that was tried does (doc/partition.md).  The caller's (gcut_free); NULL on error, with GCUT_EPLAN
+ * no larger size that was tried does (doc/plans.md).  The caller's (gcut_free); NULL on error, with GCUT_EPLAN
  * where the smallest size does not fit. */
 GCUT_API gcut_fitted *gcut_fit_sized(size_t size, size_t how_size, gcut_graph *g, const gcut_options *opt,
                                      const gcut_fit_options *how);

@@ -568,7 +568,7 @@ GCUT_API gcut_check_report *gcut_gradcheck_sized(size_t size, gcut_graph *g, con
 
 /* The plan file with the certificate that gcut_certify checks.  The caller's (gcut_free); NULL on error. */
 GCUT_API char *gcut_plan_certificate(const gcut_plan *plan);
-/* Checks the certificate of the plan file options.plan without the planner (doc/partition.md).  Of the report, which
+/* Checks the certificate of the plan file options.plan without the planner (doc/plans.md).  Of the report, which
  * is the caller's, `text` says what holds, `culprit` what does not, and `worst` in which member. */
 GCUT_API gcut_check_report *gcut_certify_sized(size_t size, gcut_graph *g, const gcut_options *opt);
 #define gcut_certify(...) gcut_certify_sized(sizeof(gcut_options), __VA_ARGS__)
@@ -592,7 +592,7 @@ typedef struct gcut_machine_report {
 
 /* Measures this machine and writes its model, which prices later plans.  opt NULL = defaults.  The caller's
  * (gcut_free); NULL on error, with GCUT_EUNSUPPORTED where the machine was too busy for a model that holds
- * (doc/partition.md, "The machine model"). */
+ * (doc/machine.md). */
 GCUT_API gcut_machine_report *gcut_calibrate_sized(size_t size, gcut_ctx *ctx,
                                                    const gcut_calibrate_options *opt);
 #define gcut_calibrate(...) gcut_calibrate_sized(sizeof(gcut_calibrate_options), __VA_ARGS__)

@@ -6,7 +6,7 @@
     gradcut show MODEL --stage joint --no-loc | certify.py - plan.json
 
 Prints a line for each claim that holds, or a sentence on the first that does not; exits with 1 when a plan is refused.
-What is checked, and what is taken as given: doc/partition.md, "Certificates".
+What is checked, and what is taken as given: doc/plans.md, "Certificates".
 """
 import json
 import math

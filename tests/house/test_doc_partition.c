@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The numbers in doc/partition.md: each example is planned here, and what comes out must be in the page
- * letter for letter, its graph too, except for the peak, which is not the partition's to decide.  When one is
- * not, the message is what the page should say; with GCUT_BLESS it is made to say so.
+ * The numbers in doc/partition.md, doc/plans.md and doc/machine.md: each example is planned here, and what comes
+ * out must be in the pages letter for letter, its graph too, except for the peak, which is not the partition's to
+ * decide.  When one is not, the message is what the page should say; with GCUT_BLESS it is made to say so.
  */
 #include "harness.h"
 
@@ -64,31 +64,34 @@ static const example examples[] = {
     {"drop", drop, 1024, "mincut", 0.05, NULL, false, "bf16"},
 };
 
+typedef enum page_name { PARTITION, PLANS, MACHINE, NPAGES } page_name;
+static const char *const page_path[NPAGES] = {
+    GCUT_SOURCE_DIR "/doc/partition.md", GCUT_SOURCE_DIR "/doc/plans.md", GCUT_SOURCE_DIR "/doc/machine.md"};
+
 typedef struct world {
     gcut_env *env;
-    const char *page;
-    size_t plans; /* where in the page the plans begin that have not been looked for */
+    const char *page[NPAGES];
+    size_t plans; /* where in PARTITION the plans begin that have not been looked for */
     char folder[40];
 } world;
 
-static const char page_path[] = GCUT_SOURCE_DIR "/doc/partition.md";
-
-static void must_say(const world *w, const char *text)
+static void must_say(const world *w, page_name p, const char *text)
 {
-    if (!strstr(w->page, text)) fail_msg("doc/partition.md does not say:\n%s", text);
+    if (!strstr(w->page[p], text)) fail_msg("%s does not say:\n%s", page_path[p], text);
 }
 
 /* From `start` on, the first one behind `at`, up to `end`.  Returns where that is, behind the text. */
-static size_t must_say_there(world *w, size_t at, const char *start, const char *end, const char *text)
+static size_t must_say_there(world *w, page_name p, size_t at, const char *start, const char *end,
+                             const char *text)
 {
-    const char *from = strstr(w->page + at, start), *to = from ? strstr(from, end) : NULL;
-    if (!to) fail_msg("doc/partition.md has no place for:\n%s", text);
-    size_t n = (size_t)(to - from), first = (size_t)(from - w->page);
+    const char *page = w->page[p], *from = strstr(page + at, start), *to = from ? strstr(from, end) : NULL;
+    if (!to) fail_msg("%s has no place for:\n%s", page_path[p], text);
+    size_t n = (size_t)(to - from), first = (size_t)(from - page);
     if (n != strlen(text) || memcmp(from, text, n) != 0) {
         if (!getenv("GCUT_BLESS"))
-            fail_msg("doc/partition.md says\n%.*s\nand should say\n%s", (int)n, from, text);
-        w->page = gcut_printf(w->env->arena, "%.*s%s%s", (int)first, w->page, text, to);
-        gcut_file_write(w->env, page_path, w->page, strlen(w->page));
+            fail_msg("%s says\n%.*s\nand should say\n%s", page_path[p], (int)n, from, text);
+        w->page[p] = gcut_printf(w->env->arena, "%.*s%s%s", (int)first, page, text, to);
+        gcut_file_write(w->env, page_path[p], w->page[p], strlen(w->page[p]));
     }
     return first + strlen(text);
 }
@@ -124,7 +127,7 @@ static void must_say_prices(world *w, const gcut_plan *plan)
     assert_non_null(t.at);
     static const char head[] =
         "| value | where | bytes | save, ns | recompute, ns | decision |\n|---|---|---|---|---|---|\n";
-    w->plans = must_say_there(w, w->plans, head, "\n\n",
+    w->plans = must_say_there(w, PARTITION, w->plans, head, "\n\n",
                               gcut_printf(a, "%s%.*s", head, (int)strlen(t.at) - 1, t.at));
 }
 
@@ -134,17 +137,17 @@ static void must_say_why(world *w, gcut_graph *g, const gcut_options *o, const g
     const gcut_explanation *e = gcut_explain(g, o, "a");
     const char *why = e ? e->text : NULL, *last = why ? strstr(why, "\nif recomputed") : NULL;
     assert_non_null(last);
-    must_say_there(w, 0, "%a: saved, ", "```",
+    must_say_there(w, PLANS, 0, "%a: saved, ", "```",
                    gcut_printf(w->env->arena, "%.*s", (int)(last + 1 - why), why));
     const gcut_cost_explanation *cost = gcut_explain_cost(g, o, "a");
     assert_non_null(cost);
-    must_say_there(w, 0, "%a: tanh, ", "```", cost->text);
+    must_say_there(w, MACHINE, 0, "%a: tanh, ", "```", cost->text);
     const char *json = gcut_plan_json(plan);
     assert_non_null(json);
     for (const char *v = "ab"; *v; v++) {
         const char *start = gcut_printf(w->env->arena, "{\"value\":\"%c\"", *v), *line = strstr(json, start);
         assert_non_null(line);
-        must_say_there(w, 0, start, "\n",
+        must_say_there(w, PLANS, 0, start, "\n",
                        gcut_printf(w->env->arena, "%.*s", (int)(strchr(line, '}') + 1 - line), line));
     }
 }
@@ -172,9 +175,9 @@ static void plan_example(world *w, const example *e)
     FILE *f = open_memstream(&said, &n);
     print_text(f, gcut_plan_text(plan, false));
     fclose(f);
-    must_say(w, e->graph);
+    must_say(w, PARTITION, e->graph);
     if (e->table) must_say_prices(w, plan);
-    w->plans = must_say_there(w, w->plans, "plan of @", "```", without_peak(a, said));
+    w->plans = must_say_there(w, PARTITION, w->plans, "plan of @", "```", without_peak(a, said));
     if (e->table && !strcmp(e->name, "six")) must_say_why(w, g, &o, plan);
     free(said);
     gcut_ctx_free(ctx);
@@ -194,13 +197,12 @@ static void fit_example(void *arg)
     if (!f) fail_msg("%s", gcut_last_error(ctx));
     const char *table = strstr(f->text, "\n\n");
     assert_non_null(table);
-    w->page = gcut_file_read(w->env->arena, page_path, 1 << 20, NULL);
-    must_say_there(w, 0, "@six, 2 threads: the largest", "```",
+    must_say_there(w, PLANS, 0, "@six, 2 threads: the largest", "```",
                    gcut_printf(w->env->arena, "%.*s", (int)(table + 1 - f->text), f->text));
     gcut_ctx_free(ctx);
 }
 
-static void the_page_has_the_fit(void **state)
+static void the_pages_have_the_fit(void **state)
 {
     world *w = *state;
     must(w->env, fit_example, w);
@@ -209,11 +211,10 @@ static void the_page_has_the_fit(void **state)
 static void every_example(void *arg)
 {
     world *w = arg;
-    w->page = gcut_file_read(w->env->arena, page_path, 1 << 20, NULL);
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) plan_example(w, &examples[i]);
 }
 
-static void the_page_has_the_plans(void **state)
+static void the_pages_have_the_plans(void **state)
 {
     world *w = *state;
     must(w->env, every_example, w);
@@ -223,7 +224,7 @@ static void the_page_has_the_plans(void **state)
 static void must_have_row(world *w, const char *what, const char *price)
 {
     const char *start = gcut_printf(w->env->arena, "| %s |", what);
-    must_say_there(w, 0, start, "\n", gcut_printf(w->env->arena, "%s %s |", start, price));
+    must_say_there(w, MACHINE, 0, start, "\n", gcut_printf(w->env->arena, "%s %s |", start, price));
 }
 
 static void machine(void *arg)
@@ -232,7 +233,6 @@ static void machine(void *arg)
     gcut_arena *a = w->env->arena;
     gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 0);
     double flops = 2.0 * 256 * 1024 * 1024;
-    w->page = gcut_file_read(a, page_path, 1 << 20, NULL);
     must_have_row(w, "read from memory",
                   gcut_printf(a, "1/%.1f ns per byte", 1 / m.read_ns_per_byte[GCUT_DRAM]));
     must_have_row(w, "write to memory",
@@ -248,10 +248,17 @@ static void machine(void *arg)
                   gcut_printf(a, "%.0f ps", 1000 * gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_F32, 1)));
 }
 
-static void the_page_has_the_machine(void **state)
+static void the_pages_have_the_machine(void **state)
 {
     world *w = *state;
     must(w->env, machine, w);
+}
+
+static void read_pages(void *arg)
+{
+    world *w = arg;
+    for (page_name p = 0; p < NPAGES; p++)
+        w->page[p] = gcut_file_read(w->env->arena, page_path[p], 1 << 20, NULL);
 }
 
 static int setup(void **state)
@@ -261,7 +268,7 @@ static int setup(void **state)
     if (!w) return -1;
     w->env = gcut_env_new(NULL, NULL);
     strcpy(w->folder, "/tmp/gradcut-plan-XXXXXX");
-    return w->env && mkdtemp(w->folder) ? 0 : -1;
+    return w->env && mkdtemp(w->folder) && gcut_protect(w->env, read_pages, w) == GCUT_OK ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -276,9 +283,9 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_page_has_the_plans, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_page_has_the_fit, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_page_has_the_machine, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_pages_have_the_plans, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_pages_have_the_fit, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_pages_have_the_machine, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -298,8 +298,8 @@ static void check_names(const char *file, int n, char *line)
 static void named_files_exist(void **state)
 {
     (void)state;
-    static const char *const pages[] = {"doc/hacking.md", "doc/kernels.md", "doc/partition.md",
-                                        "doc/runtime.md"};
+    static const char *const pages[] = {"doc/hacking.md",   "doc/kernels.md", "doc/machine.md",
+                                        "doc/partition.md", "doc/plans.md",   "doc/runtime.md"};
     enum { NPAGES = sizeof pages / sizeof *pages };
     problems = 0;
     for (size_t k = 0; k < files.n + NPAGES; k++) {

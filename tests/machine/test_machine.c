@@ -238,7 +238,7 @@ static void quote(void *arg)
     for (int i = 0; i < GCUT_NTHRESHOLDS; i++)
         gcut_text_add(&t, "| `%s` | %d | %s | %s |\n", thresholds[i].name, thresholds[i].ps,
                       thresholds[i].follows, thresholds[i].what);
-    must_quote(w->env, "doc/partition.md", "<!-- of machine/thresholds.def, by test_machine -->\n",
+    must_quote(w->env, "doc/machine.md", "<!-- of machine/thresholds.def, by test_machine -->\n",
                "<!-- end of the thresholds -->\n", t.at);
 }
 
