@@ -103,25 +103,12 @@ gcut_rate gcut_machine_conv_rate(const gcut_machine *machine, gcut_way way, gcut
                        .sub = gcut_window_names[window]};
 }
 
-double gcut_machine_conv_ns(const gcut_machine *machine, gcut_way way, gcut_window window, gcut_dtype t,
-                            double flops)
-{
-    const gcut_rate rate = gcut_machine_conv_rate(machine, way, window, t);
-    return gcut_rate_ns(&rate, flops);
-}
-
 gcut_rate gcut_machine_attention_rate(const gcut_machine *machine, gcut_way way, gcut_dtype t)
 {
     GCUT_ASSERT(way == GCUT_WAY_attention || way == GCUT_WAY_attention_grad);
     return (gcut_rate){.ns = machine->attention_ns_per_flop[way - GCUT_WAY_attention],
                        .factor = f64_factor(machine, t),
                        .key = gcut_attention_names[way - GCUT_WAY_attention]};
-}
-
-double gcut_machine_attention_ns(const gcut_machine *machine, gcut_way way, gcut_dtype t, double flops)
-{
-    const gcut_rate rate = gcut_machine_attention_rate(machine, way, t);
-    return gcut_rate_ns(&rate, flops);
 }
 
 /* Is the list [a, b]? */
@@ -203,22 +190,6 @@ double gcut_machine_dram_trip_ns(const gcut_machine *m, double bytes)
 }
 
 /* ---- arithmetic ---- */
-
-gcut_rate gcut_machine_external_rate(const gcut_machine *m, gcut_dtype t)
-{
-    return gcut_machine_op_rate(m, GCUT_OP_add, gcut_dtype_is_float(t) ? t : GCUT_F64);
-}
-
-double gcut_machine_external_move_ns(const gcut_machine *m, double bytes)
-{
-    return gcut_machine_move_ns(m, bytes / 2, bytes / 2, bytes);
-}
-
-double gcut_machine_external_ns(const gcut_machine *m, gcut_dtype t, double flops, double bytes)
-{
-    const gcut_rate rate = gcut_machine_external_rate(m, t);
-    return fmax(gcut_rate_ns(&rate, flops), gcut_machine_external_move_ns(m, bytes));
-}
 
 gcut_rate gcut_machine_op_rate(const gcut_machine *m, gcut_op op, gcut_dtype t)
 {

@@ -5,7 +5,8 @@
  *
  *   takes:  a model file that `gradcut calibrate` has written, or the shipped model; a thread count; sizes
  *   gives:  predicted times in ns of products, convolutions, attention, elementwise arithmetic and traffic;
- *           what decisions about kernels compare; models as JSON and as a table
+ *           of the arithmetic of a node, for prices and for kernels (node_work.h); what decisions about
+ *           kernels compare; models as JSON and as a table
  *   keeps:  predictions depend on the model and the thread count alone, never on the
  *           machine that runs gradcut
  *
@@ -109,6 +110,7 @@ double gcut_rate_ns(const gcut_rate *rate, double units);
 const char *gcut_rate_text(const gcut_rate *rate, gcut_arena *arena);
 
 gcut_rate gcut_machine_gemm_rate(const gcut_machine *machine, gcut_dtype t, double m, double n, double k);
+/* A convolution (way: one of the three conv ways) or attention (one of the two). */
 gcut_rate gcut_machine_conv_rate(const gcut_machine *machine, gcut_way way, gcut_window window, gcut_dtype t);
 gcut_rate gcut_machine_attention_rate(const gcut_machine *machine, gcut_way way, gcut_dtype t);
 gcut_rate gcut_machine_op_rate(const gcut_machine *machine, gcut_op op, gcut_dtype t);
@@ -129,10 +131,6 @@ gcut_reach gcut_machine_reach(const gcut_machine *machine, double working_set);
 /* [m, k] times [k, n], `batch` times. */
 double gcut_machine_gemm_ns(const gcut_machine *machine, gcut_dtype t, double m, double n, double k,
                             double batch);
-/* A convolution (way: one of the three conv ways) or attention (one of the two). */
-double gcut_machine_conv_ns(const gcut_machine *machine, gcut_way way, gcut_window window, gcut_dtype t,
-                            double flops);
-double gcut_machine_attention_ns(const gcut_machine *machine, gcut_way way, gcut_dtype t, double flops);
 /* The class of a convolution; kernels use the tiled algorithm for GCUT_WINDOW_tiled. */
 gcut_window gcut_conv_window(const gcut_graph *g, const gcut_node *n);
 
@@ -146,12 +144,6 @@ double gcut_machine_bring_ns(const gcut_machine *machine, double read_bytes, dou
                              double working_set);
 /* The time to write bytes to memory once and to read them back once. */
 double gcut_machine_dram_trip_ns(const gcut_machine *machine, double bytes);
-/* The time of an external kernel with declared flops and bytes: the longer of the flops, at the rate of
- * additions of type t, and of moving the bytes, half of them written. */
-double gcut_machine_external_ns(const gcut_machine *machine, gcut_dtype t, double flops, double bytes);
-/* Its two parts. */
-gcut_rate gcut_machine_external_rate(const gcut_machine *machine, gcut_dtype t);
-double gcut_machine_external_move_ns(const gcut_machine *machine, double bytes);
 /* Arithmetic alone, fused in a loop with other ops. elements: of the result, for a reduction of its
  * operand; t is the widest type among operands and results. */
 double gcut_machine_op_ns(const gcut_machine *machine, gcut_op op, gcut_dtype t, double elements);

@@ -4,12 +4,12 @@
  */
 #include <math.h>
 
-#include "graph/external.h"
 #include "graph/ops/node_facts.h"
 #include "kernels/cost/cost.h"
 #include "kernels/lower/fusion/loop_phases.h"
 #include "kernels/lower/fusion/prologue.h"
 #include "kernels/lower/team.h"
+#include "machine/node_work.h"
 
 /* ---- sizes ---- */
 
@@ -28,19 +28,18 @@ double gcut_cost_numel(const gcut_cost_at *c, const gcut_type *t)
 
 /* ---- arithmetic ---- */
 
-static const char *name_of(const gcut_graph *g, gcut_ref v)
+static gcut_work_of work_of(const gcut_cost_at *c, const gcut_machine *m, const gcut_graph *g)
 {
-    return g->values.at[v].name;
+    return (gcut_work_of){g, m, c->at, c->nat, c->terms};
 }
 
 /* Elements are those of the result; where an op goes over its operands, of the last one. */
 static double op_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_graph *g, const gcut_node *n,
                     bool operands)
 {
-    gcut_ref v = operands ? gcut_arg(g, n, n->nargs - 1) : n->res0;
-    const gcut_rate rate = gcut_machine_op_rate(m, (gcut_op)n->op, gcut_node_widest(g, n));
-    return gcut_term_rated(c->terms, GCUT_TERM_WORK, name_of(g, n->res0), gcut_op_of(n)->name, &rate,
-                           gcut_cost_numel(c, gcut_type_of(g, v)), "elements");
+    const gcut_ref v = operands ? gcut_arg(g, n, n->nargs - 1) : n->res0;
+    const gcut_work_of w = work_of(c, m, g);
+    return gcut_work_op_ns(&w, n, gcut_cost_numel(c, gcut_type_of(g, v)));
 }
 
 static double row_factor(const gcut_cost_at *c, const gcut_kernel *u)
@@ -81,7 +80,8 @@ static double rows_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_g
     double rows = gcut_cost_numel(c, t) > 0;
     while (d > 0 && gone >> d & 1 && gone >> (d - 1) & 1) d--;
     for (uint32_t i = 0; i < d; i++) rows *= gcut_cost_size(c, t->dim[i]);
-    return gcut_term_rated(c->terms, GCUT_TERM_WORK, name_of(g, v), "finding rows", &rate, rows, "rows");
+    return gcut_term_rated(c->terms, GCUT_TERM_WORK, g->values.at[v].name, "finding rows", &rate, rows,
+                           "rows");
 }
 
 /* Kinds that walk their operands row by row. */
@@ -96,49 +96,16 @@ static double copy_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_l
     return ns;
 }
 
-/* Batches under one second matrix are rows of one product. */
-static double gemm_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h, const gcut_node *n)
-{
-    const gcut_type *y = gcut_type_of(h->g, n->res0), *a = gcut_type_of(h->g, gcut_arg(h->g, n, 0));
-    const gcut_view *b = &h->view[gcut_arg(h->g, n, 1)];
-    uint32_t r = y->rank;
-    double rows = gcut_cost_size(c, y->dim[r - 2]), cols = gcut_cost_size(c, y->dim[r - 1]), batch = 1,
-           vector = GCUT_VECTOR_BYTES / (double)gcut_dtype_bytes(y->dtype);
-    if (cols > vector) cols = ceil(cols / vector) * vector;
-    for (uint32_t d = r - 2; d-- > 0;)
-        *(b->stride[d] == 0 && batch == 1 ? &rows : &batch) *= gcut_cost_size(c, y->dim[d]);
-    const double k = gcut_cost_size(c, a->dim[gcut_attr_flag(h->g, n, GCUT_KEY_ta) ? r - 2 : r - 1]),
-                 flops = 2 * rows * cols * k * batch;
-    if (!(flops > 0)) return 0;
-    const gcut_rate rate = gcut_machine_gemm_rate(m, y->dtype, rows, cols, k);
-    return gcut_term_rated(c->terms, GCUT_TERM_WORK, name_of(h->g, n->res0), gcut_op_of(n)->name, &rate,
-                           flops, "flops");
-}
-
-/* Depthwise windows go along rows of the result by whole stretches.  Those that calibrate measures are nearly
- * full. */
-static double window_factor(const gcut_cost_at *c, const gcut_lowered *h, const gcut_node *n, gcut_way way)
-{
-    if (gcut_conv_window(h->g, n) != GCUT_WINDOW_depthwise) return 1;
-    gcut_ref y = way == GCUT_WAY_conv_y ? n->res0 : gcut_arg(h->g, n, way == GCUT_WAY_conv_x ? 0 : 1);
-    double width = gcut_cost_size(c, gcut_type_of(h->g, y)->dim[3]);
-    return width > 0 ? ceil(width / GCUT_STRETCH) * GCUT_MEASURED_WIDTH / width : 1;
-}
-
+/* A batch axis along which the second operand has stride 0 has one matrix. */
 static double contraction_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
-                             const gcut_node *n, double flops)
+                             const gcut_node *n)
 {
-    gcut_way way = gcut_op_of(n)->way;
-    gcut_dtype t = gcut_type_of(h->g, n->res0)->dtype;
-    const uint32_t first = gcut_terms_count(c->terms);
-    if (way == GCUT_WAY_gemm) return gemm_ns(c, m, h, n);
-    const bool attention = way == GCUT_WAY_attention || way == GCUT_WAY_attention_grad;
-    const gcut_rate rate = attention ? gcut_machine_attention_rate(m, way, t)
-                                     : gcut_machine_conv_rate(m, way, gcut_conv_window(h->g, n), t);
-    double ns = gcut_term_rated(c->terms, GCUT_TERM_WORK, name_of(h->g, n->res0), gcut_op_of(n)->name, &rate,
-                                flops, "flops");
-    if (attention) return ns;
-    return ns * gcut_terms_scale(c->terms, first, window_factor(c, h, n, way), "rows in whole stretches");
+    const gcut_work_of w = work_of(c, m, h->g);
+    uint32_t one_b = 0;
+    if (gcut_op_of(n)->way == GCUT_WAY_gemm)
+        for (uint32_t d = 0; d + 2 < gcut_type_of(h->g, n->res0)->rank; d++)
+            one_b |= (uint32_t)(h->view[gcut_arg(h->g, n, 1)].stride[d] == 0) << d;
+    return gcut_work_contraction_ns(&w, n, one_b);
 }
 
 /* Does it move rows, one by one? */
@@ -146,27 +113,6 @@ static bool moves_rows(const gcut_kernel *u)
 {
     return u->kind == GCUT_KERNEL_COPY || u->kind == GCUT_KERNEL_PAD || u->kind == GCUT_KERNEL_CONCAT ||
            u->kind == GCUT_KERNEL_FLIP;
-}
-
-/* Moving what it declares to move is in it, and so, perhaps, are the bytes of its operands and results. */
-static double external_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_graph *g,
-                          const gcut_node *n)
-{
-    double flops = 0, bytes = 0;
-    bool known = gcut_external_cost(g, n, c->at, c->nat, &flops, &bytes);
-    GCUT_ASSERT(known);
-    const uint32_t first = gcut_terms_count(c->terms);
-    const gcut_rate rate = gcut_machine_external_rate(m, gcut_node_widest(g, n));
-    double work = gcut_term_rated(c->terms, GCUT_TERM_WORK, name_of(g, n->res0), "declared flops", &rate,
-                                  flops, "flops");
-    double move = gcut_term_add(c->terms, (gcut_term){.kind = GCUT_TERM_WORK,
-                                                      .name = name_of(g, n->res0),
-                                                      .what = "declared bytes",
-                                                      .units = bytes,
-                                                      .unit = "bytes",
-                                                      .times = 1,
-                                                      .ns = gcut_machine_external_move_ns(m, bytes)});
-    return gcut_terms_longer(c->terms, first, first + 1, work, move);
 }
 
 /* Arithmetic of a kernel that is not a loop. */
@@ -181,9 +127,13 @@ static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_
     const uint32_t middle = gcut_terms_count(c->terms);
     if (u->kind == GCUT_KERNEL_COPY) return ns;
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
-    if (u->kind == GCUT_KERNEL_EXTERNAL) return external_ns(c, m, h->g, n);
+    if (u->kind == GCUT_KERNEL_EXTERNAL) {
+        /* The bytes of its operands and results are in what it declares. */
+        const gcut_work_of w = work_of(c, m, h->g);
+        return gcut_work_external_ns(&w, n);
+    }
     if (gcut_kernel_sums(u)) ns = op_ns(c, m, h->g, gcut_node_at(h->g, u->nodes.at[1]), true);
-    if (flops > 0) return ns + contraction_ns(c, m, h, n, flops);
+    if (flops > 0) return ns + contraction_ns(c, m, h, n);
     return gcut_terms_longer(c->terms, first, middle, ns, op_ns(c, m, h->g, n, operands));
 }
 

@@ -30,11 +30,6 @@
 /* A row that is reduced is walked GCUT_LANES elements at a time, the remaining ones one by one, each of which takes
  * GCUT_TAIL times as long. */
 #define GCUT_TAIL 8
-/* Bytes of a row of a product's result that are multiplied together. */
-#define GCUT_VECTOR_BYTES 64
-/* A depthwise convolution goes along rows of its result, GCUT_STRETCH elements at a time: a shorter row takes as
- * long as one of that length. */
-#define GCUT_STRETCH 32
 /* Work that is worth a thread, of kernels for which the library decides: GCUT_RT_GRAIN_PS is 3 us, and what
  * gemm.c asks of a product is 3.9 us. */
 #define GCUT_GRAIN_NS 4000

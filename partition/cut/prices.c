@@ -24,6 +24,7 @@
 
 #include "graph/external.h"
 #include "graph/ops/node_facts.h"
+#include "machine/node_work.h"
 
 #include <math.h>
 
@@ -188,17 +189,15 @@ static void mark_stored(pricing *p)
 
 /* ---- prices, term by term ---- */
 
-static double rated(const pricing *p, const gcut_node *n, const gcut_rate *rate, double units,
-                    const char *unit)
+static gcut_work_of work_of(const pricing *p)
 {
-    return gcut_term_rated(p->terms, GCUT_TERM_WORK, p->g->values.at[n->res0].name,
-                           gcut_op_get((gcut_op)n->op)->name, rate, units, unit);
+    return (gcut_work_of){p->g, p->m, p->opt->at, p->opt->nat, p->terms};
 }
 
 static double op_price(const pricing *p, const gcut_node *n, double elements)
 {
-    const gcut_rate rate = gcut_machine_op_rate(p->m, (gcut_op)n->op, gcut_node_widest(p->g, n));
-    return rated(p, n, &rate, elements, "elements");
+    const gcut_work_of w = work_of(p);
+    return gcut_work_op_ns(&w, n, elements);
 }
 
 static double kernel_price(const pricing *p)
@@ -278,26 +277,11 @@ static double control_price(const pricing *p, const gcut_node *n)
 
 static double contraction_price(const pricing *p, const gcut_node *n)
 {
-    const gcut_graph *g = p->g;
-    const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
-    gcut_dtype t = gcut_node_widest(g, n);
-    double flops = gcut_node_flops(g, n, p->opt->at, p->opt->nat);
-    if (info->way != GCUT_WAY_gemm) {
-        const bool attention = info->way == GCUT_WAY_attention || info->way == GCUT_WAY_attention_grad;
-        const gcut_rate rate = attention ? gcut_machine_attention_rate(p->m, info->way, t)
-                                         : gcut_machine_conv_rate(p->m, info->way, gcut_conv_window(g, n), t);
-        return rated(p, n, &rate, flops, "flops");
-    }
-    const gcut_type *y = gcut_type_of(g, n->res0);
-    gcut_place place = gcut_loc_place(g->module, n->loc);
-    double rows = (double)gcut_dim_at(g->module->dims, y->dim[y->rank - 2], p->opt->at, p->opt->nat, place);
-    double cols = (double)gcut_dim_at(g->module->dims, y->dim[y->rank - 1], p->opt->at, p->opt->nat, place);
-    double out = (double)p->numel[n->res0];
-    if (!(out > 0)) return 0;
-    const double k = flops / (2 * out), all = 2 * rows * cols * k * (out / (rows * cols));
-    if (!(all > 0)) return 0;
-    const gcut_rate rate = gcut_machine_gemm_rate(p->m, t, rows, cols, k);
-    return rated(p, n, &rate, all, "flops");
+    const gcut_work_of w = work_of(p);
+    const gcut_node *b =
+        gcut_op_get((gcut_op)n->op)->way == GCUT_WAY_gemm ? gcut_def(p->g, gcut_arg(p->g, n, 1)) : NULL;
+    const bool repeated = b && b->op == GCUT_OP_broadcast;
+    return gcut_work_contraction_ns(&w, n, repeated ? ~gcut_attr_axes(p->g, b) : 0);
 }
 
 /* The time to write that many bytes in one kernel and read them in another. */
@@ -345,23 +329,6 @@ static double pointwise_price(const pricing *p, const gcut_node *n, double eleme
     return stored;
 }
 
-/* The longer of the declared arithmetic, at the rate of additions, and of moving the declared bytes. */
-static double external_price(const pricing *p, const gcut_node *n)
-{
-    const gcut_graph *g = p->g;
-    double flops, bytes;
-    if (!gcut_external_cost(g, n, p->opt->at, p->opt->nat, &flops, &bytes))
-        gcut_fail(g->module->env, GCUT_EDIM, gcut_loc_place(g->module, n->loc),
-                  "give every symbol a value, such as --at N=32", "the cost of '%s' has no value here",
-                  gcut_external_kernel(g, n));
-    const uint32_t first = gcut_terms_count(p->terms);
-    const gcut_rate rate = gcut_machine_external_rate(p->m, gcut_node_widest(g, n));
-    double work = rated(p, n, &rate, flops, "flops"),
-           move = moved(p, n, "declared bytes", bytes / 2, bytes / 2, bytes,
-                        gcut_machine_external_move_ns(p->m, bytes));
-    return gcut_terms_longer(p->terms, first, first + 1, work, move);
-}
-
 static double node_price(const pricing *p, const gcut_node *n)
 {
     gcut_op op = (gcut_op)n->op;
@@ -373,7 +340,8 @@ static double node_price(const pricing *p, const gcut_node *n)
     }
     if (gcut_op_get(op)->emit == GCUT_EMIT_VIEW) return 0;
     if (op == GCUT_OP_external) {
-        ns = external_price(p, n);
+        const gcut_work_of w = work_of(p);
+        ns = gcut_work_external_ns(&w, n);
         return ns + kernel_price(p);
     }
     switch (gcut_node_class(n)) {

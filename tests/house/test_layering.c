@@ -35,7 +35,7 @@ static const room rooms[] = {
     {"partition", true, {"graph/", "text/", "machine/", "gradcut/plan.h"}},
     {"kernels", true, {"graph/", "machine/", "gradcut/gradcut_rt.h"}},
     {"kernels/lower", true, {"kernels/kernels.h", "graph/", "machine/", "gradcut/gradcut_rt.h"}},
-    {"kernels/cost", true, {"kernels/lower/", "graph/", "gradcut/gradcut_rt.h"}},
+    {"kernels/cost", true, {"kernels/lower/", "graph/", "machine/", "gradcut/gradcut_rt.h"}},
     {"kernels/emit",
      true,
      {"kernels/kernels.h", "kernels/lower/", "graph/", "text/", "machine/", "gradcut/gradcut_rt.h"}},

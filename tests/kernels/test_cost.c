@@ -208,6 +208,12 @@ static void rows_of_reductions(void **state)
     assert_that(arithmetic / 256, <, rows);
 }
 
+static double conv_ns(const gcut_machine *m, gcut_window window, double flops)
+{
+    const gcut_rate rate = gcut_machine_conv_rate(m, GCUT_WAY_conv_y, window, GCUT_F32);
+    return gcut_rate_ns(&rate, flops);
+}
+
 /* A convolution is priced by its window, a depthwise one by the rows that it fills. */
 static void windows(void **state)
 {
@@ -220,10 +226,8 @@ static void windows(void **state)
     gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 1);
     double flops = 2.0 * 32 * 7 * 7 * 32 * 9, fixed = m.kernel_ns + m.call_ns,
            rows = 2.0 * 32 * 4 * 28 * 9; /* of 28, as measured */
-    near(costs_of(*state, tiled, 1, 1).ns,
-         fixed + gcut_machine_conv_ns(&m, GCUT_WAY_conv_y, GCUT_WINDOW_tiled, GCUT_F32, flops));
-    near(costs_of(*state, depthwise, 1, 1).ns,
-         fixed + gcut_machine_conv_ns(&m, GCUT_WAY_conv_y, GCUT_WINDOW_depthwise, GCUT_F32, rows));
+    near(costs_of(*state, tiled, 1, 1).ns, fixed + conv_ns(&m, GCUT_WINDOW_tiled, flops));
+    near(costs_of(*state, depthwise, 1, 1).ns, fixed + conv_ns(&m, GCUT_WINDOW_depthwise, rows));
 }
 
 static void grows(void **state)

@@ -70,14 +70,29 @@ static const char text[] =
 
 typedef struct world {
     gcut_env *env;
+    const char *text;
     gcut_problem *p;
 } world;
+
+/* Products of 20 columns, and of four batches under one second matrix. */
+static const char products[] =
+    "gcut 1\n"
+    "func @j(param %v: f32[32, 20], param %w: f32[32, 16], input %x: f32[64, 32], input %z: f32[4, 8, 32],\n"
+    "        cotan %dy: f32[64, 20]) -> (out y: f32[64, 20], out q: f32[4, 8, 16], grad x: f32[64, 32]) {\n"
+    "  %p = matmul(%x, %v)\n"
+    "  %y = tanh(%p)\n"
+    "  %b = broadcast(%w, shape=[4, 32, 16], axes=[1, 2])\n"
+    "  %r = matmul(%z, %b)\n"
+    "  %q = tanh(%r)\n"
+    "  %dp = mul(%dy, %p)\n"
+    "  %dx = matmul(%dp, %v, tb=true)\n"
+    "  return %y, %q, %dx\n}\n";
 
 static void make(void *arg)
 {
     world *w = arg;
     gcut_arena *a = w->env->arena;
-    gcut_module *m = gcut_parse_module(w->env, a, "price.gcut", text, strlen(text));
+    gcut_module *m = gcut_parse_module(w->env, a, "price.gcut", w->text, strlen(w->text));
     gcut_plan_options *opt = gcut_calloc(a, 1, sizeof *opt);
     gcut_verify_module(m);
     /* L2 and L3 told apart, so that reading from L3 has a price */
@@ -102,6 +117,7 @@ static void near(double got, double want)
 static void where_consumed(void **state)
 {
     world *w = *state;
+    w->text = text;
     must(w->env, make, w);
     const gcut_machine *m = &w->p->opt->machine;
     double n = N * COLUMNS, writing = gcut_machine_move_ns(m, 0, BYTES, BYTES);
@@ -126,6 +142,20 @@ static void where_consumed(void **state)
     near(price_of(w, "q"), product + m->kernel_ns + m->call_ns + gcut_machine_move_ns(m, BYTES, 0, BYTES));
 }
 
+/* Columns are multiplied in whole vectors; batches under one matrix are rows: as the kernels run them. */
+static void as_the_kernels_run(void **state)
+{
+    world *w = *state;
+    w->text = products;
+    must(w->env, make, w);
+    const gcut_machine *m = &w->p->opt->machine;
+    const double fixed = m->kernel_ns + m->call_ns;
+    near(price_of(w, "p"), gcut_machine_gemm_ns(m, GCUT_F32, 64, 32, 32, 1) + fixed +
+                               gcut_machine_move_ns(m, 64 * 20 * 4, 0, 0));
+    near(price_of(w, "r"), gcut_machine_gemm_ns(m, GCUT_F32, 4 * 8, 16, 32, 1) + fixed +
+                               gcut_machine_move_ns(m, 4 * 8 * 16 * 4, 0, 0));
+}
+
 /* The help texts say the default price. */
 static void default_price_is_printed(void **state)
 {
@@ -140,7 +170,7 @@ FIXTURE(world)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {WITH_FIXTURE(where_consumed),
+    const struct CMUnitTest tests[] = {WITH_FIXTURE(where_consumed), WITH_FIXTURE(as_the_kernels_run),
                                        cmocka_unit_test(default_price_is_printed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

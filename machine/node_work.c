@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The arithmetic of one node: units of its work at a rate of the machine model, as the algorithms of the
+ * run-time library count them.
+ */
+#include "machine/node_work.h"
+
+#include <math.h>
+
+#include "graph/external.h"
+#include "graph/ops/node_facts.h"
+
+/* Bytes of a row of a product's result that are multiplied together. */
+#define VECTOR_BYTES 64
+/* A depthwise convolution goes along rows of its result, STRETCH elements at a time: a shorter row takes as long as
+ * one of that length.  calibrate measures rows of GCUT_MEASURED_WIDTH. */
+#define STRETCH 32
+
+static double rated(const gcut_work_of *w, const gcut_node *n, const char *what, const gcut_rate *rate,
+                    double units, const char *unit)
+{
+    return gcut_term_rated(w->terms, GCUT_TERM_WORK, w->g->values.at[n->res0].name, what, rate, units, unit);
+}
+
+static double size(const gcut_work_of *w, const gcut_node *n, gcut_dim d)
+{
+    return (double)gcut_dim_at(w->g->module->dims, d, w->at, w->nat, gcut_loc_place(w->g->module, n->loc));
+}
+
+double gcut_work_op_ns(const gcut_work_of *w, const gcut_node *n, double elements)
+{
+    const gcut_rate rate = gcut_machine_op_rate(w->m, (gcut_op)n->op, gcut_node_widest(w->g, n));
+    return rated(w, n, gcut_op_get((gcut_op)n->op)->name, &rate, elements, "elements");
+}
+
+static double product_ns(const gcut_work_of *w, const gcut_node *n, uint32_t one_b)
+{
+    const gcut_type *y = gcut_type_of(w->g, n->res0), *a = gcut_type_of(w->g, gcut_arg(w->g, n, 0));
+    const uint32_t r = y->rank;
+    const double vector = VECTOR_BYTES / (double)gcut_dtype_bytes(y->dtype);
+    double rows = size(w, n, y->dim[r - 2]), cols = size(w, n, y->dim[r - 1]), batch = 1;
+    if (cols > vector) cols = ceil(cols / vector) * vector;
+    for (uint32_t d = r - 2; d-- > 0;)
+        *(one_b >> d & 1 && batch == 1 ? &rows : &batch) *= size(w, n, y->dim[d]);
+    const double k = size(w, n, a->dim[gcut_attr_flag(w->g, n, GCUT_KEY_ta) ? r - 2 : r - 1]),
+                 flops = 2 * rows * cols * k * batch;
+    if (!(flops > 0)) return 0;
+    const gcut_rate rate = gcut_machine_gemm_rate(w->m, gcut_node_widest(w->g, n), rows, cols, k);
+    return rated(w, n, gcut_op_get((gcut_op)n->op)->name, &rate, flops, "flops");
+}
+
+static double window_factor(const gcut_work_of *w, const gcut_node *n, gcut_way way)
+{
+    if (gcut_conv_window(w->g, n) != GCUT_WINDOW_depthwise) return 1;
+    const gcut_ref y = way == GCUT_WAY_conv_y ? n->res0 : gcut_arg(w->g, n, way == GCUT_WAY_conv_x ? 0 : 1);
+    const double width = size(w, n, gcut_type_of(w->g, y)->dim[3]);
+    return width > 0 ? ceil(width / STRETCH) * GCUT_MEASURED_WIDTH / width : 1;
+}
+
+double gcut_work_contraction_ns(const gcut_work_of *w, const gcut_node *n, uint32_t one_b)
+{
+    const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
+    const gcut_dtype t = gcut_node_widest(w->g, n);
+    const bool attention = info->way == GCUT_WAY_attention || info->way == GCUT_WAY_attention_grad;
+    if (info->way == GCUT_WAY_gemm) return product_ns(w, n, one_b);
+    const double flops = gcut_node_flops(w->g, n, w->at, w->nat);
+    const uint32_t first = gcut_terms_count(w->terms);
+    const gcut_rate rate = attention ? gcut_machine_attention_rate(w->m, info->way, t)
+                                     : gcut_machine_conv_rate(w->m, info->way, gcut_conv_window(w->g, n), t);
+    const double ns = rated(w, n, info->name, &rate, flops, "flops");
+    if (attention) return ns;
+    return ns * gcut_terms_scale(w->terms, first, window_factor(w, n, info->way), "rows in whole stretches");
+}
+
+double gcut_work_external_ns(const gcut_work_of *w, const gcut_node *n)
+{
+    double flops, bytes;
+    if (!gcut_external_cost(w->g, n, w->at, w->nat, &flops, &bytes))
+        gcut_fail(w->g->module->env, GCUT_EDIM, gcut_loc_place(w->g->module, n->loc),
+                  "give every symbol a value, such as --at N=32", "the cost of '%s' has no value here",
+                  gcut_external_kernel(w->g, n));
+    const uint32_t first = gcut_terms_count(w->terms);
+    const gcut_dtype widest = gcut_node_widest(w->g, n), t = gcut_dtype_is_float(widest) ? widest : GCUT_F64;
+    const gcut_rate rate = gcut_machine_op_rate(w->m, GCUT_OP_add, t);
+    const double work = rated(w, n, "declared flops", &rate, flops, "flops"),
+                 move = gcut_term_add(
+                     w->terms, (gcut_term){.kind = GCUT_TERM_WORK,
+                                           .name = w->g->values.at[n->res0].name,
+                                           .what = "declared bytes",
+                                           .units = bytes,
+                                           .unit = "bytes",
+                                           .times = 1,
+                                           .ns = gcut_machine_move_ns(w->m, bytes / 2, bytes / 2, bytes)});
+    return gcut_terms_longer(w->terms, first, first + 1, work, move);
+}
