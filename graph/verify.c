@@ -235,13 +235,8 @@ static void value_names(gcut_check *c)
 /* The dim as text when one of its symbols is not declared, else NULL. */
 static const char *undeclared(const gcut_check *c, gcut_dim d)
 {
-    if (d >= 0) return NULL;
-    gcut_dim few[16], *sym = few;
-    uint32_t n = gcut_dim_symbols(c->m->dims, d, few, 16);
-    if (n > 16) {
-        sym = gcut_alloc(c->scratch, n * sizeof *sym);
-        gcut_dim_symbols(c->m->dims, d, sym, n);
-    }
+    gcut_dim sym[GCUT_DIM_MAX_SYMBOLS];
+    uint32_t n = gcut_dim_symbols(c->m->dims, d, sym);
     for (uint32_t i = 0; i < n; i++)
         if (!gcut_decl_find(c->g, sym[i])) return gcut_dim_symbol_name(c->m->dims, sym[i]);
     return NULL;

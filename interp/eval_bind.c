@@ -43,8 +43,6 @@ static bool probe(const binder *s, gcut_dim d, gcut_dim sym, int64_t x, int64_t 
     return gcut_dim_eval(table(s), d, s->bind, s->n + 1, out);
 }
 
-#define MAX_SYMS 16 /* a size over more symbols is not solved for one of them */
-
 /* Solves d == found for its single unbound symbol if d looks linear in it: its slope between neighbouring
  * points is the same near 0 and far out, where d has a value.  The solution is substituted back, so a
  * wrong guess is never bound; sizes with div, mod, min and max have no constant slope and are not solved.
@@ -52,11 +50,11 @@ static bool probe(const binder *s, gcut_dim d, gcut_dim sym, int64_t x, int64_t 
 static bool solve(binder *s, gcut_dim d, int64_t found)
 {
     static const int64_t points[] = {0, 1, 2, 3, 7, 64, 1000, 4097, 65536, 1 << 20, 1 << 30};
-    gcut_dim syms[MAX_SYMS], free = 0;
-    uint32_t nfree = 0, n = gcut_dim_symbols(table(s), d, syms, MAX_SYMS);
-    for (uint32_t i = 0; i < n && i < MAX_SYMS; i++)
+    gcut_dim syms[GCUT_DIM_MAX_SYMBOLS], free = 0;
+    uint32_t nfree = 0, n = gcut_dim_symbols(table(s), d, syms);
+    for (uint32_t i = 0; i < n; i++)
         if (!bound(s, syms[i])) free = syms[i], nfree++;
-    if (nfree != 1 || n >= MAX_SYMS || s->n >= s->room) return false;
+    if (nfree != 1 || s->n >= s->room) return false;
     int64_t slope = 0, at = -1, value = 0, y0, y1, step, x;
     for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
         if (!probe(s, d, free, points[i], &y0) || !probe(s, d, free, points[i] + 1, &y1)) continue;

@@ -94,63 +94,104 @@ static void take_param(builder *b, gcut_role role, gcut_ref v, const gcut_marks 
     if (marks) b->dst->params.at[b->dst->params.n - 1].marks = *marks;
 }
 
-/* True when a size of v's type is sym itself (bare), or contains sym. */
-static bool type_has(const gcut_graph *g, gcut_ref v, gcut_dim sym, bool bare)
+/* What binds a symbol: by declaration of the source graph. */
+typedef struct binding {
+    bool used, bound;
+    uint32_t bare, within; /* the first parameter that may be taken and has it as a size, or in a size; + 1 */
+} binding;
+
+typedef struct cover {
+    const gcut_graph *g;
+    binding *of;
+} cover;
+
+/* The binding of a declared symbol, NULL: it is not declared. */
+static binding *binding_of(const cover *c, gcut_dim sym)
 {
-    const gcut_type *t = gcut_type_of(g, v);
-    for (uint32_t i = 0; i < t->rank; i++)
-        if (bare ? t->dim[i] == sym : gcut_dim_uses(g->module->dims, t->dim[i], sym)) return true;
-    return false;
+    const gcut_dim_decl *d = gcut_decl_find(c->g, sym);
+    return d ? &c->of[d - c->g->decls.at] : NULL;
 }
 
-static bool node_uses(const gcut_graph *g, const gcut_node *n, gcut_dim sym);
-
-/* True when sym occurs in a type of `needed`, by value, or in a node that makes one; NULL: in all of g. */
-static bool graph_uses(const gcut_graph *g, const bool *needed, gcut_dim sym)
+static void use_size(const cover *c, gcut_dim d)
 {
-    for (gcut_ref v = 1; v < g->values.n; v++)
-        if ((!needed || needed[v]) && type_has(g, v, sym, false)) return true;
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(g, i);
-        if ((!needed || gcut_any_result(n, needed)) && node_uses(g, n, sym)) return true;
+    gcut_dim sym[GCUT_DIM_MAX_SYMBOLS];
+    for (uint32_t n = gcut_dim_symbols(c->g->module->dims, d, sym); n--;) {
+        binding *b = binding_of(c, sym[n]);
+        if (b) b->used = true;
     }
-    return false;
 }
 
-/* True when sym occurs in n's attributes or bodies. */
-static bool node_uses(const gcut_graph *g, const gcut_node *n, gcut_dim sym)
+static void use_graph(const cover *c, const gcut_graph *g, const bool *needed);
+
+/* The sizes in the attributes and bodies of n. */
+static void use_node(const cover *c, const gcut_graph *g, const gcut_node *n)
 {
     for (uint32_t k = 0; k < n->nattrs; k++) {
         const gcut_attr *a = &g->attrs.at[n->attr0 + k];
         const gcut_dim *d = a->kind == GCUT_ATTR_KIND_DIMS ? a->u.dims : &a->u.dim;
         uint32_t sizes = a->kind == GCUT_ATTR_KIND_DIMS ? a->n : a->kind == GCUT_ATTR_KIND_DIM;
-        for (uint32_t j = 0; j < sizes; j++)
-            if (gcut_dim_uses(g->module->dims, d[j], sym)) return true;
+        for (uint32_t j = 0; j < sizes; j++) use_size(c, d[j]);
     }
-    for (uint32_t k = 0; k < n->nregs; k++)
-        if (graph_uses(gcut_region_at(g, n, k)->body, NULL, sym)) return true;
-    return false;
+    for (uint32_t k = 0; k < n->nregs; k++) use_graph(c, gcut_region_at(g, n, k)->body, NULL);
+}
+
+/* Sets `used` for what occurs in a type of `needed`, by value, or in a node that makes one; NULL: in all of g. */
+static void use_graph(const cover *c, const gcut_graph *g, const bool *needed)
+{
+    for (gcut_ref v = 1; v < g->values.n; v++)
+        for (uint32_t i = 0; (!needed || needed[v]) && i < gcut_type_of(g, v)->rank; i++)
+            use_size(c, gcut_type_of(g, v)->dim[i]);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (!needed || gcut_any_result(n, needed)) use_node(c, g, n);
+    }
+}
+
+/* Sets `bound` for the symbols that are sizes of v. */
+static void bind_sizes(const cover *c, gcut_ref v)
+{
+    const gcut_type *t = gcut_type_of(c->g, v);
+    for (uint32_t i = 0; i < t->rank; i++) {
+        binding *b = t->dim[i] < 0 ? binding_of(c, t->dim[i]) : NULL;
+        if (b) b->bound = true;
+    }
+}
+
+/* Notes that parameter i may bind the symbols of its sizes. */
+static void offer(const cover *c, uint32_t i)
+{
+    const gcut_type *t = gcut_type_of(c->g, c->g->params.at[i].value);
+    gcut_dim sym[GCUT_DIM_MAX_SYMBOLS];
+    for (uint32_t k = 0; k < t->rank; k++) {
+        gcut_dim d = t->dim[k];
+        for (uint32_t n = gcut_dim_symbols(c->g->module->dims, d, sym); n--;) {
+            binding *b = binding_of(c, sym[n]);
+            if (b && !b->within) b->within = i + 1;
+            if (b && !b->bare && sym[n] == d) b->bare = i + 1;
+        }
+    }
 }
 
 /* Every symbol that a graph uses must be bound by the shape of one of its parameters: adds to `take` the
  * parameters that are needed only for their sizes.  A loop iteration has its enclosing graph's symbols. */
-static void cover_symbols(const builder *b, bool *take, const bool *given)
+static void cover_symbols(const builder *b, gcut_arena *arena, bool *take, const bool *given)
 {
     const gcut_graph *g = b->src;
-    if (g->is_body) return;
+    if (g->is_body || !g->decls.n) return;
+    cover c = {g, gcut_calloc(arena, g->decls.n, sizeof *c.of)};
+    use_graph(&c, g, b->needed);
+    for (gcut_ref v = 1; given && v < g->values.n; v++)
+        if (given[v] && b->by[v].format != GCUT_FORMAT_BITS) bind_sizes(&c, v);
+    for (uint32_t i = 0; i < g->params.n; i++) {
+        const gcut_param *p = &g->params.at[i];
+        if (take[i]) bind_sizes(&c, p->value);
+        if (p->role != GCUT_ROLE_cotan && (b->backward || !gcut_param_is_late(p))) offer(&c, i);
+    }
     for (uint32_t s = 0; s < g->decls.n; s++) {
-        gcut_dim sym = g->decls.at[s].sym;
-        bool bound = !graph_uses(g, b->needed, sym);
-        for (gcut_ref v = 1; v < g->values.n && !bound; v++)
-            bound = given && given[v] && b->by[v].format != GCUT_FORMAT_BITS && type_has(g, v, sym, true);
-        for (uint32_t i = 0; i < g->params.n && !bound; i++)
-            bound = take[i] && type_has(g, g->params.at[i].value, sym, true);
-        for (int bare = 1; bare >= 0; bare--)
-            for (uint32_t i = 0; i < g->params.n && !bound; i++)
-                if (g->params.at[i].role != GCUT_ROLE_cotan &&
-                    (b->backward || !gcut_param_is_late(&g->params.at[i])) &&
-                    type_has(g, g->params.at[i].value, sym, bare))
-                    take[i] = bound = true;
+        const uint32_t from = c.of[s].bare ? c.of[s].bare : c.of[s].within;
+        if (!c.of[s].used || c.of[s].bound || !from) continue;
+        take[from - 1] = true;
+        bind_sizes(&c, g->params.at[from - 1].value);
     }
 }
 
@@ -187,7 +228,7 @@ static void take_params(builder *b, gcut_arena *arena, const gcut_graph *fwd, co
     for (uint32_t i = 0; i < g->params.n; i++)
         take[i] = g->params.at[i].role == GCUT_ROLE_cotan ? b->backward : b->needed[g->params.at[i].value];
     if (b->backward) take_targets(b, take, fwd);
-    cover_symbols(b, take, saved);
+    cover_symbols(b, arena, take, saved);
     for (gcut_ref v = 1; saved && v < g->values.n; v++)
         if (saved[v]) take_saved(b, v);
     for (uint32_t i = 0; saved && i < g->params.n; i++) /* a loop's carried value may itself be saved */

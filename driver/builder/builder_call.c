@@ -136,12 +136,12 @@ bool gcut_builder_sees(const gcut_graph *g, const gcut_val *in, int n)
 static const char *undeclared(const gcut_graph *g, gcut_dim d)
 {
     const gcut_dims *dims = g->module->dims;
-    gcut_dim sym[16];
-    uint32_t n = d < 0 ? gcut_dim_symbols(dims, d, sym, 16) : 0;
-    for (uint32_t i = 0; i < n && i < 16; i++) {
+    gcut_dim sym[GCUT_DIM_MAX_SYMBOLS];
+    uint32_t n = gcut_dim_symbols(dims, d, sym);
+    for (uint32_t i = 0; i < n; i++) {
         bool found = false;
         for (const gcut_graph *around = g; around && !found; around = around->outer)
-            for (uint32_t k = 0; k < around->decls.n; k++) found |= around->decls.at[k].sym == sym[i];
+            found = gcut_decl_find(around, sym[i]) != NULL;
         if (!found) return gcut_dim_symbol_name(dims, sym[i]);
     }
     return NULL;

@@ -55,8 +55,9 @@ bool gcut_dim_is_of(const gcut_dims *t, gcut_dim d);
 const char *gcut_dim_symbol_name(const gcut_dims *t, gcut_dim d);
 /* Does the symbol `sym` occur in d? */
 bool gcut_dim_uses(const gcut_dims *t, gcut_dim d, gcut_dim sym);
-/* Appends the bare symbols of d, each once, in order of first interning. */
-uint32_t gcut_dim_symbols(const gcut_dims *t, gcut_dim d, gcut_dim *out, uint32_t room);
+#define GCUT_DIM_MAX_SYMBOLS 2048 /* of one size */
+/* Fills `out` with the bare symbols of d, each once, in order of first interning, and returns their number. */
+uint32_t gcut_dim_symbols(const gcut_dims *t, gcut_dim d, gcut_dim out[GCUT_DIM_MAX_SYMBOLS]);
 
 typedef struct gcut_dim_binding {
     gcut_dim sym;

@@ -3,6 +3,8 @@
  * A dimension's value under bindings, its bounds under declarations, and whether two dimensions can be
  * equal.
  */
+#include <string.h>
+
 #include "graph/dim/dim_table.h"
 
 /* ---- value ---- */
@@ -299,17 +301,33 @@ bool gcut_dim_uses(const gcut_dims *t, gcut_dim d, gcut_dim sym)
     return uses(t, d, &t->atoms.at[t->monos.at[e->term[0].mono].atom[0]]);
 }
 
-uint32_t gcut_dim_symbols(const gcut_dims *t, gcut_dim d, gcut_dim *out, uint32_t room)
+/* Adds a symbol to n others, which are in order of interning: their numbers fall. */
+static uint32_t add_symbol(gcut_dim *at, uint32_t n, gcut_dim sym)
 {
-    uint32_t n = 0;
-    if (gcut_dim_symbol_name(t, d)) { /* most sizes are one symbol */
-        if (room) *out = d;
-        return 1;
-    }
-    for (uint32_t i = 0; d < 0 && i < t->symbols.n; i++) {
-        if (!gcut_dim_uses(t, d, t->symbols.at[i])) continue;
-        if (n < room) out[n] = t->symbols.at[i];
-        n++;
+    uint32_t i = n;
+    while (i > 0 && at[i - 1] < sym) i--;
+    if (i > 0 && at[i - 1] == sym) return n;
+    GCUT_ASSERT(n < GCUT_DIM_MAX_SYMBOLS);
+    memmove(at + i + 1, at + i, (n - i) * sizeof *at);
+    at[i] = sym;
+    return n + 1;
+}
+
+static uint32_t add_symbols(const gcut_dims *t, gcut_dim d, gcut_dim *at, uint32_t n)
+{
+    if (d >= 0) return n;
+    const gcut_dim_expr *e = gcut_dim_expr_of(t, d);
+    for (uint32_t i = 0; i < e->n; i++) {
+        const gcut_dim_mono *m = &t->monos.at[e->term[i].mono];
+        for (uint32_t k = 0; k < m->n; k++) {
+            const gcut_dim_atom *a = &t->atoms.at[m->atom[k]];
+            n = a->name ? add_symbol(at, n, a->self) : add_symbols(t, a->b, at, add_symbols(t, a->a, at, n));
+        }
     }
     return n;
+}
+
+uint32_t gcut_dim_symbols(const gcut_dims *t, gcut_dim d, gcut_dim out[GCUT_DIM_MAX_SYMBOLS])
+{
+    return add_symbols(t, d, out, 0);
 }

@@ -148,16 +148,18 @@ static uint32_t weight_of(const gcut_dims *t, gcut_dim d)
 
 uint32_t gcut_dim_atom_new(gcut_dims *t, gcut_dim_op op, gcut_dim a, gcut_dim b)
 {
-    return atom_intern(t, &(gcut_dim_atom){NULL, op, a, b, 1 + weight_of(t, a) + weight_of(t, b)});
+    uint32_t weight = 1 + weight_of(t, a) + weight_of(t, b);
+    return atom_intern(t, &(gcut_dim_atom){.op = op, .weight = weight, .a = a, .b = b});
 }
 
 gcut_dim gcut_dim_symbol(gcut_dims *t, const char *name)
 {
     gcut_dim_atom a = {.name = gcut_intern(&t->names, name, strlen(name)), .weight = 1};
     gcut_dim_poly p = {.n = 1};
-    p.at[0] = (gcut_dim_term){1, gcut_dim_mono_of(t, atom_intern(t, &a))};
-    uint32_t known = t->exprs.n;
+    uint32_t known = t->exprs.n, atom = atom_intern(t, &a);
+    p.at[0] = (gcut_dim_term){1, gcut_dim_mono_of(t, atom)};
     gcut_dim sym = gcut_dim_numbered(t, expr_intern(t, &p, 2));
+    t->atoms.at[atom].self = sym;
     if (t->exprs.n > known) *GCUT_PUSH(t->arena, &t->symbols) = sym;
     return sym;
 }

@@ -19,7 +19,7 @@
 #include "graph/dim/dim.h"
 
 #define GCUT_DIM_MAX_TERMS 256
-#define GCUT_DIM_MAX_WEIGHT 2048
+#define GCUT_DIM_MAX_WEIGHT GCUT_DIM_MAX_SYMBOLS /* an expression has no more symbols than weight */
 
 /* Expressions have numbers below -2^62, so that a small negative number is never one.  Each table has
  * numbers of its own: an expression of another table of the environment is refused.  The macro is its own
@@ -39,9 +39,10 @@ typedef struct gcut_dim_poly {
 
 typedef struct gcut_dim_atom {
     const char *name; /* a symbol, or NULL */
+    gcut_dim self;    /* of a symbol: it, as an expression */
     gcut_dim_op op;   /* DIV CEILDIV MOD MIN MAXOF */
-    gcut_dim a, b;
     uint32_t weight;
+    gcut_dim a, b;
 } gcut_dim_atom;
 
 typedef struct gcut_dim_mono {
