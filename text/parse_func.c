@@ -18,6 +18,7 @@ typedef struct header_result {
 
 typedef struct header_results {
     GCUT_VEC(header_result) all;
+    gcut_map roles; /* of a name: a bit for each role in which it is a result */
 } header_results;
 
 static void dim_decl(gcut_parser *p)
@@ -106,10 +107,11 @@ static void results(gcut_parser *p, header_results *out)
         gcut_parse_advance(p);
         r.name = gcut_parse_name(p, &t);
         r.at = t;
-        for (uint32_t i = 0; i < out->all.n; i++)
-            if (out->all.at[i].role == r.role && out->all.at[i].name == r.name)
-                GCUT_PARSE_FAIL(p, &t, "give one of them another name", "there is already a result '%s %s'",
-                                gcut_role_name(r.role), r.name);
+        uint32_t *roles = gcut_map_at(p->scratch, &out->roles, gcut_map_key(r.name));
+        if (*roles >> r.role & 1)
+            GCUT_PARSE_FAIL(p, &t, "give one of them another name", "there is already a result '%s %s'",
+                            gcut_role_name(r.role), r.name);
+        *roles |= 1u << r.role;
         gcut_parse_expect(p, ':', "':' and the type of the result");
         r.type = gcut_parse_type(p, false);
         gcut_parse_marks(p, GCUT_MARK_ON_RESULT, &r.marks);
