@@ -22,7 +22,7 @@ typedef struct operand {
     gcut_dtype dtype;
 } operand;
 
-typedef struct statement {
+typedef struct gcut_statement {
     gcut_op op;
     gcut_graph *callee, *vjp; /* of a call; vjp NULL = that of the callee's ops */
     gcut_token name;          /* the op's name: the place of errors and of the node's own location */
@@ -30,9 +30,34 @@ typedef struct statement {
     GCUT_VEC(bind) binds;
     GCUT_VEC(operand) args;
     GCUT_VEC(gcut_attr) attrs;
-    gcut_token num_dtype; /* after the number of an attribute: value=1.0:f16; kind END when none */
-    gcut_dtype dtype;     /* num_dtype as a dtype */
+    gcut_token num_dtype;    /* after the number of an attribute: value=1.0:f16; kind END when none */
+    gcut_dtype dtype;        /* num_dtype as a dtype */
+    GCUT_VEC(gcut_ref) refs; /* of the node: operands, types and names of results */
+    GCUT_VEC(gcut_type) types;
+    GCUT_VEC(const char *) names;
+    struct gcut_statement *next; /* of those that wait */
 } statement;
+
+/* A statement that has been read lends its lists to a later one: an op takes no memory of its own.  Those of ops
+ * with regions are in use while the ops of the regions are read. */
+static statement *begin(gcut_parser *p)
+{
+    statement *s = p->idle;
+    if (s)
+        p->idle = s->next;
+    else
+        s = gcut_calloc(p->scratch, 1, sizeof *s);
+    s->callee = s->vjp = NULL;
+    s->num_dtype = (gcut_token){0};
+    s->binds.n = s->args.n = s->attrs.n = s->refs.n = s->types.n = s->names.n = 0;
+    return s;
+}
+
+static void end(gcut_parser *p, statement *s)
+{
+    s->next = p->idle;
+    p->idle = s;
+}
 
 /* The value of that name in g, or captured from the graphs around it. */
 static gcut_ref lookup(gcut_graph *g, const char *name)
@@ -350,17 +375,14 @@ static void read_args(gcut_parser *p, statement *s)
 
 static void build(gcut_parser *p, statement *s)
 {
-    GCUT_VEC(gcut_ref) refs = {0};
-    GCUT_VEC(gcut_type) types = {0};
-    GCUT_VEC(const char *) names = {0};
     gcut_parse_regions regions = {0};
     uint32_t typed = 0;
     for (uint32_t i = 0; i < s->args.n; i++)
         if (!s->args.at[i].value) make_literal(p, s, &s->args.at[i]);
-    for (uint32_t i = 0; i < s->args.n; i++) *GCUT_PUSH(p->scratch, &refs) = s->args.at[i].value;
+    for (uint32_t i = 0; i < s->args.n; i++) *GCUT_PUSH(p->scratch, &s->refs) = s->args.at[i].value;
     for (uint32_t i = 0; i < s->binds.n; i++) {
-        *GCUT_PUSH(p->scratch, &types) = s->binds.at[i].type;
-        *GCUT_PUSH(p->scratch, &names) = s->binds.at[i].name;
+        *GCUT_PUSH(p->scratch, &s->types) = s->binds.at[i].type;
+        *GCUT_PUSH(p->scratch, &s->names) = s->binds.at[i].name;
         typed += s->binds.at[i].typed;
     }
     if (typed && typed < s->binds.n)
@@ -368,20 +390,20 @@ static void build(gcut_parser *p, statement *s)
     if (s->callee)
         regions = (gcut_parse_regions){.n = s->vjp ? 2 : 1, .at = {{s->callee}, {s->vjp}}};
     else
-        gcut_parse_op_regions(p, s->op, refs.at, refs.n, s->attrs.at, s->attrs.n, &regions);
-    for (uint32_t i = 0; i < regions.ncaptured; i++) *GCUT_PUSH(p->scratch, &refs) = regions.captured[i];
+        gcut_parse_op_regions(p, s->op, s->refs.at, s->refs.n, s->attrs.at, s->attrs.n, &regions);
+    for (uint32_t i = 0; i < regions.ncaptured; i++) *GCUT_PUSH(p->scratch, &s->refs) = regions.captured[i];
     gcut_node_spec spec = {.op = s->op,
-                           .args = refs.at,
-                           .nargs = refs.n,
+                           .args = s->refs.at,
+                           .nargs = s->refs.n,
                            .ncaptured = regions.ncaptured,
                            .attrs = s->attrs.at,
                            .nattrs = s->attrs.n,
                            .regions = regions.at,
                            .nregs = regions.n,
                            .loc = s->own,
-                           .types = typed ? types.at : NULL,
-                           .names = names.at,
-                           .ntypes = types.n};
+                           .types = typed ? s->types.at : NULL,
+                           .names = s->names.at,
+                           .ntypes = s->types.n};
     p->building = s->own;
     gcut_node_make(p->g, &spec);
     p->building = 0;
@@ -393,14 +415,15 @@ static void build(gcut_parser *p, statement *s)
 
 void gcut_parse_op(gcut_parser *p)
 {
-    statement s = {0};
-    read_binds(p, &s);
-    read_op_name(p, &s);
-    read_args(p, &s);
-    check_num_dtype(p, &s);
-    build(p, &s);
+    statement *s = begin(p);
+    read_binds(p, s);
+    read_op_name(p, s);
+    read_args(p, s);
+    check_num_dtype(p, s);
+    build(p, s);
     gcut_parse_marks(p, GCUT_MARK_ON_OP, &p->g->nodes.at[p->g->nodes.n - 1].marks);
-    gcut_parse_loc_use(p, p->g, s.own);
+    gcut_parse_loc_use(p, p->g, s->own);
+    end(p, s);
 }
 
 gcut_token gcut_parse_block(gcut_parser *p, bool region, const char *of)

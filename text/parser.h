@@ -37,6 +37,7 @@ typedef struct gcut_parser {
     gcut_lexer lx;
     gcut_token tok; /* the next token */
     int depth;
+    struct gcut_statement *idle; /* those whose memory the next ops take (parse_op.c) */
     gcut_locid building;         /* location of the op whose node is under construction, 0 = none */
     GCUT_VEC(gcut_token) data;   /* the names of all data */
     GCUT_VEC(gcut_token) pairs;  /* the names of all pairs */
