@@ -10,28 +10,31 @@
 
 /* ---- what may be rounded ---- */
 
-static bool jumps_on(const gcut_graph *g, const gcut_node *n, uint32_t k);
-
-static bool body_jumps(const gcut_graph *body)
-{
-    for (uint32_t i = 0; i < body->nodes.n; i++)
-        for (uint32_t k = 0; k < gcut_node_at(body, i)->nargs; k++)
-            if (jumps_on(body, gcut_node_at(body, i), k)) return true;
-    return false;
-}
-
-/* The result of n jumps with operand k.  Any operand of a region may be one. */
-static bool jumps_on(const gcut_graph *g, const gcut_node *n, uint32_t k)
+/* The result of n jumps with operand k; with any float of a region in which some result jumps (`inside`). */
+static bool jumps_on(const gcut_graph *g, const gcut_node *n, uint32_t k, bool inside)
 {
     const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
-    bool found = false;
-    for (uint32_t r = 0; r < n->nregs; r++) found |= body_jumps(gcut_region_at(g, n, r)->body);
     if (!gcut_dtype_is_float(gcut_type_of(g, gcut_arg(g, n, k))->dtype)) return false;
-    if (n->nregs || info->class == GCUT_CLASS_VIEW) return found;
+    if (n->nregs || info->class == GCUT_CLASS_VIEW) return inside;
     if (info->emit == GCUT_EMIT_POOL) return k == 0 && n->nargs == 2; /* the position of the maximum */
     gcut_dtype made = gcut_type_of(g, n->res0)->dtype;
     if (made == GCUT_BOOL && n->nargs == 2 && gcut_is_zero(g, gcut_arg(g, n, 1 - k))) return false;
     return !gcut_dtype_is_float(made) || gcut_op_why_zero(info) != NULL;
+}
+
+/* Some result in the bodies of n jumps with an operand of its node. */
+static bool jumps_inside(const gcut_graph *g, const gcut_node *n)
+{
+    for (uint32_t r = 0; r < n->nregs; r++) {
+        const gcut_graph *body = gcut_region_at(g, n, r)->body;
+        for (uint32_t i = 0; i < body->nodes.n; i++) {
+            const gcut_node *m = gcut_node_at(body, i);
+            const bool inside = jumps_inside(body, m);
+            for (uint32_t k = 0; k < m->nargs; k++)
+                if (jumps_on(body, m, k, inside)) return true;
+        }
+    }
+    return false;
 }
 
 bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f)
@@ -42,12 +45,13 @@ bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f)
         exact[f->base[g->results.at[i].value]] |= gcut_result_is_late(&g->results.at[i]);
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
+        const bool inside = f->live[i] && jumps_inside(g, n);
         bool through = false; /* it is recomputed from its operands when one of these jumps too */
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
             through |= exact[v] && f->side[v] != GCUT_SIDE_BACKWARD;
         through &= gcut_node_class(n) != GCUT_CLASS_CONTRACTION;
         for (uint32_t k = 0; f->live[i] && k < n->nargs; k++)
-            if (through || jumps_on(g, n, k)) exact[gcut_arg(g, n, k)] = true;
+            if (through || jumps_on(g, n, k, inside)) exact[gcut_arg(g, n, k)] = true;
     }
     for (gcut_ref v = g->values.n; v-- > 1;) exact[f->base[v]] |= exact[v];
     bool *roundable = gcut_calloc(arena, g->values.n, 1);
