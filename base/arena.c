@@ -6,6 +6,9 @@
  * chunks double up to CHUNK_MAX, so a graph of any size costs few allocations
  * and a small arena stays small.  A request that would waste a good part of a
  * chunk gets a block of its own and leaves the current chunk open.
+ *
+ * Whatever takes more than LARGE bytes has a block of its own: an array of that size is resized and freed
+ * without its arena.
  */
 #include "base/arena.h"
 
@@ -15,9 +18,11 @@
 #define ALIGN 16u
 #define CHUNK_MIN ((size_t)1 << 10)
 #define CHUNK_MAX ((size_t)1 << 18)
+#define LARGE (CHUNK_MAX / 4)
 
 typedef struct block {
     _Alignas(ALIGN) struct block *next;
+    struct block *prev;
 } block;
 
 typedef struct deferred {
@@ -31,9 +36,9 @@ struct gcut_arena {
     gcut_arena *parent;
     gcut_arena *child;       /* the newest one */
     gcut_arena *prev, *next; /* siblings: prev is newer */
-    block *blocks;
-    char *at, *end; /* what is left of the current chunk */
-    size_t chunk;   /* size of the next one */
+    block blocks;            /* the list, a circle from here to here: a block leaves it without its arena */
+    char *at, *end;          /* what is left of the current chunk */
+    size_t chunk;            /* size of the next one */
     deferred *defers;
 };
 
@@ -42,6 +47,7 @@ gcut_arena *gcut_arena_new(gcut_env *env, gcut_arena *parent)
     gcut_arena *a = gcut_env_alloc(env, NULL, sizeof *a);
     if (!a) gcut_throw(env, GCUT_ENOMEM);
     *a = (gcut_arena){.env = env, .parent = parent, .chunk = CHUNK_MIN};
+    a->blocks = (block){&a->blocks, &a->blocks};
     if (!parent) return a;
     a->next = parent->child;
     if (a->next) a->next->prev = a;
@@ -70,7 +76,7 @@ void gcut_arena_free(gcut_arena *a)
     }
     unlink_child(a);
     gcut_env *env = a->env;
-    for (block *b = a->blocks, *next; b; b = next) {
+    for (block *b = a->blocks.next, *next; b != &a->blocks; b = next) {
         next = b->next;
         gcut_env_alloc(env, b, 0);
     }
@@ -88,16 +94,22 @@ static char *block_new(gcut_arena *a, size_t size)
 {
     block *b = gcut_env_alloc(a->env, NULL, sizeof *b + size);
     if (!b) return NULL;
-    b->next = a->blocks;
-    a->blocks = b;
+    *b = (block){a->blocks.next, &a->blocks};
+    b->next->prev = b->prev->next = b;
     return (char *)(b + 1);
+}
+
+static size_t rounded(size_t size)
+{
+    return size ? (size + ALIGN - 1) & ~(size_t)(ALIGN - 1) : ALIGN;
 }
 
 /* NULL when memory is missing. */
 static void *try_alloc(gcut_arena *a, size_t size)
 {
     if (size > PTRDIFF_MAX - 4 * ALIGN) return NULL;
-    size = size ? (size + ALIGN - 1) & ~(size_t)(ALIGN - 1) : ALIGN;
+    size = rounded(size);
+    if (size > LARGE) return block_new(a, size);
     if (size > (size_t)(a->end - a->at)) {
         if (size > a->chunk / 4) return block_new(a, size);
         char *chunk = block_new(a, a->chunk);
@@ -174,13 +186,28 @@ void gcut_arena_defer(gcut_arena *arena, void (*undo)(void *), void *what)
 
 /* ---- growing ---- */
 
-/* The newest allocation of the current chunk grows in place; any other is copied.  Sizes double, so the
- * abandoned copies of a growing array take at most as much as the array. */
+void gcut_release(gcut_arena *arena, void *at, size_t size)
+{
+    if (!at || rounded(size) <= LARGE) return;
+    block *b = (block *)at - 1;
+    b->next->prev = b->prev;
+    b->prev->next = b->next;
+    gcut_env_alloc(arena->env, b, 0);
+}
+
+/* Large arrays are resized.  Of others, the newest allocation of the current chunk grows in place; any other is
+ * copied.  Sizes double, so the abandoned copies of a growing array take at most as much as the array. */
 static void *grow(gcut_arena *a, void *old, size_t used, size_t had, size_t size)
 {
-    size_t old_room = (had + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-    size_t more = ((size + ALIGN - 1) & ~(size_t)(ALIGN - 1)) - old_room;
-    if (old && a->at && (char *)old + old_room == a->at && more <= (size_t)(a->end - a->at)) {
+    size_t old_room = old ? rounded(had) : 0, more = rounded(size) - old_room;
+    if (old_room > LARGE) {
+        block *b = gcut_env_alloc(a->env, (block *)old - 1, sizeof *b + rounded(size));
+        if (!b) gcut_throw(a->env, GCUT_ENOMEM);
+        b->next->prev = b->prev->next = b;
+        return b + 1;
+    }
+    if (old && a->at && (char *)old + old_room == a->at && rounded(size) <= LARGE &&
+        more <= (size_t)(a->end - a->at)) {
         a->at += more;
         return old;
     }
@@ -268,6 +295,7 @@ static void rehash(gcut_names *names)
         while (slot[k]) k = (k + 1) & (cap - 1);
         slot[k] = names->slot[i];
     }
+    gcut_release(names->arena, names->slot, names->cap * sizeof *slot);
     names->slot = slot;
     names->cap = cap;
 }

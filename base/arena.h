@@ -21,12 +21,16 @@ char *gcut_strndup(gcut_arena *arena, const char *s, size_t n);
 char *gcut_printf(gcut_arena *arena, const char *fmt, ...) GCUT_PRINTF(2, 3);
 char *gcut_vprintf(gcut_arena *arena, const char *fmt, va_list ap);
 
+/* Ends the use of an array of `size` bytes from this arena: its memory is freed at once where it is large, with
+ * the arena where it is not. */
+void gcut_release(gcut_arena *arena, void *at, size_t size);
+
 /* undo(what) runs when the arena is freed, last deferred first.  If recording
  * it fails for lack of memory, undo runs at once and GCUT_ENOMEM is thrown. */
 void gcut_arena_defer(gcut_arena *arena, void (*undo)(void *), void *what);
 
 /* Growable array in an arena:  GCUT_VEC(int) v = {0}; *GCUT_PUSH(arena, &v) = 3;
- * PUSH may move v.at: pointers into it do not survive, indices do. */
+ * PUSH may move v.at and free where it was: pointers into it do not survive, indices do. */
 #define GCUT_VEC(T)                                                                                          \
     struct {                                                                                                 \
         T *at;                                                                                               \

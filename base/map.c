@@ -4,11 +4,10 @@
  */
 #include "base/map.h"
 
-/* The slot of the key, or the free one where it belongs.  The high bits of the product are taken, because the
- * low bits of an address are its alignment. */
+/* The slot of the key, or the free one where it belongs. */
 static gcut_map_slot *slot_of(const gcut_map *map, uint64_t key)
 {
-    uint32_t k = (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (map->cap - 1);
+    uint32_t k = gcut_map_hash(key) & (map->cap - 1);
     while (map->slot[k].used && map->slot[k].key != key) k = (k + 1) & (map->cap - 1);
     return &map->slot[k];
 }
@@ -20,6 +19,7 @@ uint32_t *gcut_map_at(gcut_arena *arena, gcut_map *map, uint64_t key)
         bigger.slot = gcut_calloc(arena, bigger.cap, sizeof *bigger.slot);
         for (uint32_t k = 0; k < map->cap; k++)
             if (map->slot[k].used) *slot_of(&bigger, map->slot[k].key) = map->slot[k];
+        gcut_release(arena, map->slot, map->cap * sizeof *map->slot);
         *map = bigger;
     }
     gcut_map_slot *s = slot_of(map, key);

@@ -30,4 +30,10 @@ static inline uint64_t gcut_map_key(const void *address)
     return (uint64_t)(uintptr_t)address;
 }
 
+/* The high bits of a product, because the low bits of an address are its alignment. */
+static inline uint32_t gcut_map_hash(uint64_t key)
+{
+    return (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+}
+
 #endif

@@ -37,6 +37,8 @@ static void index_add(gcut_dims *t, gcut_dim_index *x, uint64_t hash, uint32_t i
         bigger.hash = gcut_calloc(t->arena, bigger.cap, sizeof *bigger.hash);
         for (uint32_t k = 0; k < x->cap; k++)
             if (x->slot[k]) index_put(&bigger, x->hash[k], x->slot[k] - 1);
+        gcut_release(t->arena, x->slot, x->cap * sizeof *x->slot);
+        gcut_release(t->arena, x->hash, x->cap * sizeof *x->hash);
         *x = bigger;
     }
     index_put(x, hash, id);
