@@ -239,7 +239,7 @@ static bool has_undecomposed(const gcut_graph *g)
  * user's function. */
 static void advance(differentiation *s, gcut_graph *next)
 {
-    if (s->primal != s->user) gcut_module_unlist(s->m, s->primal);
+    if (s->primal != s->user) gcut_graph_drop(s->primal);
     s->primal = next;
     gcut_graph_rename(next, s->user->name);
 }
@@ -432,8 +432,8 @@ gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char 
     gcut_ref *map = gcut_calloc(s.tmp, s.draft->values.n, sizeof *map);
     copy_backward(&s, joint, map);
     add_results(&s, joint, map);
-    gcut_module_unlist(m, s.draft);
-    if (s.primal != g) gcut_module_unlist(m, s.primal);
+    gcut_graph_drop(s.draft);
+    if (s.primal != g) gcut_graph_drop(s.primal);
     gcut_arena_free(s.tmp);
     return joint;
 }

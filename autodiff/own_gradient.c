@@ -206,8 +206,8 @@ static gcut_graph *replaced(gcut_graph *g, gcut_arena *tmp, const char *name)
     bool *keep = gcut_calloc(tmp, scans->nodes.n + 1, sizeof *keep); /* what rules have made */
     for (uint32_t i = 0; i < scans->nodes.n; i++) keep[i] = gcut_any_result(gcut_node_at(scans, i), late);
     gcut_graph *out = gcut_expand_but(scans, name, gcut_vjp_by_meaning, keep);
-    gcut_module_unlist(m, g);
-    gcut_module_unlist(m, scans);
+    gcut_graph_drop(g);
+    gcut_graph_drop(scans);
     return out;
 }
 

@@ -80,6 +80,25 @@ void gcut_module_unlist(gcut_module *m, const gcut_graph *g)
     m->graphs.n = n;
 }
 
+#define DROP(arena, list)                                                                                    \
+    (gcut_release(arena, (list)->at, (list)->cap * sizeof *(list)->at), (list)->at = NULL,                   \
+     (list)->n = (list)->cap = 0)
+
+void gcut_graph_drop(gcut_graph *g)
+{
+    gcut_arena *a = g->module->arena;
+    gcut_module_unlist(g->module, g);
+    DROP(a, &g->params);
+    DROP(a, &g->results);
+    DROP(a, &g->values);
+    DROP(a, &g->nodes);
+    DROP(a, &g->args);
+    DROP(a, &g->attrs);
+    DROP(a, &g->regions);
+    gcut_release(a, g->by_name.slot, g->by_name.cap * sizeof *g->by_name.slot);
+    g->by_name = (gcut_name_table){0};
+}
+
 gcut_graph *gcut_graph_create(gcut_module *m, const char *name)
 {
     if (gcut_module_find(m, name))

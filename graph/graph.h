@@ -163,6 +163,12 @@ typedef struct gcut_capture {
 
 typedef struct gcut_module gcut_module;
 
+/* A hash table of values by the names that they have (graph/names.c). */
+typedef struct gcut_name_table {
+    gcut_ref *slot;
+    uint32_t n, cap; /* cap: a power of two, or 0 */
+} gcut_name_table;
+
 typedef struct gcut_graph {
     gcut_module *module;
     const char *name;
@@ -177,8 +183,8 @@ typedef struct gcut_graph {
     GCUT_VEC(gcut_attr) attrs;
     GCUT_VEC(gcut_region) regions;
     GCUT_VEC(gcut_dim_check) checks;
-    gcut_map decl_of;     /* of a symbol: its declaration, + 1 */
-    gcut_map by_name;     /* the value that got a name last, which may have another one by now */
+    gcut_map decl_of; /* of a symbol: its declaration, + 1 */
+    gcut_name_table by_name;
     gcut_map last_number; /* of a name: the last number appended to it (graph/names.c) */
     const struct gcut_graph
         *copy_of;             /* a graph that is copied, with its declarations: none of its names is made
@@ -505,6 +511,9 @@ void gcut_graph_rename(gcut_graph *g, const char *name);
 const char *gcut_module_unused(const gcut_module *m, const char *base, const char *suffix);
 /* Removes g from the list of m; its memory lives as long as m. */
 void gcut_module_unlist(gcut_module *m, const gcut_graph *g);
+/* The same, and empties g, which nothing reads any more: its lists are freed, but for small ones and its bodies,
+ * which other graphs may share. */
+void gcut_graph_drop(gcut_graph *g);
 /* Does g have a parameter of the name and type of d? */
 bool gcut_data_is_of(const gcut_data *d, const gcut_graph *g);
 

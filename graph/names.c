@@ -9,17 +9,37 @@
  */
 #include "graph/names.h"
 
+#include <stdio.h>
 #include <string.h>
+
+/* The slot of the value that has the name, or the free one where it belongs.  A renamed value is in two slots, of
+ * which the former is passed by. */
+static gcut_ref *slot_of(const gcut_graph *g, const gcut_name_table *t, const char *name)
+{
+    uint32_t k = gcut_map_hash(gcut_map_key(name)) & (t->cap - 1);
+    while (t->slot[k] && g->values.at[t->slot[k]].name != name) k = (k + 1) & (t->cap - 1);
+    return &t->slot[k];
+}
 
 void gcut_name_insert(gcut_graph *g, gcut_ref v)
 {
-    *gcut_map_at(g->module->arena, &g->by_name, gcut_map_key(g->values.at[v].name)) = v;
+    gcut_name_table *t = &g->by_name;
+    if (2 * (t->n + 1) > t->cap) {
+        gcut_name_table bigger = {.n = t->n, .cap = t->cap ? 2 * t->cap : 16};
+        bigger.slot = gcut_calloc(g->module->arena, bigger.cap, sizeof *bigger.slot);
+        for (uint32_t k = 0; k < t->cap; k++)
+            if (t->slot[k]) *slot_of(g, &bigger, g->values.at[t->slot[k]].name) = t->slot[k];
+        gcut_release(g->module->arena, t->slot, t->cap * sizeof *t->slot);
+        *t = bigger;
+    }
+    gcut_ref *s = slot_of(g, t, g->values.at[v].name);
+    t->n += !*s;
+    *s = v;
 }
 
 static gcut_ref find_interned(const gcut_graph *g, const char *name)
 {
-    gcut_ref v = gcut_map_get(&g->by_name, gcut_map_key(name));
-    return v && g->values.at[v].name == name ? v : 0;
+    return g->by_name.cap ? *slot_of(g, &g->by_name, name) : 0;
 }
 
 gcut_ref gcut_graph_find(const gcut_graph *g, const char *name)
@@ -35,6 +55,20 @@ void gcut_value_rename(gcut_graph *g, gcut_ref v, const char *name)
     gcut_name_insert(g, v);
 }
 
+/* Interns what fmt gives; a name of usual length leaves nothing else in memory. */
+static GCUT_PRINTF(2, 3) const char *intern(gcut_module *m, const char *fmt, ...)
+{
+    char few[128];
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(few, sizeof few, fmt, ap);
+    const char *s = n >= 0 && (size_t)n < sizeof few ? few : gcut_vprintf(m->arena, fmt, again);
+    va_end(again);
+    va_end(ap);
+    return gcut_intern_name(m, s);
+}
+
 /* ---- numbers behind names ---- */
 
 /* base, which is interned, else base.1, base.2, … (or from base.2): the first after the last one used for which
@@ -47,7 +81,7 @@ static const char *number(gcut_graph *g, const char *base, uint32_t first,
     if (!is_taken(g, name)) return name;
     uint32_t *last = gcut_map_at(g->module->arena, &g->last_number, gcut_map_key(base));
     if (*last + 1 < first) *last = first - 1;
-    do name = gcut_intern_name(g->module, gcut_printf(g->module->arena, "%s.%u", base, ++*last));
+    do name = intern(g->module, "%s.%u", base, ++*last);
     while (is_taken(g, name));
     return name;
 }
@@ -78,9 +112,10 @@ static bool is_taken(const gcut_graph *g, const char *name)
     return false;
 }
 
+/* base is interned. */
 static const char *next_name(gcut_graph *g, const char *base)
 {
-    return number(g, gcut_intern_name(g->module, base), 2, is_taken);
+    return number(g, base, 2, is_taken);
 }
 
 /* The location, where it is derived from others; NULL for a location in a file. */
@@ -115,14 +150,14 @@ const char *gcut_loc_prefix(gcut_module *m, gcut_locid loc)
 const char *gcut_name_make_up(gcut_graph *g, gcut_op op, gcut_locid loc)
 {
     gcut_module *m = g->module;
-    return next_name(g, gcut_printf(m->arena, "%s%s%s", is_gradient(m, loc) ? "d" : "",
-                                    gcut_loc_prefix(m, loc), gcut_op_get(op)->name));
+    return next_name(g, intern(m, "%s%s%s", is_gradient(m, loc) ? "d" : "", gcut_loc_prefix(m, loc),
+                               gcut_op_get(op)->name));
 }
 
 void gcut_name_claim(gcut_graph *g, const char *name)
 {
     gcut_ref v = gcut_graph_find(g, name);
     if (!v || !g->values.at[v].made_up) return;
-    gcut_value_rename(g, v, next_name(g, name));
+    gcut_value_rename(g, v, next_name(g, g->values.at[v].name));
     g->values.at[v].made_up = true;
 }

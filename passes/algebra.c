@@ -605,7 +605,7 @@ static gcut_graph *rewrite(algebra *all, gcut_graph *g, const char *name)
     for (uint32_t i = 0; i < g->nodes.n; i++) visit(&w, i);
     gcut_graph *out = gcut_rewrite_end(&w.rw);
     if (w.changed) return out;
-    if (!g->is_body) gcut_module_unlist(g->module, out);
+    gcut_graph_drop(out);
     return g;
 }
 

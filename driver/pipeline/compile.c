@@ -55,8 +55,8 @@ gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcu
     return gcut_pipeline_replay(user, opt, goal, parent, NULL);
 }
 
-static gcut_pipeline *begin(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
-                            gcut_arena *parent)
+static gcut_pipeline *begin(const gcut_pass_table *passes, bool keeps_graphs, gcut_graph *user,
+                            const gcut_settings *opt, gcut_arena *parent)
 {
     gcut_env *env = user->module->env;
     const gcut_diag *why = user->failure;
@@ -70,6 +70,7 @@ static gcut_pipeline *begin(const gcut_pass_table *passes, gcut_graph *user, con
     p->env = env;
     p->arena = a;
     p->passes = *passes;
+    p->keeps_graphs = keeps_graphs;
     p->opt = gcut_settings_copy(a, opt);
     gcut_passes_check_without(p);
     p->dump = gcut_dump_new(p);
@@ -85,7 +86,7 @@ static gcut_pipeline *begin(const gcut_pass_table *passes, gcut_graph *user, con
 gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent,
                                      const char *joint, size_t n)
 {
-    gcut_pipeline *p = begin(&gcut_passes, user, opt, parent);
+    gcut_pipeline *p = begin(&gcut_passes, false, user, opt, parent);
     const char *name = gcut_printf(p->arena, "@%s, stored", user->name);
     gcut_module *m = gcut_parse_module(p->env, p->arena, name, joint, n);
     m->file = user->module->file ? gcut_intern_name(m, user->module->file) : NULL;
@@ -135,10 +136,11 @@ void gcut_pipeline_continue(gcut_pipeline *p, gcut_stage_name goal)
     }
 }
 
-static gcut_pipeline *run(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
-                          gcut_stage_name goal, gcut_arena *parent, gcut_plan_file *file)
+static gcut_pipeline *run(const gcut_pass_table *passes, bool keeps_graphs, gcut_graph *user,
+                          const gcut_settings *opt, gcut_stage_name goal, gcut_arena *parent,
+                          gcut_plan_file *file)
 {
-    gcut_pipeline *p = begin(passes, user, opt, parent);
+    gcut_pipeline *p = begin(passes, keeps_graphs, user, opt, parent);
     gcut_arena *a = p->arena;
     gcut_pipeline_read_plan(p, file);
     p->at = gcut_default_sizes(a, p->primal, p->opt.at, p->opt.nat, &p->nat);
@@ -153,11 +155,11 @@ static gcut_pipeline *run(const gcut_pass_table *passes, gcut_graph *user, const
 gcut_pipeline *gcut_pipeline_replay(gcut_graph *user, const gcut_settings *opt, gcut_stage_name goal,
                                     gcut_arena *parent, gcut_plan_file *file)
 {
-    return run(&gcut_passes, user, opt, goal, parent, file);
+    return run(&gcut_passes, false, user, opt, goal, parent, file);
 }
 
 gcut_pipeline *gcut_pipeline_by(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
                                 gcut_stage_name goal, gcut_arena *parent)
 {
-    return run(passes, user, opt, goal, parent, NULL);
+    return run(passes, true, user, opt, goal, parent, NULL);
 }

@@ -72,14 +72,18 @@ static void run(gcut_pipeline *p, const gcut_pass_row *row, gcut_graph *g[2])
         if (g[k] != in[k]) row->verify(g[k]);
 }
 
-/* Removes intermediate graphs from the list of the module, which has the user's functions and the results of
- * groups. */
-static void unlist(gcut_pipeline *p, gcut_graph *const made[2], gcut_graph *const begin[2],
-                   gcut_graph *const now[2])
+/* Frees intermediate graphs: the module lists the user's functions and the results of groups.  A search has
+ * made the graph that it plans within the group. */
+static void drop(gcut_pipeline *p, gcut_graph *const made[2], gcut_graph *const begin[2],
+                 gcut_graph *const now[2])
 {
-    for (int k = 0; k < 2; k++)
-        if (made[k] && made[k] != begin[k] && made[k] != now[0] && made[k] != now[1])
+    for (int k = 0; k < 2; k++) {
+        if (!made[k] || made[k] == begin[k] || made[k] == now[0] || made[k] == now[1]) continue;
+        if (p->keeps_graphs || made[k] == p->planned)
             gcut_module_unlist(p->module, made[k]);
+        else
+            gcut_graph_drop(made[k]);
+    }
 }
 
 static bool is_left_out(const gcut_pipeline *p, const gcut_pass_row *row)
@@ -131,11 +135,12 @@ static void apply(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2], boo
         run(p, row, g);
         r.ns = gcut_passes_clock() - start;
         r.out[0] = g[0], r.out[1] = g[1];
-        unlist(p, r.in, begin, g);
-        if (!recorded) continue;
-        r.nodes_in = count_nodes(r.in[0]) + count_nodes(r.in[1]);
-        r.nodes_out = count_nodes(r.out[0]) + count_nodes(r.out[1]);
-        keep(p, &r);
+        if (recorded) {
+            r.nodes_in = count_nodes(r.in[0]) + count_nodes(r.in[1]);
+            r.nodes_out = count_nodes(r.out[0]) + count_nodes(r.out[1]);
+            keep(p, &r);
+        }
+        drop(p, r.in, begin, g);
     }
 }
 

@@ -220,7 +220,7 @@ static bool would_lose_named(gcut_pipeline *p, const gcut_graph *before, gcut_gr
 {
     if (!p->file && !p->opt.nsave && !p->opt.nrecompute) return false;
     gcut_graph *live = gcut_pass_dce(after, new_name(p, "live"));
-    gcut_module_unlist(p->module, live);
+    gcut_graph_drop(live);
     return loses_named(p, before, live, lost);
 }
 
@@ -231,7 +231,7 @@ static void gather(gcut_pipeline *p, gcut_graph *g[2])
     gcut_graph *out = gcut_pass_gather(g[0], new_name(p, "gather"), at, p->nat);
     gcut_value_names lost = {0};
     if (would_lose_named(p, g[0], out, &lost))
-        gcut_module_unlist(p->module, out);
+        gcut_graph_drop(out);
     else
         g[0] = out;
 }
@@ -245,7 +245,7 @@ static void algebra(gcut_pipeline *p, gcut_graph *g[2])
     for (;;) {
         out = gcut_pass_algebra(g[0], new_name(p, "algebra"), &keep, &p->rewritten);
         if (out == g[0] || !would_lose_named(p, g[0], out, &keep)) break;
-        gcut_module_unlist(p->module, out);
+        gcut_graph_drop(out);
         p->rewritten.n = before;
     }
     p->is_rewritten = out != g[0];

@@ -53,6 +53,7 @@ typedef struct gcut_pipeline {
     gcut_pass_table passes; /* the rows to apply: gcut_passes */
     gcut_pass_runs runs;    /* those that ran, in order */
     struct gcut_dump *dump; /* where they are written; NULL = nowhere */
+    bool keeps_graphs;      /* the graphs of all runs are kept, to be compared */
     bool nested;            /* it lowers a candidate plan of another pipeline, and keeps no record */
     bool sampled;           /* of a nested one: tests verify it */
 } gcut_pipeline;
