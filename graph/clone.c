@@ -92,6 +92,7 @@ static void copy_values(cloner *c, gcut_graph *g, const gcut_graph *from)
     for (gcut_ref v = 0; v < from->values.n; v++) {
         gcut_value x = from->values.at[v];
         x.name = name(c, x.name);
+        if (v) x.type = gcut_intern_type(c->m, x.type);
         *GCUT_PUSH(c->m->arena, &g->values) = x;
         if (v) gcut_name_insert(g, v);
     }

@@ -29,6 +29,34 @@ const char *gcut_intern_name(gcut_module *m, const char *s)
     return gcut_intern(&m->names, s, strlen(s));
 }
 
+/* The slot of an equal type, or the free one where it belongs. */
+static const gcut_type **type_slot(const gcut_type_table *t, const gcut_type *type)
+{
+    uint64_t h = (uint64_t)type->dtype << 8 | type->rank;
+    for (uint32_t d = 0; d < type->rank; d++)
+        h = (h ^ (uint64_t)type->dim[d]) * UINT64_C(0x9E3779B97F4A7C15), h ^= h >> 32;
+    uint32_t k = gcut_map_hash(h) & (t->cap - 1);
+    while (t->slot[k] && !gcut_type_equal(t->slot[k], type)) k = (k + 1) & (t->cap - 1);
+    return &t->slot[k];
+}
+
+const gcut_type *gcut_intern_type(gcut_module *m, const gcut_type *type)
+{
+    gcut_type_table *t = &m->types;
+    if (2 * (t->n + 1) > t->cap) {
+        gcut_type_table bigger = {.n = t->n, .cap = t->cap ? 2 * t->cap : 16};
+        bigger.slot = gcut_calloc(m->arena, bigger.cap, sizeof *bigger.slot);
+        for (uint32_t k = 0; k < t->cap; k++)
+            if (t->slot[k]) *type_slot(&bigger, t->slot[k]) = t->slot[k];
+        gcut_release(m->arena, t->slot, t->cap * sizeof *t->slot);
+        *t = bigger;
+    }
+    const gcut_type **s = type_slot(t, type);
+    if (*s) return *s;
+    t->n++;
+    return *s = gcut_memdup(m->arena, type, sizeof *type);
+}
+
 static bool is_at(const gcut_module *m, uint32_t i, const char *name)
 {
     return i < m->graphs.n && m->graphs.at[i]->name == name;
@@ -116,7 +144,7 @@ static gcut_ref value_new(gcut_graph *g, const char *name, const gcut_type *type
 {
     gcut_ref v = g->values.n;
     *GCUT_PUSH(g->module->arena, &g->values) =
-        (gcut_value){.name = name, .type = *type, .def = def, .index = index};
+        (gcut_value){.name = name, .type = gcut_intern_type(g->module, type), .def = def, .index = index};
     gcut_name_insert(g, v);
     return v;
 }
@@ -431,7 +459,7 @@ static gcut_ref copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const g
     const gcut_node *node = &src->nodes.at[n];
     gcut_marks marks = gcut_marks_carry(dst, src, &node->marks, map);
     gcut_type types[GCUT_MAX_RESULTS];
-    for (uint32_t k = 0; k < node->nres; k++) types[k] = src->values.at[node->res0 + k].type;
+    for (uint32_t k = 0; k < node->nres; k++) types[k] = *gcut_type_of(src, node->res0 + k);
     gcut_node_spec s = gcut_node_spec_of(src, node);
     s.args = args;
     s.loc = loc;

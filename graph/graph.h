@@ -75,12 +75,18 @@ typedef struct gcut_type {
     gcut_dim dim[GCUT_MAX_RANK];
 } gcut_type;
 
+/* A hash table of the types of a module's values. */
+typedef struct gcut_type_table {
+    const gcut_type **slot;
+    uint32_t n, cap; /* cap: a power of two, or 0 */
+} gcut_type_table;
+
 typedef struct gcut_value {
-    const char *name; /* interned */
-    gcut_type type;
-    uint32_t def;   /* node, or GCUT_NONE: parameter */
-    uint32_t index; /* which result of def / which parameter */
-    bool made_up;   /* the name is generated (names.c) */
+    const char *name;      /* interned */
+    const gcut_type *type; /* interned: equal types of a module are one */
+    uint32_t def;          /* node, or GCUT_NONE: parameter */
+    uint32_t index;        /* which result of def / which parameter */
+    bool made_up;          /* the name is generated (names.c) */
 } gcut_value;
 
 /* A number as written: integers keep all 64 bits. */
@@ -117,8 +123,8 @@ typedef struct gcut_node {
     uint32_t attr0, nattrs;
     uint32_t reg0, nregs;
     uint32_t ncaptured; /* trailing operands that are the captured values of its regions */
-    gcut_marks marks;
     gcut_locid loc;
+    gcut_marks marks;
 } gcut_node;
 
 /* ---- functions and bodies ---- */
@@ -201,13 +207,13 @@ typedef struct gcut_graph {
 
 /* A line of a user's file, with an optional scope; a `call` is derived from other locations: name(args). */
 typedef struct gcut_loc {
-    bool call;
-    const char *name; /* the file; of a call grad, remat, saved, or any other word of the text */
-    int line, col;
+    const char *name;  /* the file; of a call grad, remat, saved, or any other word of the text */
     const char *scope; /* NULL or "mlp/fc1" */
-    uint32_t nargs;
     const gcut_locid *args;
     const char *text; /* of a call: "Relu_17" of onnx("Relu_17"), NULL = none */
+    uint32_t nargs;
+    int line, col;
+    bool call;
 } gcut_loc;
 
 /* The words of the text IR. */
@@ -253,6 +259,7 @@ struct gcut_module {
     gcut_env *env;
     gcut_arena *arena;
     gcut_names names;
+    gcut_type_table types;
     gcut_dims *dims;
     gcut_op_spec *specs;     /* by op */
     const char *file;        /* where it was read from, or NULL */
@@ -272,7 +279,7 @@ static inline const gcut_node *gcut_node_at(const gcut_graph *g, uint32_t n)
 }
 static inline const gcut_type *gcut_type_of(const gcut_graph *g, gcut_ref v)
 {
-    return &g->values.at[v].type;
+    return g->values.at[v].type;
 }
 static inline gcut_ref gcut_arg(const gcut_graph *g, const gcut_node *n, uint32_t k)
 {
@@ -519,6 +526,7 @@ bool gcut_data_is_of(const gcut_data *d, const gcut_graph *g);
 
 /* ---- names and locations ---- */
 
+const gcut_type *gcut_intern_type(gcut_module *m, const gcut_type *t);
 const char *gcut_intern_name(gcut_module *m, const char *s); /* interned */
 /* `base`, or base.1, base.2, …: a name that no value of g has. */
 const char *gcut_name_fresh(gcut_graph *g, const char *base);

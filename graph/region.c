@@ -66,7 +66,7 @@ gcut_ref gcut_body_capture(gcut_graph *body, gcut_ref v)
     for (uint32_t i = 0; i < body->captures.n; i++)
         if (body->captures.at[i].outer == v) return body->captures.at[i].inner;
     gcut_value outer = body->outer->values.at[v];
-    gcut_ref inner = gcut_param_new(body, GCUT_ROLE_input, gcut_name_fresh(body, outer.name), &outer.type);
+    gcut_ref inner = gcut_param_new(body, GCUT_ROLE_input, gcut_name_fresh(body, outer.name), outer.type);
     *GCUT_PUSH(body->module->arena, &body->captures) = (gcut_capture){v, inner};
     return inner;
 }

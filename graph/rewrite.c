@@ -18,7 +18,7 @@ void gcut_param_copy(gcut_graph *dst, const gcut_graph *src, uint32_t i, gcut_re
 {
     const gcut_param *p = &src->params.at[i];
     const gcut_value *v = &src->values.at[p->value];
-    map[p->value] = gcut_param_new(dst, p->role, v->name, &v->type);
+    map[p->value] = gcut_param_new(dst, p->role, v->name, v->type);
     dst->params.at[dst->params.n - 1].marks = p->marks;
 }
 

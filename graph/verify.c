@@ -170,12 +170,12 @@ static void result_types(gcut_check *c, uint32_t n, const inference *f)
     for (uint32_t k = 0; k < f->n; k++) {
         const gcut_value *v = &g->values.at[node->res0 + k];
         const gcut_type *want = &f->out[k];
-        bool same = v->type.dtype == want->dtype && v->type.rank == want->rank;
+        bool same = v->type->dtype == want->dtype && v->type->rank == want->rank;
         for (uint32_t d = 0; same && d < want->rank; d++)
-            same = v->type.dim[d] == want->dim[d] || known_check(g, v->type.dim[d], want->dim[d]);
+            same = v->type->dim[d] == want->dim[d] || known_check(g, v->type->dim[d], want->dim[d]);
         if (!same)
             gcut_violation(c, node->loc, "G3", "%%%s is stated to be %s, but '%s' gives %s",
-                           gcut_check_name(c, node->res0 + k), gcut_type_text(c->scratch, c->m, &v->type),
+                           gcut_check_name(c, node->res0 + k), gcut_type_text(c->scratch, c->m, v->type),
                            op_name(node), gcut_type_text(c->scratch, c->m, want));
         if (v->def != n || v->index != k)
             gcut_violation(c, node->loc, "G3", "%%%s does not refer back to the node that makes it",
@@ -246,7 +246,7 @@ static void type_symbols(gcut_check *c, gcut_ref v)
 {
     const gcut_value *value = &c->g->values.at[v];
     gcut_locid loc = value->def < c->g->nodes.n ? c->g->nodes.at[value->def].loc : c->g->loc;
-    const gcut_type *t = &value->type;
+    const gcut_type *t = value->type;
     if ((uint32_t)t->dtype >= GCUT_NDTYPES || t->rank > GCUT_MAX_RANK) {
         gcut_violation(c, loc, "G5", "the type of %%%s has dtype %u and rank %u", gcut_check_name(c, v),
                        (unsigned)t->dtype, t->rank);

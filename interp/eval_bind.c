@@ -95,8 +95,8 @@ static void check_params(const binder *s)
     gcut_place at = gcut_loc_place(g->module, g->loc);
     for (uint32_t k = 0; k < g->params.n; k++) {
         const gcut_value *v = &g->values.at[g->params.at[k].value];
-        for (uint32_t r = 0; r < v->type.rank; r++) {
-            gcut_dim d = v->type.dim[r];
+        for (uint32_t r = 0; r < v->type->rank; r++) {
+            gcut_dim d = v->type->dim[r];
             int64_t want = gcut_eval_size(g, d, s->bind, s->n, g->loc), found = s->dims[k][r];
             if (want == found) continue;
             if (gcut_dim_known(d))

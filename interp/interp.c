@@ -201,10 +201,10 @@ static uint32_t bind_params(const gcut_graph *g, gcut_arena *a, const gcut_array
     const int64_t **dims = gcut_calloc(a, g->params.n + 1, sizeof *dims);
     for (uint32_t k = 0; k < g->params.n; k++) {
         const gcut_value *v = &g->values.at[g->params.at[k].value];
-        if (params[k].dtype != v->type.dtype || params[k].rank != v->type.rank)
+        if (params[k].dtype != v->type->dtype || params[k].rank != v->type->rank)
             gcut_fail(g->module->env, GCUT_EDIM, gcut_loc_place(g->module, g->loc), NULL,
                       "parameter %%%s: expected %s of rank %u, found %s of rank %u", v->name,
-                      gcut_dtype_name(v->type.dtype), (unsigned)v->type.rank,
+                      gcut_dtype_name(v->type->dtype), (unsigned)v->type->rank,
                       gcut_dtype_name(params[k].dtype), (unsigned)params[k].rank);
         dims[k] = params[k].dim;
     }

@@ -414,7 +414,7 @@ static void check_pair(const gcut_graph *fwd, const gcut_graph *bwd)
         if (r->role != GCUT_ROLE_saved) continue;
         GCUT_ASSERT(k < bwd->params.n && bwd->params.at[k].role == GCUT_ROLE_saved);
         const gcut_value *p = &bwd->values.at[bwd->params.at[k++].value];
-        GCUT_ASSERT(r->name == p->name && gcut_type_equal(gcut_type_of(fwd, r->value), &p->type));
+        GCUT_ASSERT(r->name == p->name && gcut_type_equal(gcut_type_of(fwd, r->value), p->type));
     }
     GCUT_ASSERT(k == bwd->params.n || bwd->params.at[k].role != GCUT_ROLE_saved);
     for (uint32_t i = 0; i < fwd->params.n; i++) GCUT_ASSERT(!gcut_param_is_late(&fwd->params.at[i]));

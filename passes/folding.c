@@ -74,7 +74,7 @@ gcut_ref gcut_fold_make(gcut_fold *f, gcut_op op, const gcut_ref *args, uint32_t
                         const gcut_attr *attrs, uint32_t nattrs)
 {
     const gcut_value *v = &f->rw.src->values.at[gcut_fold_node(f)->res0];
-    return make_typed(f, op, args, nargs, attrs, nattrs, &v->type, v->name);
+    return make_typed(f, op, args, nargs, attrs, nattrs, v->type, v->name);
 }
 
 gcut_ref gcut_fold_full_of(gcut_fold *f, const gcut_type *type, gcut_num value, const char *name)
@@ -90,7 +90,7 @@ gcut_ref gcut_fold_full_of(gcut_fold *f, const gcut_type *type, gcut_num value, 
 gcut_ref gcut_fold_full(gcut_fold *f, gcut_num value)
 {
     const gcut_value *v = &f->rw.src->values.at[gcut_fold_node(f)->res0];
-    return gcut_fold_full_of(f, &v->type, value, v->name);
+    return gcut_fold_full_of(f, v->type, value, v->name);
 }
 
 gcut_graph *gcut_pass_fold(gcut_graph *g, const char *name)

@@ -105,14 +105,14 @@ static bool is_indexed(const gcut_type *t, const gcut_type *index)
 static bool use_rows(mover *m, uint32_t id, gcut_ref table, const gathered *like)
 {
     const gcut_value *v = &m->rw.src->values.at[gcut_node_at(m->rw.src, id)->res0];
-    bool whole = is_indexed(&v->type, gcut_type_of(m->rw.dst, like->index));
+    bool whole = is_indexed(v->type, gcut_type_of(m->rw.dst, like->index));
     const char *name = whole ? v->name : name_of(m, gcut_node_at(m->rw.src, id)->res0, "rows");
     gcut_build b = {.g = m->rw.dst, .loc = like->loc, .name = name};
     gcut_ref rows = gcut_btake(&b, table, like->index, 0);
     if (!whole) {
         b.loc = gcut_node_at(m->rw.src, id)->loc;
         b.name = v->name;
-        rows = gcut_breshape(&b, rows, v->type.dim, v->type.rank);
+        rows = gcut_breshape(&b, rows, v->type->dim, v->type->rank);
     }
     m->of[gcut_node_at(m->rw.src, id)->res0] = (gathered){table, like->index, like->loc, true};
     gcut_rewrite_use(&m->rw, id, rows);

@@ -218,12 +218,12 @@ static const gcut_graph_value *value_of(const looking *j, const gcut_graph *g, u
 {
     const gcut_value *x = &g->values.at[v];
     gcut_graph_value *out =
-        GCUT_NEW(j->a, gcut_graph_value, .name = x->name, .type = gcut_type_text(j->a, j->m, &x->type),
-                 .dtype = x->type.dtype, .rank = x->type.rank,
+        GCUT_NEW(j->a, gcut_graph_value, .name = x->name, .type = gcut_type_text(j->a, j->m, x->type),
+                 .dtype = x->type->dtype, .rank = x->type->rank,
                  .node = x->def == GCUT_NONE ? GCUT_NO_INDEX : x->def, .index = x->index);
-    for (uint32_t r = 0; r < x->type.rank; r++) {
-        out->dim[r] = evaluate(j, x->type.dim[r]);
-        out->formula[r] = formula(j, x->type.dim[r]);
+    for (uint32_t r = 0; r < x->type->rank; r++) {
+        out->dim[r] = evaluate(j, x->type->dim[r]);
+        out->formula[r] = formula(j, x->type->dim[r]);
     }
     out->elements = times_sizes(out, 1);
     out->bytes = times_sizes(out, gcut_dtype_bytes(out->dtype));

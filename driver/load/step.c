@@ -51,7 +51,7 @@ static void make_slots(gcut_step *s)
         s->slot[s->nslots++] = (gcut_slot){.name = v->name,
                                            .result = v->name,
                                            .role = g->params.at[i].role,
-                                           .type = v->type,
+                                           .type = *v->type,
                                            .marks = &g->params.at[i].marks,
                                            .place = gcut_loc_place(g->module, g->loc)};
     }

@@ -150,8 +150,8 @@ static void compute_wide(widener *w, uint32_t i)
                                same ? name : named(w, name, gcut_op_get((gcut_op)n->op)->name));
     for (uint32_t k = 0; k < n->nres; k++) {
         const gcut_value *v = &g->values.at[n->res0 + k];
-        bool rounded = w->read[n->res0 + k] && gcut_dtype_is_16bit_float(v->type.dtype);
-        w->rw.map[n->res0 + k] = rounded ? cast(w, r + k, v->type.dtype, n->loc, v->name) : r + k;
+        bool rounded = w->read[n->res0 + k] && gcut_dtype_is_16bit_float(v->type->dtype);
+        w->rw.map[n->res0 + k] = rounded ? cast(w, r + k, v->type->dtype, n->loc, v->name) : r + k;
     }
     carry_marks(w, n, r);
 }

@@ -56,7 +56,7 @@ static bool run_at(graph_case *c, gcut_step *s, int64_t n, int64_t m, outcome *o
         gcut_value_info info;
         assert_true(value_of(s, v->name, &info));
         for (int d = 0; d < info.rank; d++)
-            assert_true(gcut_dim_eval(g->module->dims, v->type.dim[d], at, 2, &info.dim[d]));
+            assert_true(gcut_dim_eval(g->module->dims, v->type->dim[d], at, 2, &info.dim[d]));
         info.at = memory[k++] = malloc((size_t)count(&info) * 8 + 1);
         assert_non_null(info.at);
         fill(&c->gen, c->run.seed, &info, n, m);
@@ -82,9 +82,9 @@ static double work(const graph_gen *gen, int64_t n)
     for (gcut_ref v = 1; v < g->values.n; v++) {
         const gcut_node *def = gcut_def(g, v);
         double k = 1;
-        for (uint32_t d = 0; d < g->values.at[v].type.rank; d++) {
+        for (uint32_t d = 0; d < g->values.at[v].type->rank; d++) {
             int64_t size;
-            assert_true(gcut_dim_eval(g->module->dims, g->values.at[v].type.dim[d], at, 2, &size));
+            assert_true(gcut_dim_eval(g->module->dims, g->values.at[v].type->dim[d], at, 2, &size));
             k *= (double)size;
         }
         if (def && gcut_op_get((gcut_op)def->op)->class == GCUT_CLASS_CONTRACTION) k *= (double)n;
@@ -286,7 +286,7 @@ typedef struct coverage {
 
 static void cover(coverage *c, const gcut_graph *g)
 {
-    for (gcut_ref v = 1; v < g->values.n; v++) c->dtype[g->values.at[v].type.dtype]++;
+    for (gcut_ref v = 1; v < g->values.n; v++) c->dtype[g->values.at[v].type->dtype]++;
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
         c->op[n->op]++;

@@ -96,7 +96,7 @@ static void same_graph(const char *where, const gcut_graph *g, const gcut_graph 
     SAME("the number of values", g->values.n, h->values.n);
     for (gcut_ref v = 1; v < g->values.n; v++) {
         const gcut_value *x = &g->values.at[v], *y = &h->values.at[v];
-        same_type(where, g, &x->type, &y->type);
+        same_type(where, g, x->type, y->type);
         SAME("a definition", x->def, y->def);
         SAME("an index", x->index, y->index);
         SAME("whether a name is made up", x->made_up, y->made_up);

@@ -68,6 +68,14 @@ static gcut_value *value(job *j, const char *name)
 {
     return &j->fwd->values.at[gcut_graph_find(j->fwd, name)];
 }
+/* The type of a value, of its own: types are shared. */
+static gcut_type *own_type(job *j, const char *name)
+{
+    gcut_value *v = value(j, name);
+    gcut_type *t = gcut_memdup(j->fwd->module->arena, v->type, sizeof *t);
+    v->type = t;
+    return t;
+}
 static gcut_ref *arg_of(job *j, uint32_t n, uint32_t k)
 {
     return &j->fwd->args.at[node(j, n)->arg0 + k];
@@ -144,15 +152,15 @@ static void wild_attrs(job *j)
 
 static void wrong_dtype(job *j)
 {
-    value(j, "s")->type.dtype = GCUT_F64;
+    own_type(j, "s")->dtype = GCUT_F64;
 }
 static void wrong_dim(job *j)
 {
-    value(j, "k")->type.dim[0] = 5;
+    own_type(j, "k")->dim[0] = 5;
 }
 static void wrong_rank(job *j)
 {
-    value(j, "k")->type.rank = 0;
+    own_type(j, "k")->rank = 0;
 }
 static void refused(job *j)
 {

@@ -42,21 +42,21 @@ static uint32_t bind_all(gcut_step *s, const gcut_graph *g, int64_t t, int64_t n
     for (uint32_t i = 0; i < g->params.n; i++) {
         const gcut_value *v = &g->values.at[g->params.at[i].value];
         int64_t dim[GCUT_MAX_RANK], count = 1;
-        for (uint32_t d = 0; d < v->type.rank; d++) {
-            assert_true(gcut_dim_eval(g->module->dims, v->type.dim[d], at, 2, &dim[d]));
+        for (uint32_t d = 0; d < v->type->rank; d++) {
+            assert_true(gcut_dim_eval(g->module->dims, v->type->dim[d], at, 2, &dim[d]));
             count *= dim[d];
         }
         void *x = memory[i] = malloc((size_t)count * 8 + 8);
         for (int64_t k = 0; k < count; k++) {
             double r = sample(v->name, k);
-            switch (v->type.dtype) {
+            switch (v->type->dtype) {
             case GCUT_F32: ((float *)x)[k] = (float)r; break;
             case GCUT_F64: ((double *)x)[k] = r; break;
             case GCUT_I32: ((int32_t *)x)[k] = (int32_t)(3.4 * r + 3.45); break;
             default: ((uint8_t *)x)[k] = r > 0;
             }
         }
-        assert_int_equal(gcut_bind_n(s, v->name, x, v->type.rank, dim), GCUT_OK);
+        assert_int_equal(gcut_bind_n(s, v->name, x, v->type->rank, dim), GCUT_OK);
     }
     return g->params.n;
 }

@@ -81,7 +81,7 @@ static void bind_params(gcut_program *p, gcut_lowered *h)
         /* A backward graph given as a function of its own has its saved values bound like inputs. */
         h->buffer[q->value] = q->role == GCUT_ROLE_saved && h->index == GCUT_BACKWARD
                                   ? saved_buffer(p, v->name)
-                                  : bound(p, binding(p, q->role, v->name, &v->type));
+                                  : bound(p, binding(p, q->role, v->name, v->type));
     }
 }
 
