@@ -72,10 +72,11 @@ const char *gcut_loop_pointer(const gcut_loop_writer *w, gcut_ref root);
 const char *gcut_loop_store_at(const gcut_loop_writer *w, gcut_ref v);
 /* Declares, in the row's scope, what reading v per element needs: a<v> a pointer or scalar, an iota's start. */
 void gcut_loop_declare(const gcut_loop_writer *w, gcut_ref v, bool iota);
-/* Are v's elements bits that stand side by side in a row, which is long or of unknown length?  They are read from
- * w<v>, an array of `columns` elements that the second declares and fills with those of columns c0..c0+n. */
-bool gcut_loop_unpacks_strip(const gcut_loop_writer *w, gcut_ref v);
-void gcut_loop_unpack_strip(const gcut_loop_writer *w, gcut_ref v, int columns, const char *n);
+/* Are v's elements bits that stand side by side in a row, which is long or of unknown length, or elsewhere than at one
+ * step from column to column?  They are read from w<v>, an array of `columns` elements that the second declares and
+ * fills with those of columns c0..c0+n. */
+bool gcut_loop_lays_out(const gcut_loop_writer *w, gcut_ref v);
+void gcut_loop_lay_out(const gcut_loop_writer *w, gcut_ref v, int columns, const char *n);
 /* The C expression of operand v of a member. */
 const char *gcut_loop_operand(const gcut_loop_writer *w, const gcut_loop_node *user, gcut_ref v);
 

@@ -7,7 +7,7 @@
  * functions is cut into parts: each walks a strip of columns by itself, with little to wait for in a column,
  * and what a later part needs is kept in an array of a strip, which stays in L1.  All results are stored in
  * the last part: a result may lie over an operand, which parts before it read.  A phase also goes by strips to
- * unpack the bits that it reads.
+ * unpack bits that it reads, and to lay out what does not step evenly along the columns.
  */
 #include <ctype.h>
 #include <string.h>
@@ -29,7 +29,7 @@ typedef struct column {
     uint32_t n, *line;       /* members */
     int *part;               /* by member */
     bool *kept;              /* by member: a later part reads it */
-    GCUT_VEC(gcut_ref) bits; /* operands that are unpacked a strip at a time */
+    GCUT_VEC(gcut_ref) laid; /* operands that are laid out a strip at a time */
 } column;
 
 /* ---- statements ---- */
@@ -116,19 +116,20 @@ static void keep_crossing(gcut_loop_writer *w, column *c)
 }
 
 /* The operands of x among those. */
-static void find_bits(gcut_loop_writer *w, column *c, const gcut_loop_node *x)
+static void find_laid(gcut_loop_writer *w, column *c, const gcut_loop_node *x)
 {
     for (uint32_t k = 0; k < x->n->nargs; k++) {
         const gcut_ref v = gcut_arg(w->l->g, x->n, k);
-        bool is_new = gcut_loop_access(w->l, x, v) == GCUT_ACCESS_LOAD && gcut_loop_unpacks_strip(w, v);
-        for (uint32_t i = 0; i < c->bits.n; i++) is_new = is_new && c->bits.at[i] != v;
-        if (is_new) *GCUT_PUSH(w->l->m->arena, &c->bits) = v;
+        const gcut_access a = gcut_loop_access(w->l, x, v);
+        bool is_new = (a == GCUT_ACCESS_LOAD || a == GCUT_ACCESS_IOTA) && gcut_loop_lays_out(w, v);
+        for (uint32_t i = 0; i < c->laid.n; i++) is_new = is_new && c->laid.at[i] != v;
+        if (is_new) *GCUT_PUSH(w->l->m->arena, &c->laid) = v;
     }
 }
 
 static bool has_strips(const column *c)
 {
-    return c->parts > 1 || c->bits.n;
+    return c->parts > 1 || c->laid.n;
 }
 
 static column column_of(gcut_loop_writer *w, gcut_arena *a, int p)
@@ -144,10 +145,10 @@ static column column_of(gcut_loop_writer *w, gcut_arena *a, int p)
         if (x)
             schedule(w, &c, x);
         else
-            find_bits(w, &c, &w->l->at[i]);
+            find_laid(w, &c, &w->l->at[i]);
     }
     for (uint32_t i = 0; i < c.n; i++)
-        if (!is_found(&w->l->at[c.line[i]], p)) find_bits(w, &c, &w->l->at[c.line[i]]);
+        if (!is_found(&w->l->at[c.line[i]], p)) find_laid(w, &c, &w->l->at[c.line[i]]);
     gcut_dim columns = w->l->u->loop.flat ? w->l->u->loop.numel : w->l->u->loop.inner;
     if (!gcut_dim_known(columns) || columns > FEW) cut(w, &c);
     if (c.parts > 1) keep_crossing(w, &c);
@@ -262,19 +263,19 @@ static void begin_strip(gcut_loop_writer *w, const column *c, const char *from, 
     for (uint32_t i = 0; i < w->l->n; i++)
         if (c->kept[i])
             W(w, "        %s w%u[%d];\n", gcut_c_type(w->l->at[i].dtype), w->l->at[i].v, c->strip);
-    for (uint32_t i = 0; i < c->bits.n; i++) gcut_loop_unpack_strip(w, c->bits.at[i], c->strip, "c1 - c0");
+    for (uint32_t i = 0; i < c->laid.n; i++) gcut_loop_lay_out(w, c->laid.at[i], c->strip, "c1 - c0");
 }
 
 /* The loops of a phase whose results may go past the caches: whole lines of them, then the columns around. */
 static void emit_lines(gcut_loop_writer *w, const column *c, int line)
 {
     const int p = c->phase;
-    const char *b = c->bits.n ? "g" : "c";
+    const char *b = c->laid.n ? "g" : "c";
     gcut_loop_stream_bounds(w, p);
     W(w, "        for (int64_t c0 = h%d; c0 < e%d; c0 += %d) {\n", p, p, line);
     gcut_loop_stream_arrays(w, p);
-    for (uint32_t i = 0; i < c->bits.n; i++)
-        gcut_loop_unpack_strip(w, c->bits.at[i], line, gcut_printf(w->l->m->arena, "%d", line));
+    for (uint32_t i = 0; i < c->laid.n; i++)
+        gcut_loop_lay_out(w, c->laid.at[i], line, gcut_printf(w->l->m->arena, "%d", line));
     W(w, "        GCUT_RT_APART_FEW for (int l = 0; l < %d; l++) {\n", line);
     W(w, "            const int64_t c = c0 + l;\n            (void)c;\n");
     w->lines = true;
@@ -284,10 +285,10 @@ static void emit_lines(gcut_loop_writer *w, const column *c, int line)
     gcut_loop_stream_lines(w, p);
     W(w, "        }\n        for (int64_t %s0 = 0, %s1 = h%d; %s0 < C; %s0 = %s1 < C ? e%d : C, %s1 = C) {\n",
       b, b, p, b, b, b, p, b);
-    if (c->bits.n) begin_strip(w, c, "g0", "g1");
+    if (c->laid.n) begin_strip(w, c, "g0", "g1");
     W(w, "        GCUT_RT_APART for (int64_t c = c0; c < c1; c++) {\n");
     emit_column(w, c, 0);
-    W(w, c->bits.n ? "        }\n        }\n        }\n" : "        }\n        }\n");
+    W(w, c->laid.n ? "        }\n        }\n        }\n" : "        }\n        }\n");
 }
 
 /* One loop over the columns from..to: of all, or of a strip. */
