@@ -18,6 +18,8 @@
 /* Nodes of a loop, and of a prologue: within what a register allocator and a reader can take. */
 #define GCUT_MAX_MEMBERS 96
 #define GCUT_MAX_PROLOGUE 48
+/* Elements from which on a loop that sums up all of them is flat even where an operand steps unevenly. */
+#define GCUT_UNEVEN_LEAST (8 * GCUT_CHUNK)
 /* Elements of a row from which on a flat loop is as fast in rows. */
 #define GCUT_SHORT_ROW 64
 /* Bytes of a result and of its rows from which on a loop has code to write it past the caches: no last cache

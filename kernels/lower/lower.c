@@ -11,6 +11,8 @@ static gcut_lowered *add_graph(gcut_program *p, gcut_graph *g)
     h->parent = h->owner = GCUT_NONE;
     h->unfused = p->unfused;
     h->thresholds = &p->thresholds;
+    h->at = p->at;
+    h->nat = p->nat;
     h->g = g;
     *GCUT_PUSH(p->module->arena, &p->lowered) = h;
     return h;

@@ -77,7 +77,9 @@ typedef struct gcut_buffer {
 typedef struct gcut_lowered {
     uint32_t index;                    /* among the program's */
     bool unfused;                      /* as the program is */
-    const gcut_thresholds *thresholds; /* the program's */
+    const gcut_thresholds *thresholds; /* the program's, */
+    const gcut_dim_binding *at;        /* and its sizes */
+    uint32_t nat;
     gcut_graph *g;                     /* NULL: there is none */
     gcut_view *view;                   /* by value */
     /* By value: the kernel that stores or computes this root, GCUT_NONE for params and consts. */

@@ -37,6 +37,14 @@ static bool is_loop(const gcut_lowered *h, uint32_t u)
 
 /* ---- joining ---- */
 
+/* Is a loop of that many elements, which sums up all of them, worth walking in chunks though not every operand steps
+ * evenly along them?  A short one has too few chunks for the threads, and saves little memory. */
+static bool is_long(const gcut_lowered *h, gcut_dim numel)
+{
+    int64_t n;
+    return !gcut_dim_eval(h->g->module->dims, numel, h->at, h->nat, &n) || n >= GCUT_UNEVEN_LEAST;
+}
+
 /* How a node of that many elements would sit in a loop. */
 static gcut_reason level_in(const gcut_kernel *u, gcut_dim numel, gcut_level *level)
 {
@@ -58,7 +66,8 @@ static gcut_reason decide_join(const gcut_lowered *h, uint32_t kernel, const gcu
     const gcut_reason r = level_in(u, numel, level);
     if (r != GCUT_REASON_fused) return r;
     if (h->unfused) return GCUT_REASON_unfused;
-    if (u->loop.flat && !gcut_kernel_takes_evenly(h, u, n, u->loop.numel)) return GCUT_REASON_uneven;
+    if (u->loop.flat && !is_long(h, numel) && !gcut_kernel_takes_evenly(h, u, n, numel))
+        return GCUT_REASON_uneven;
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref v = gcut_arg(h->g, n, k);
         if (gcut_kernel_access(h, u, v, *level) == GCUT_ACCESS_BLOCKED) return GCUT_REASON_other_elements;
@@ -107,8 +116,8 @@ static gcut_reason decide_merge(const gcut_lowered *h, uint32_t a, uint32_t b)
     if (x->loop.inner != GCUT_DIM_BAD && y->loop.inner != GCUT_DIM_BAD &&
         (x->loop.inner != y->loop.inner || x->loop.flat != y->loop.flat))
         return GCUT_REASON_rows;
-    if ((x->loop.flat && !gcut_kernel_is_even(h, y, y->loop.numel)) ||
-        (y->loop.flat && !gcut_kernel_is_even(h, x, x->loop.numel)))
+    if ((x->loop.flat || y->loop.flat) && !is_long(h, x->loop.numel) &&
+        !(gcut_kernel_is_even(h, x, x->loop.numel) && gcut_kernel_is_even(h, y, y->loop.numel)))
         return GCUT_REASON_uneven;
     if (x->nodes.n + y->nodes.n > GCUT_MAX_MEMBERS) return GCUT_REASON_members;
     if (x->loop.complete || y->loop.complete) return GCUT_REASON_complete;
@@ -201,7 +210,8 @@ static gcut_reason decide_reduce(const gcut_lowered *h, gcut_ref x, gcut_axes_po
     if (h->level[h->view[x].root] != GCUT_LEVEL_FULL) return GCUT_REASON_other_elements;
     if (!gcut_view_identity(h->g, gcut_type_of(h->g, x), &h->view[x])) return GCUT_REASON_other_elements;
     if (how == GCUT_EVERY && open)
-        return gcut_kernel_is_even(h, u, u->loop.numel) ? GCUT_REASON_fused : GCUT_REASON_uneven;
+        return is_long(h, u->loop.numel) || gcut_kernel_is_even(h, u, u->loop.numel) ? GCUT_REASON_fused
+                                                                                     : GCUT_REASON_uneven;
     if (how == GCUT_EVERY) return u->loop.flat ? GCUT_REASON_fused : GCUT_REASON_rows;
     return !u->loop.flat && (open || u->loop.inner == inner) ? GCUT_REASON_fused : GCUT_REASON_rows;
 }

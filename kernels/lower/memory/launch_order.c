@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "kernels/lower/fusion/reads.h"
 #include "kernels/lower/lower.h"
 
 /* The preferred position of a kernel: at its last node; a copy, right after what it copies, and of a
@@ -67,8 +68,26 @@ static ranking rank_kernels(const gcut_lowered *h, gcut_arena *a, const uint32_t
 
 typedef GCUT_VEC(uint32_t) kernel_list;
 
+/* A loop that only sums up, or reduces otherwise, all elements of what no other kernel reads, and is more than the sums
+ * of its blocks: each of them has a line. */
+static bool consumes(const gcut_lowered *h, uint32_t kernel)
+{
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    int64_t elements;
+    bool all = u->kind == GCUT_KERNEL_LOOP &&
+               (!gcut_dim_eval(h->g->module->dims, u->loop.numel, h->at, h->nat, &elements) ||
+                elements > GCUT_BLOCKS * 64);
+    for (uint32_t i = 0; i < u->nodes.n && all; i++) {
+        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
+        all = h->level[n->res0] == GCUT_LEVEL_TOTAL &&
+              gcut_only_reader(h, h->view[gcut_arg(h->g, n, 0)].root) == kernel;
+    }
+    return all;
+}
+
 /* Of the kernels whose dependencies have run, the one of the lowest rank is next.  No kernel ranks before one
- * that it depends on, but for ties, so `low`, below which none is ready, hardly ever falls. */
+ * that it depends on, but for ties, so `low`, below which none is ready, hardly ever falls.  What a loop makes
+ * for one that consumes it is reduced right behind it, while it is in cache, and need not stay. */
 void gcut_order_launches(gcut_program *p, gcut_lowered *h)
 {
     gcut_arena *a = gcut_arena_new(p->module->env, p->module->arena);
@@ -81,15 +100,18 @@ void gcut_order_launches(gcut_program *p, gcut_lowered *h)
         for (uint32_t s; (s = gcut_kernel_deps(h, r.kernel[i], &cursor)) != GCUT_NONE; waits[r.kernel[i]]++)
             *GCUT_PUSH(a, &after[s]) = r.kernel[i];
     }
-    for (uint32_t left = r.n; left--;) {
+    for (uint32_t left = r.n, next = GCUT_NONE; left--;) {
         while (low < r.n && (ran[r.kernel[low]] || waits[r.kernel[low]])) low++;
         GCUT_ASSERT(low < r.n); /* L1c */
-        const uint32_t best = r.kernel[low];
+        const uint32_t best = next != GCUT_NONE ? next : r.kernel[low];
         ran[best] = true;
+        next = GCUT_NONE;
         *GCUT_PUSH(p->module->arena, &h->order) = best;
         for (uint32_t k = 0; k < after[best].n; k++) {
             const uint32_t u = after[best].at[k];
-            if (--waits[u] == 0 && r.rank[u] < low) low = r.rank[u];
+            if (--waits[u] != 0) continue;
+            if (r.rank[u] < low) low = r.rank[u];
+            if (h->kernels.at[best].kind == GCUT_KERNEL_LOOP && consumes(h, u)) next = u;
         }
     }
     gcut_arena_free(a);
