@@ -51,8 +51,9 @@ typedef struct search {
     bool *keeps;     /* by value: its decision is not changed */
     uint32_t flips;  /* taken */
     uint64_t end;    /* o->nodes_tried at which the search ends */
-    flip *
-        too_large; /* the flips of the last round that are faster and do not fit; gain: ns for each byte above */
+    /* The flips of the last round that are faster and do not fit; gain: the ns that they save, times ns for each byte
+     * above.  One that saves little pays for little of what has to make room. */
+    flip *too_large;
     uint32_t ntoo_large;
 } search;
 
@@ -270,7 +271,7 @@ static uint32_t keep_better(search *s, flip *m, uint32_t n)
         double gain = gain_of(s, &x), shorter = s->best.step_ns - x.step_ns;
         if (gain > 0) m[kept++] = (flip){f.v, f.shifts, gain};
         if (fits && x.peak_bytes > s->budget && shorter > GCUT_FLIP_WORTH * s->best.step_ns)
-            s->too_large[s->ntoo_large++] = (flip){f.v, f.shifts, shorter / bytes_above(s, &x)};
+            s->too_large[s->ntoo_large++] = (flip){f.v, f.shifts, shorter * shorter / bytes_above(s, &x)};
     }
     if (kept) qsort(m, kept, sizeof *m, by_gain);
     return kept;
