@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Two cuts per moment and division of prices, each at the multiplier that bounds best.
+ * Two cuts per moment and division of prices, each at the multiplier that bounds best.  Half of the nodes that may be
+ * solved are for all moments without branches, the rest for the best ones with branches.
  */
 #include "partition/budget/moment_bound.h"
 
@@ -26,18 +27,25 @@ typedef struct bounding {
     gcut_least_storage least;
     gcut_arena *arena;
     int64_t room;
-    bool *at_moment; /* by value: its prices count at the moment, not at the boundary */
+    double *share;   /* by value: the part of the price of computing it that counts at the moment */
+    bool saves_too;  /* likewise of that of saving it; else all of it counts at the boundary */
     uint64_t solved; /* nodes of the networks so far */
+    uint64_t most;   /* then nothing further is tried */
+    uint32_t parts;  /* into which the solutions of one network are divided */
 } bounding;
 
 typedef struct moment {
     uint32_t node;
-    bool *after, *before; /* by value: depends on the node's results; they depend on it */
-    int64_t room;         /* beside what the node writes */
+    bool backward; /* the run of the node in the backward graph, else that in the forward graph */
+    bool *
+        after; /* by value: depends on the node's results; of a forward moment, all of the backward graph, too */
+    bool *before; /* by value: they depend on it */
+    int64_t room; /* beside what the node writes */
 } moment;
 
 typedef struct excess {
     uint32_t node;
+    uint32_t rank; /* among those of its graph */
     int64_t bytes;
 } excess;
 
@@ -105,7 +113,7 @@ static void relax(bounding *s, gcut_network *net, int64_t room, branch *b, doubl
             low = corner_of(net, &low_cut);
             if (low_cut.lower_bound > (double)room) b->bound = INFINITY;
         }
-        while (low.bytes <= room && low.bytes < high.bytes && high.bytes > room && s->solved < NODES_SOLVED) {
+        while (low.bytes <= room && low.bytes < high.bytes && high.bytes > room && s->solved < s->most) {
             const double lambda = (low.fixed - high.fixed) / (double)(high.bytes - low.bytes),
                          all = lambda * (double)room;
             if (!(lambda > 0)) break;
@@ -158,7 +166,7 @@ static double largest_bound(bounding *s, gcut_network *net, int64_t room)
             if (!all.at[i].done && (at == GCUT_NONE || all.at[i].bound < all.at[at].bound)) at = i;
         best = fmin(all.at[at].bound, reached);
         if (all.at[at].split == GCUT_NONE || all.at[at].bound >= reached) break;
-        if (all.n >= MOST_BRANCHES || s->solved >= NODES_SOLVED) break;
+        if (all.n >= s->parts || s->solved >= s->most) break;
         all.at[at].done = true;
         for (int kept = 0; kept < 2; kept++) {
             branch b = {.parent = at + 1, .arc = all.at[at].split, .kept = kept};
@@ -194,7 +202,7 @@ static void least_save(const bounding *s, gcut_ref v, double *ns, int64_t *bytes
     }
 }
 
-/* Results of one node have one entry of s->at_moment. */
+/* Results of one node have one entry of s->share. */
 static void add_work(const bounding *s, gcut_network *net, const gcut_node *n, double price, bool reads)
 {
     gcut_ref res[GCUT_MAX_RESULTS];
@@ -202,10 +210,9 @@ static void add_work(const bounding *s, gcut_network *net, const gcut_node *n, d
     gcut_network_work(net, price, NULL, &s->g->args.at[n->arg0], reads ? n->nargs : 0, res, n->nres);
 }
 
-/* A price at the boundary. */
-static double price_there(const bounding *s, gcut_ref v, double price)
+static double part_of(double price, double share)
 {
-    return s->at_moment[v] && isfinite(price) ? 0 : price;
+    return isfinite(price) ? price * share : price;
 }
 
 /* What crosses; the constraints of the user are left out, which only lowers it. */
@@ -219,7 +226,7 @@ static gcut_network *boundary_network(const bounding *s, gcut_arena *a)
         double save = gcut_save_price(s->p, v, 0, &why), ns = save;
         int64_t bytes = 0;
         if (save > 0 && isfinite(save)) least_save(s, v, &ns, &bytes);
-        gcut_network_value(net, v, price_there(s, v, ns), bytes, 0, NULL);
+        gcut_network_value(net, v, part_of(ns, s->saves_too ? 1 - s->share[v] : 1), bytes, 0, NULL);
         if (s->p->facts->read[v]) gcut_network_read(net, v, NULL);
         if (!gcut_def(g, v)) gcut_network_work(net, INFINITY, NULL, NULL, 0, &v, 1);
     }
@@ -227,7 +234,7 @@ static gcut_network *boundary_network(const bounding *s, gcut_arena *a)
         const gcut_node *n = gcut_node_at(g, i);
         if (n->nres == 0 || s->p->facts->side[n->res0] == GCUT_SIDE_BACKWARD) continue;
         const double again = gcut_value_runs_once(g, n->res0) ? INFINITY : s->p->price[n->res0].recompute_ns;
-        add_work(s, net, n, price_there(s, n->res0, again), true);
+        add_work(s, net, n, part_of(again, 1 - s->share[n->res0]), true);
     }
     return net;
 }
@@ -242,8 +249,25 @@ static bool is_apart(const gcut_node *n)
 /* What the plan pays at the moment for a further run of n: nothing for what runs once in the backward graph. */
 static double again_ns(const bounding *s, const gcut_node *n)
 {
-    const bool backward = s->p->facts->side[n->res0] == GCUT_SIDE_BACKWARD;
-    return backward || !s->at_moment[n->res0] ? 0 : s->p->price[n->res0].recompute_ns;
+    const double share = s->share[n->res0];
+    if (s->p->facts->side[n->res0] == GCUT_SIDE_BACKWARD || share == 0) return 0;
+    return part_of(s->p->price[n->res0].recompute_ns, share);
+}
+
+/* The run of n for which no plan pays is over at the moment.  Other kernels than those apart may compute it both before
+ * and after. */
+static bool has_run(const bounding *s, const moment *m, const gcut_node *n)
+{
+    if (m->backward && s->p->facts->side[n->res0] != GCUT_SIDE_BACKWARD) return true;
+    return m->before[n->res0] && (is_apart(n) || gcut_value_runs_once(s->g, n->res0));
+}
+
+/* To compute n after the moment.  What is late runs once. */
+static double after_ns(const bounding *s, const moment *m, const gcut_node *n)
+{
+    if (!has_run(s, m, n)) return 0;
+    const bool once = s->least.late[n->res0] || gcut_value_runs_once(s->g, n->res0);
+    return once ? INFINITY : again_ns(s, n);
 }
 
 /* Saving or computing v cost at least this, if it is in memory at the moment.  Results of one node share a run. */
@@ -252,11 +276,11 @@ static double presence_ns(const bounding *s, gcut_ref v)
     const gcut_node *n = gcut_def(s->g, v);
     double ns;
     int64_t bytes;
-    if (!n || !s->at_moment[v] || s->least.resident[v] || s->p->facts->kept[v] ||
+    if (!n || !s->saves_too || s->share[v] == 0 || s->least.resident[v] || s->p->facts->kept[v] ||
         gcut_node_class(n) == GCUT_CLASS_VIEW)
         return 0;
     least_save(s, v, &ns, &bytes);
-    return fmin(ns, again_ns(s, n) / n->nres);
+    return fmin(part_of(ns, s->share[v]), again_ns(s, n) / n->nres);
 }
 
 static void add_kept(const bounding *s, gcut_network *net, gcut_ref v)
@@ -287,9 +311,8 @@ static gcut_network *moment_network(const bounding *s, const moment *m, gcut_are
             for (uint32_t k = 0; k < n->nargs; k++)
                 if (!m->after[gcut_arg(g, n, k)]) gcut_network_read(net, gcut_arg(g, n, k), NULL);
         } else if (n->nres && !m->after[n->res0]) {
-            const bool once = gcut_value_runs_once(g, n->res0), late = s->least.late[n->res0],
-                       ran = late && m->before[n->res0] && (once || is_apart(n));
-            add_work(s, net, n, ran || (once && !late) ? INFINITY : again_ns(s, n), !ran);
+            const double price = after_ns(s, m, n);
+            add_work(s, net, n, price, isfinite(price));
         }
     }
     return net;
@@ -301,10 +324,12 @@ static moment moment_at(const bounding *s, uint32_t node, gcut_arena *a)
 {
     const gcut_graph *g = s->g;
     const gcut_node *at = gcut_node_at(g, node);
-    moment m = {.node = node};
+    moment m = {.node = node, .backward = s->p->facts->side[at->res0] == GCUT_SIDE_BACKWARD};
     m.after = gcut_calloc(a, g->values.n, sizeof *m.after);
     m.before = gcut_calloc(a, g->values.n, sizeof *m.before);
     for (gcut_ref v = at->res0; v < at->res0 + at->nres; v++) m.after[v] = true;
+    for (gcut_ref v = 1; v < g->values.n; v++)
+        m.after[v] |= !m.backward && s->p->facts->side[v] == GCUT_SIDE_BACKWARD;
     gcut_add_dependents(g, m.after);
     for (uint32_t k = 0; k < at->nargs; k++) m.before[gcut_arg(g, at, k)] = true;
     for (uint32_t i = node; i-- > 0;) {
@@ -316,9 +341,30 @@ static moment moment_at(const bounding *s, uint32_t node, gcut_arena *a)
     return m;
 }
 
-/* Prices of the results of a node count at the moment where what reads one of them comes after it, directly or
- * through values of which that is true: all readers (`only`), or some. */
-static void divide(bounding *s, const moment *m, bool only)
+/* ---- the division of prices ---- */
+
+/* How the price of a value is divided between moment and boundary, where what reads it comes after the moment, directly
+ * or through values of which that is true. */
+typedef struct division {
+    double share; /* that part counts at the moment */
+    bool only;    /* where all readers come after it, not some */
+} division;
+
+static const division divisions[] = {{0.5, false}, {1, false}, {1, true}};
+
+enum { DIVISIONS = sizeof divisions / sizeof *divisions };
+
+/* At a forward moment: of the nodes whose run is over. */
+static void divide_forward(bounding *s, const moment *m, const division *d)
+{
+    const gcut_graph *g = s->g;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) s->share[v] = has_run(s, m, n) * d->share;
+    }
+}
+
+static void divide_backward(bounding *s, const moment *m, const division *d)
 {
     const gcut_graph *g = s->g;
     gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
@@ -333,18 +379,19 @@ static void divide(bounding *s, const moment *m, bool only)
             later[gcut_arg(g, n, k)] |= late;
             sooner[gcut_arg(g, n, k)] |= early;
         }
-        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) s->at_moment[v] = late && !(only && early);
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
+            s->share[v] = late && !(d->only && early) ? d->share : 0;
     }
     gcut_arena_free(a);
 }
 
-static double bound_at(bounding *s, const moment *m)
+static void divide(bounding *s, const moment *m, const division *d)
 {
-    gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
-    double sum = largest_bound(s, moment_network(s, m, a), m->room);
-    if (isfinite(sum)) sum += largest_bound(s, boundary_network(s, a), s->room);
-    gcut_arena_free(a);
-    return sum;
+    s->saves_too = m->backward;
+    if (m->backward)
+        divide_backward(s, m, d);
+    else
+        divide_forward(s, m, d);
 }
 
 /* Bytes that the moment of a node lacks where all that is read after it is kept. */
@@ -354,14 +401,15 @@ static excess excess_at(const bounding *s, uint32_t node)
     gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
     const moment m = moment_at(s, node, a);
     bool *read = gcut_calloc(a, g->values.n, 1);
-    excess out = {node, -m.room};
+    excess out = {.node = node, .bytes = -m.room};
     for (uint32_t i = node; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
         if (!is_after(s, &m, i)) continue;
         for (uint32_t k = 0; k < n->nargs; k++) read[s->p->facts->base[gcut_arg(g, n, k)]] = true;
     }
     for (gcut_ref v = 1; v < g->values.n; v++)
-        if (read[v] && !m.after[v] && !gcut_value_is(g, v, GCUT_CLASS_CONSTANT))
+        if (read[v] && !m.after[v] && (m.backward || m.before[v]) &&
+            !gcut_value_is(g, v, GCUT_CLASS_CONSTANT))
             out.bytes += gcut_least_bytes(&s->least, v);
     gcut_arena_free(a);
     return out;
@@ -374,13 +422,26 @@ static int by_bytes(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
+static int by_rank(const void *a, const void *b)
+{
+    const excess *x = a, *y = b;
+    return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank) : by_bytes(a, b);
+}
+
+static bool is_forward(const bounding *s, uint32_t i)
+{
+    return s->p->facts->side[gcut_node_at(s->g, i)->res0] == GCUT_SIDE_FORWARD;
+}
+
 static bool may_be_moment(const bounding *s, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(s->g, i);
-    return n->nres && s->least.late[n->res0] && s->p->facts->live[i] && is_apart(n);
+    if (n->nres == 0 || !is_apart(n)) return false;
+    return is_forward(s, i) || (s->least.late[n->res0] && s->p->facts->live[i]);
 }
 
-/* Those at which a plan that saves everything has not enough room, the one that lacks most first. */
+/* Those at which a plan that saves everything has not enough room, one of each graph in turn, those that lack most
+ * first. */
 static excess *find_moments(const bounding *s, uint32_t *n)
 {
     const gcut_graph *g = s->g;
@@ -395,27 +456,77 @@ static excess *find_moments(const bounding *s, uint32_t *n)
         *n += all[*n].bytes > 0;
     }
     if (*n) qsort(all, *n, sizeof *all, by_bytes);
+    uint32_t seen_of[2] = {0, 0};
+    for (uint32_t i = 0; i < *n; i++) all[i].rank = seen_of[is_forward(s, all[i].node)]++;
+    if (*n) qsort(all, *n, sizeof *all, by_rank);
+    return all;
+}
+
+/* ---- the largest of all ---- */
+
+/* A bound: of a moment with one division of prices, or of the boundary alone. */
+typedef struct attempt {
+    uint32_t node; /* of the moment; GCUT_NONE: the boundary */
+    uint32_t division;
+    double bound; /* without branches */
+} attempt;
+
+typedef GCUT_VEC(attempt) attempts;
+
+static int by_bound(const void *a, const void *b)
+{
+    const attempt *x = a, *y = b;
+    if (x->bound != y->bound) return x->bound > y->bound ? -1 : 1;
+    if (x->node != y->node) return x->node < y->node ? -1 : 1;
+    return (x->division > y->division) - (x->division < y->division);
+}
+
+static double bound_of(bounding *s, const attempt *of)
+{
+    gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
+    double sum = 0;
+    for (gcut_ref v = 0; v < s->g->values.n; v++) s->share[v] = 0;
+    if (of->node != GCUT_NONE) {
+        const moment m = moment_at(s, of->node, a);
+        divide(s, &m, &divisions[of->division]);
+        sum = largest_bound(s, moment_network(s, &m, a), m.room);
+    }
+    if (isfinite(sum)) sum += largest_bound(s, boundary_network(s, a), s->room);
+    gcut_arena_free(a);
+    return sum;
+}
+
+/* Each attempt without branches, while the limit allows it. */
+static attempts try_all(bounding *s)
+{
+    uint32_t n;
+    attempts all = {0};
+    const excess *at = find_moments(s, &n);
+    *GCUT_PUSH(s->arena, &all) = (attempt){.node = GCUT_NONE};
+    all.at[0].bound = bound_of(s, &all.at[0]);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < DIVISIONS; k++) {
+            attempt x = {.node = at[i].node, .division = k};
+            if (s->solved >= s->most) return all;
+            if (divisions[k].only && is_forward(s, x.node)) continue; /* nothing is read before */
+            x.bound = bound_of(s, &x);
+            *GCUT_PUSH(s->arena, &all) = x;
+        }
     return all;
 }
 
 double gcut_moment_bound(const gcut_problem *p, gcut_arena *arena, int64_t room)
 {
-    bounding s = {.p = p, .g = p->g, .room = room};
-    uint32_t n;
+    bounding s = {.p = p, .g = p->g, .room = room, .most = NODES_SOLVED / 2, .parts = 1};
     s.arena = gcut_arena_new(gcut_arena_env(arena), arena);
     s.least = gcut_least_storage_of(s.arena, p->g, p->opt->at, p->opt->nat, p->opt->save_dtype == GCUT_BF16);
-    s.at_moment = gcut_calloc(s.arena, p->g->values.n, sizeof *s.at_moment);
-    double best = largest_bound(&s, boundary_network(&s, s.arena), room);
-    const excess *all = find_moments(&s, &n);
-    for (uint32_t i = 0; i < n && s.solved < NODES_SOLVED; i++) {
-        gcut_arena *a = gcut_arena_new(gcut_arena_env(s.arena), s.arena);
-        const moment m = moment_at(&s, all[i].node, a);
-        for (int only = 0; only < 2; only++) {
-            divide(&s, &m, only);
-            best = fmax(best, bound_at(&s, &m));
-        }
-        gcut_arena_free(a);
-    }
+    s.share = gcut_calloc(s.arena, p->g->values.n, sizeof *s.share);
+    const attempts all = try_all(&s);
+    qsort(all.at, all.n, sizeof *all.at, by_bound);
+    double best = all.at[0].bound;
+    s.most = NODES_SOLVED;
+    s.parts = MOST_BRANCHES;
+    for (uint32_t i = 0; i < all.n && s.solved < s.most; i++) best = fmax(best, bound_of(&s, &all.at[i]));
     gcut_arena_free(s.arena);
     return best * (1 - 0x1p-40);
 }

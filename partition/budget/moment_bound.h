@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A lower bound of the cost of every plan that fits a budget, from what must be in memory at one moment of the
- * backward graph.
+ * A lower bound of the cost of every plan that fits a budget, from what must be in memory at one moment.
  *
  * The boundary between forward and backward graph bounds a plan by the bytes that cross it
- * (gcut_bound_for_bytes).  The peak is often later.  Take a contraction or a pooling m that depends on a
- * cotangent.  It is a kernel of its own, runs once under every plan, and none of its operands shares memory with
- * its result.  While it runs, these are in memory:
+ * (gcut_bound_for_bytes).  The peak is often elsewhere.  Take a contraction or a pooling m and its run in the
+ * forward graph, which needs it, or in the backward graph, where it depends on a cotangent.  It is a kernel of
+ * its own, runs there once under every plan, and none of its operands shares memory with its result.  While it
+ * runs, these are in memory:
  *
  *   written   its results
- *   kept      whatever the nodes that depend on m read and do not compute again later: contractions, poolings and
- *             nodes with effects on which m depends and that depend on a cotangent (these run once, so before m);
- *             and values of the forward graph, each of them either kept or computed by a copy
+ *   kept      whatever the nodes that run later read and do not compute again: those that depend on m, and in the
+ *             forward graph all of the backward graph
  *
  *     bytes kept <= budget - resident bytes - bytes written
+ *
+ * What has run in any case must be kept or paid for again.  In the backward graph these are all values of the
+ * forward graph; contractions, poolings and nodes with effects on which m depends and that depend on a cotangent
+ * cannot run again.  In the forward graph these are the contractions, poolings and nodes with effects on which m
+ * depends.  All else may run after m as well as before, at no cost.
  *
  * A minimum cut of the network of partition/cut/network.h, with other values, prices and readers, is the cheapest
  * way to meet that: keeping v costs its bytes times a multiplier, computing it again its price.  Every
  * multiplier gives a lower bound; it is searched for where it is largest.
  *
- * The same plan also pays for what crosses the boundary.  The prices of each value therefore count at one of the
- * two.  What both cuts cost together is a lower bound of the cost of the plan, whichever way the prices are divided
- * (Lagrangian decomposition).
+ * The same plan also pays for what crosses the boundary.  The prices of each value are therefore divided between
+ * the two: all at one of them, or half at each.  What both cuts cost together is a lower bound of the cost of the
+ * plan, whichever way they are divided (Lagrangian decomposition).  In the forward graph a value may be kept
+ * without being saved, so the price of saving it counts at the boundary.
  */
 #ifndef GCUT_PARTITION_BUDGET_MOMENT_BOUND_H
 #define GCUT_PARTITION_BUDGET_MOMENT_BOUND_H

@@ -328,6 +328,47 @@ static void nodes_with_effects_run_once(void **state)
     gcut_env_free(env);
 }
 
+/* The peak is at %p, in the forward graph: what is saved of the chain before it is alive, %q and %b are not yet.  Nothing
+ * of the backward graph depends on %p. */
+static const char forward_peak[] =
+    "gcut 1\n"
+    "func @f(input %x: f32[256, 64], param %u: f32[64, 64], param %v: f32[64, 64], param %w: f32[64, 64],\n"
+    "        param %wide: f32[64, 2048]) -> (out loss: f32[], out most: f32[256], out h2: f32[256, 64]) {\n"
+    "  %h1 = matmul(%x, %u)\n"
+    "  %a1 = exp(%h1)\n"
+    "  %h2 = matmul(%a1, %v)\n"
+    "  %p = matmul(%h2, %wide)\n"
+    "  %most = max_reduce(%p, axes=[1])\n"
+    "  %q = matmul(%x, %w)\n"
+    "  %b = exp(%q)\n"
+    "  %s = mul(%h2, %b)\n"
+    "  %loss = sum(%s, axes=[0, 1])\n"
+    "  return %loss, %most, %h2\n"
+    "}\n";
+
+static void forward_peak_body(void *arg)
+{
+    gcut_env *env = arg;
+    gcut_arena *a = gcut_arena_new(env, NULL);
+    gcut_graph *g =
+        gcut_parse_module(env, a, "forward peak", forward_peak, strlen(forward_peak))->graphs.at[0];
+    gcut_settings opt = gcut_settings_of(NULL, NULL, 0);
+    bounded b = bounded_of("forward peak", g, &opt, a);
+    assert_non_null(b.f);
+    check_candidates(&b);
+    check_every_set(&b);
+    assert_that(b.tighter, >, 0);
+    gcut_arena_free(a);
+}
+
+static void peaks_of_the_forward_graph(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    must(env, forward_peak_body, env);
+    gcut_env_free(env);
+}
+
 /* A function without ops has candidate plans too, and a bound: what is resident. */
 static void no_ops_body(void *arg)
 {
@@ -439,6 +480,7 @@ int main(void)
         cmocka_unit_test(published_sizes),
         cmocka_unit_test(random_graphs),
         cmocka_unit_test(every_saved_set_of_small_graphs),
+        cmocka_unit_test(peaks_of_the_forward_graph),
         cmocka_unit_test(no_ops),
         cmocka_unit_test(equal_values_have_one_buffer),
         cmocka_unit_test(nodes_with_effects_run_once),
