@@ -4,7 +4,7 @@
 # gaps.py [MODEL…]: how far the plans of budgets are from their lower bounds, as a share of the step: (cost - bound) /
 # step.  The budgets, in bytes, are those of gaps.csv: at k = 0 to 7 eighths of the way from the smallest peak to that
 # of save-all, as planned by version 1.0 before it had a local search; they stay as they are, so that tables of two
-# builds can be compared.  A dash: no bound is printed (loops that are planned).
+# builds can be compared.  A dash: no bound is printed.
 #
 # GRADCUT=COMMAND (build/gradcut) is what plans, ZOO (build/examples/zoo) writes the models.  Prints user seconds, too.
 import csv

@@ -20,18 +20,28 @@
 #include "partition/cut/frontier.h"
 #include "partition/plan.h"
 
-/* A lower bound of the cost of every plan that fits the budget.  Where each saved value has a buffer of its
- * own, a plan saves at most budget - resident bytes (a value stored in a gradient's buffer counts 0).  It
- * computes at least once what it does not save, so its decisions are a cut whose price is at most the cost
- * of the plan; the frontier bounds the price of every cut that saves at most these bytes.  NAN where loops
- * are planned, since other plans of their bodies are other graphs. */
+/* A lower bound of the cost of every plan of that base that fits the budget, above the least work of all bases.  Where
+ * each saved value has a buffer of its own, a plan saves at most budget - resident bytes (a value stored in a gradient's
+ * buffer counts 0).  It computes at least once what it does not save, so its decisions are a cut whose price is at most
+ * the cost of the plan; the frontier bounds the price of every cut that saves at most these bytes. */
+static double base_bound(const gcut_candidates *o, const gcut_candidate_base *b, int64_t budget)
+{
+    const int64_t room = budget - o->resident;
+    return b->work_ns - o->least_work +
+           fmax(gcut_bound_for_bytes(gcut_corners_of(b->problem, o->arena), room),
+                gcut_moment_bound(b->problem, o->arena, room));
+}
+
+/* The least of all bases: where loops are planned, it covers the plans of iterations that the search considers.  NAN
+ * where saved values may share a buffer. */
 static double cost_bound(const gcut_candidates *o, const gcut_candidate *of, int64_t budget)
 {
-    if (o->bases.n > 1 || of->base->planned != o->p->joint || !of->base->own_buffers) return NAN;
-    const int64_t room = budget - o->resident;
-    return gcut_bound_printed(fmax(gcut_bound_for_bytes(gcut_corners_of(of->base->problem, o->arena), room),
-                                   gcut_moment_bound(of->base->problem, o->arena, room)),
-                              of->cost_ns);
+    double least = INFINITY;
+    for (uint32_t i = 0; i < o->bases.n; i++) {
+        if (!o->bases.at[i]->own_buffers) return NAN;
+        least = fmin(least, base_bound(o, o->bases.at[i], budget));
+    }
+    return gcut_bound_printed(least, of->cost_ns);
 }
 
 /* ---- budgets that no plan fits ---- */
