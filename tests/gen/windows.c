@@ -21,8 +21,9 @@ void make_matmul(graph_gen *r, gcut_op op)
     } else {
         u.dim[k - 2 + tb] = inner;
         u.dim[k - 1 - tb] = gen_any_dim(r, 130);
-        while (gen_elements(r, &u) > GEN_CAP ||
-               gen_elements(r, &t) * (double)gen_nominal(r, u.dim[k - 1 - tb]) > 4e5)
+        while (gen_nominal(r, u.dim[k - 1 - tb]) > 1 &&
+               (gen_elements(r, &u) > GEN_CAP ||
+                gen_elements(r, &t) * (double)gen_nominal(r, u.dim[k - 1 - tb]) > 4e5))
             u.dim[k - 1 - tb] = gen_any_dim(r, gen_nominal(r, u.dim[k - 1 - tb]) / 2 + 1),
                           u.dim[k - 2 + tb] = inner;
         in[1] = gen_use(r, gen_leaf(r, &u));
