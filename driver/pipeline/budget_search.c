@@ -263,6 +263,7 @@ gcut_candidate gcut_budget_best(gcut_candidates *o, int64_t budget)
         if (again.at[0].peak_bytes > budget) return again.at[0];
         best = search_both(o, &again, budget);
     }
+    best = gcut_candidate_reformatted(o, &best, budget, NODES_SEARCHED);
     best.budget = budget;
     return best;
 }

@@ -4,7 +4,9 @@
  *
  * A flip changes the decision of one value: what is saved becomes recomputed, or the other way round.  All
  * other decisions stay, except of values that only this one needs, and the schedule is rebuilt.  Where a value
- * is no longer saved, its operands may be saved instead: that is a flip, too.
+ * is no longer saved, its operands may be saved instead: that is a flip, too.  So may what is computed from it, where
+ * that takes fewer bytes, as several masks of one value do: this is tried of a plan that does not fit and that no
+ * other flip makes smaller.
  *
  * A round lowers the plan once for each of the most promising flips and takes those that are better, the best
  * first, each again from the plan so far; it goes on to less promising ones as long as none is better.  Values
@@ -34,9 +36,13 @@ enum {
     EXCHANGES = 4,      /* begun, the most promising first, before the search ends */
 };
 
+/* A value that is recomputed has one flip.  One that is saved has four: nothing is saved in its place, or its operands,
+ * or its readers; or it stays saved in its other storage format. */
+typedef enum flip_kind { ALONE, OPERANDS, READERS, FORMAT, NKINDS } flip_kind;
+
 typedef struct flip {
     gcut_ref v;
-    bool shifts; /* its operands are saved instead */
+    flip_kind kind;
     double gain; /* promise_of, then gain_of */
 } flip;
 
@@ -49,6 +55,8 @@ typedef struct search {
     gcut_candidate best;
     uint64_t *alike; /* by value: its class */
     bool *keeps;     /* by value: its decision is not changed */
+    bool formats;    /* they alone are flipped */
+    bool stuck;      /* the plan does not fit and no other kind is better: READERS alone are tried */
     uint32_t flips;  /* taken */
     uint64_t end;    /* o->nodes_tried at which the search ends */
     /* The flips of the last round that are faster and do not fit; gain: the ns that they save, times ns for each byte
@@ -108,8 +116,17 @@ static bool is_flippable(const gcut_problem *p, const gcut_choice *c, gcut_ref v
            !gcut_value_runs_once(p->g, v);
 }
 
+/* The same one where v has no choice: in a gradient's memory it costs nothing. */
+static gcut_format changed_format(const gcut_problem *p, gcut_ref v, gcut_format format)
+{
+    const gcut_format other = gcut_other_format(p, v);
+    if (other == GCUT_FORMAT_GRAD) return format;
+    return format == GCUT_FORMAT_PLAIN ? other : GCUT_FORMAT_PLAIN;
+}
+
+/* The values of `changed` get their other format. */
 static gcut_choice *choice_with(const gcut_problem *p, gcut_arena *arena, const gcut_choice *from,
-                                const bool *saved)
+                                const bool *saved, const gcut_ref *changed, uint32_t nchanged)
 {
     gcut_recomputations *again =
         gcut_schedule_recomputations(arena, p->facts, from->decision, &from->backward);
@@ -117,37 +134,71 @@ static gcut_choice *choice_with(const gcut_problem *p, gcut_arena *arena, const 
     q.format = gcut_memdup(arena, p->format, p->g->values.n * sizeof *p->format);
     for (gcut_ref v = 1; v < p->g->values.n; v++)
         if (from->decision[v] == GCUT_PLAN_SAVED) q.format[v] = from->format[v];
+    for (uint32_t i = 0; i < nchanged; i++)
+        q.format[changed[i]] = changed_format(p, changed[i], q.format[changed[i]]);
     return gcut_choice_saving(&q, arena, saved, again, from->lambda);
+}
+
+static bool same_fate(const gcut_choice *x, const gcut_choice *y, gcut_ref v)
+{
+    return x->decision[v] == y->decision[v] &&
+           (x->decision[v] != GCUT_PLAN_SAVED || x->format[v] == y->format[v]);
 }
 
 static bool same_decisions(const gcut_problem *p, const gcut_choice *x, const gcut_choice *y)
 {
-    return !memcmp(x->decision, y->decision, p->g->values.n * sizeof *x->decision);
+    bool same = true;
+    for (gcut_ref v = 1; same && v < p->g->values.n; v++) same = same_fate(x, y, v);
+    return same;
 }
 
-/* All values of the list flipped; for `shifts`, the operands that are then recomputed are saved. */
+/* Adds the operands of v that c recomputes and `from` does not.  False: there are none. */
+static bool save_operands(const gcut_problem *p, const gcut_choice *from, const gcut_choice *c, gcut_ref v,
+                          bool *saved)
+{
+    const gcut_node *x = gcut_def(p->g, v);
+    bool any = false;
+    for (uint32_t k = 0; k < x->nargs; k++) {
+        gcut_ref u = p->facts->base[gcut_arg(p->g, x, k)];
+        if (c->decision[u] != GCUT_PLAN_RECOMPUTED || from->decision[u] == GCUT_PLAN_RECOMPUTED) continue;
+        saved[u] = any = true;
+    }
+    return any;
+}
+
+/* Adds what c recomputes from v, but for views.  False: there is nothing. */
+static bool save_readers(const gcut_problem *p, const gcut_choice *c, gcut_ref v, bool *saved)
+{
+    const gcut_graph *g = p->g;
+    bool any = false;
+    for (uint32_t i = g->values.at[v].def + 1; i < g->nodes.n; i++) {
+        const gcut_node *x = gcut_node_at(g, i);
+        bool reads = false;
+        for (uint32_t k = 0; k < x->nargs; k++) reads |= p->facts->base[gcut_arg(g, x, k)] == v;
+        if (!reads || gcut_node_class(x) == GCUT_CLASS_VIEW) continue;
+        for (gcut_ref u = x->res0; u < x->res0 + x->nres; u++)
+            if (c->decision[u] == GCUT_PLAN_RECOMPUTED) saved[u] = any = true;
+    }
+    return any;
+}
+
+/* All values of the list flipped.  Readers are saved in their place only where they are smaller: masks, instead of what
+ * they are computed from. */
 static const gcut_choice *flipped(const search *s, const gcut_choice *from, const gcut_ref *v, uint32_t n,
-                                  bool shifts)
+                                  flip_kind kind)
 {
     const gcut_problem *p = s->p;
-    const gcut_graph *g = p->g;
-    bool *saved = gcut_saved_of(p, s->round, from->decision);
-    for (uint32_t i = 0; i < n; i++) saved[v[i]] = from->decision[v[i]] != GCUT_PLAN_SAVED;
-    const gcut_choice *c = choice_with(p, s->round, from, saved);
-    if (shifts) {
-        bool any = false;
-        for (uint32_t i = 0; i < n; i++) {
-            const gcut_node *x = gcut_def(g, v[i]);
-            for (uint32_t k = 0; k < x->nargs; k++) {
-                gcut_ref u = p->facts->base[gcut_arg(g, x, k)];
-                if (c->decision[u] != GCUT_PLAN_RECOMPUTED || from->decision[u] == GCUT_PLAN_RECOMPUTED)
-                    continue;
-                saved[u] = any = true;
-            }
-        }
-        if (!any) return NULL;
-        c = choice_with(p, s->round, from, saved);
+    bool *saved = gcut_saved_of(p, s->round, from->decision), any = false;
+    if (kind != FORMAT)
+        for (uint32_t i = 0; i < n; i++) saved[v[i]] = from->decision[v[i]] != GCUT_PLAN_SAVED;
+    const gcut_choice *c = choice_with(p, s->round, from, saved, v, kind == FORMAT ? n : 0);
+    for (uint32_t i = 0; i < n; i++) {
+        if (kind == OPERANDS) any |= save_operands(p, from, c, v[i], saved);
+        if (kind == READERS) any |= save_readers(p, c, v[i], saved);
     }
+    if (any) c = choice_with(p, s->round, from, saved, NULL, 0);
+    if ((kind == OPERANDS || kind == READERS) && !any) return NULL;
+    if (kind == READERS && c->saved_bytes >= from->saved_bytes) return NULL;
     return same_decisions(p, c, from) ? NULL : c;
 }
 
@@ -175,7 +226,7 @@ static double promise_of(const search *s, const gcut_choice *c)
     const gcut_choice *now = s->best.choice;
     double ns = 0, added = 0, bytes = 0, worth = GCUT_FLIP_WORTH * s->best.step_ns;
     for (gcut_ref v = 1; v < s->p->g->values.n; v++) {
-        if (c->decision[v] == now->decision[v]) continue;
+        if (same_fate(c, now, v)) continue;
         bytes += (double)s->p->price[v].bytes;
         ns += s->p->opt->machine.kernel_ns;
         if (now->decision[v] == GCUT_PLAN_RECOMPUTED && isfinite(s->p->price[v].recompute_ns))
@@ -219,7 +270,7 @@ static bool take(search *s, const gcut_choice *c)
     if (!c) return false;
     gcut_candidate x = evaluate(s, c);
     if (!(gain_of(s, &x) > 0)) return false;
-    x.choice = choice_with(s->p, s->arena, c, gcut_saved_of(s->p, s->round, c->decision));
+    x.choice = choice_with(s->p, s->arena, c, gcut_saved_of(s->p, s->round, c->decision), NULL, 0);
     s->best = x;
     s->flips++;
     return true;
@@ -229,7 +280,14 @@ static int by_gain(const void *a, const void *b)
 {
     const flip *x = a, *y = b;
     if (x->gain != y->gain) return x->gain > y->gain ? -1 : 1;
-    return x->v != y->v ? (x->v > y->v) - (x->v < y->v) : x->shifts - y->shifts;
+    return x->v != y->v ? (x->v > y->v) - (x->v < y->v) : (int)x->kind - (int)y->kind;
+}
+
+/* Formats are flipped last: by the prices, which assume a trip to DRAM, packed masks are always the better ones. */
+static bool is_tried(const search *s, flip_kind kind)
+{
+    if (s->formats || kind == FORMAT) return s->formats && kind == FORMAT;
+    return s->stuck == (kind == READERS);
 }
 
 /* The flips of one value of each class that are promising, the most promising first. */
@@ -245,11 +303,12 @@ static uint32_t find_flips(search *s, flip *out)
         if (s->keeps[v] || !is_flippable(s->p, now, v)) continue;
         uint32_t *known = gcut_map_at(round, &seen, mix(s->alike[v], now->decision[v]));
         if (values > FEW_VALUES && (*known)++) continue;
-        for (int shifts = 0; shifts <= (now->decision[v] == GCUT_PLAN_SAVED); shifts++) {
+        for (int k = ALONE; k < (now->decision[v] == GCUT_PLAN_SAVED ? NKINDS : OPERANDS); k++) {
+            if (!is_tried(s, (flip_kind)k)) continue;
             s->round = gcut_arena_new(gcut_arena_env(round), round);
-            const gcut_choice *c = flipped(s, now, &v, 1, shifts);
+            const gcut_choice *c = flipped(s, now, &v, 1, (flip_kind)k);
             double promise = c ? promise_of(s, c) : 0;
-            if (promise > 0) out[n++] = (flip){v, shifts, promise};
+            if (promise > 0) out[n++] = (flip){v, (flip_kind)k, promise};
             gcut_arena_free(s->round);
         }
     }
@@ -267,11 +326,11 @@ static uint32_t keep_better(search *s, flip *m, uint32_t n)
     for (uint32_t i = 0; i < n && s->o->nodes_tried < s->end; i++) {
         if (kept && i >= TRIED_AT_ONCE) break;
         const flip f = m[i];
-        gcut_candidate x = evaluate(s, flipped(s, s->best.choice, &f.v, 1, f.shifts));
+        gcut_candidate x = evaluate(s, flipped(s, s->best.choice, &f.v, 1, f.kind));
         double gain = gain_of(s, &x), shorter = s->best.step_ns - x.step_ns;
-        if (gain > 0) m[kept++] = (flip){f.v, f.shifts, gain};
+        if (gain > 0) m[kept++] = (flip){f.v, f.kind, gain};
         if (fits && x.peak_bytes > s->budget && shorter > GCUT_FLIP_WORTH * s->best.step_ns)
-            s->too_large[s->ntoo_large++] = (flip){f.v, f.shifts, shorter * shorter / bytes_above(s, &x)};
+            s->too_large[s->ntoo_large++] = (flip){f.v, f.kind, shorter * shorter / bytes_above(s, &x)};
     }
     if (kept) qsort(m, kept, sizeof *m, by_gain);
     return kept;
@@ -286,24 +345,25 @@ static bool apply(search *s, const flip *m)
     if (!is_flippable(s->p, now, m->v)) return false;
     for (gcut_ref v = 1; v < g->values.n; v++)
         if (s->alike[v] == s->alike[m->v] && now->decision[v] == now->decision[m->v] &&
-            is_flippable(s->p, now, v) && !s->keeps[v])
+            now->format[v] == now->format[m->v] && is_flippable(s->p, now, v) && !s->keeps[v])
             all[n++] = v;
-    if (n > 1 && take(s, flipped(s, now, all, n, m->shifts))) return true;
-    return take(s, flipped(s, now, &m->v, 1, m->shifts));
+    if (n > 1 && take(s, flipped(s, now, all, n, m->kind))) return true;
+    return take(s, flipped(s, now, &m->v, 1, m->kind));
 }
 
 /* Rounds until one finds nothing better. */
 static void improve(search *s)
 {
-    for (uint32_t better = 1; better && s->o->nodes_tried < s->end;) {
+    for (bool goes_on = true; goes_on && s->o->nodes_tried < s->end;) {
         s->round = gcut_arena_new(gcut_arena_env(s->o->arena), s->o->arena);
         flip *m = gcut_calloc(s->round, 2 * (size_t)s->p->g->values.n, sizeof *m);
-        uint32_t n = keep_better(s, m, find_flips(s, m));
+        uint32_t n = keep_better(s, m, find_flips(s, m)), better = 0;
         bool fits = s->best.peak_bytes <= s->budget;
-        better = 0;
         for (uint32_t i = 0; i < n && fits == (s->best.peak_bytes <= s->budget); i++)
             better += apply(s, &m[i]);
         gcut_arena_free(s->round);
+        s->stuck = !better && !s->stuck && !fits && !s->formats;
+        goes_on = better || s->stuck;
     }
 }
 
@@ -312,9 +372,9 @@ static bool exchange(search *s, const flip *f)
 {
     search t = *s;
     t.round = gcut_arena_new(gcut_arena_env(s->o->arena), s->o->arena);
-    const gcut_choice *c = flipped(&t, s->best.choice, &f->v, 1, f->shifts);
+    const gcut_choice *c = flipped(&t, s->best.choice, &f->v, 1, f->kind);
     t.best = evaluate(&t, c);
-    t.best.choice = choice_with(s->p, s->arena, c, gcut_saved_of(s->p, t.round, c->decision));
+    t.best.choice = choice_with(s->p, s->arena, c, gcut_saved_of(s->p, t.round, c->decision), NULL, 0);
     t.flips++;
     gcut_arena *mine = t.round;
     t.too_large = gcut_calloc(mine, 2 * (size_t)s->p->g->values.n, sizeof *t.too_large);
@@ -328,18 +388,34 @@ static bool exchange(search *s, const flip *f)
     return true;
 }
 
-gcut_candidate gcut_candidate_refined(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
-                                      uint64_t nodes)
+static search search_of(gcut_candidates *o, const gcut_candidate *from, int64_t budget, uint64_t nodes)
 {
     const gcut_graph *g = from->base->planned;
     search s = {.o = o, .budget = budget, .p = from->base->problem, .arena = o->arena, .best = *from};
     s.end = o->nodes_tried + nodes;
     s.best.peak_bytes = -1;
     gcut_candidate_peak(o, &s.best);
-    if (isnan(s.best.step_ns)) return s.best;
     s.alike = classes_of(g, o->arena);
     s.keeps = gcut_calloc(o->arena, g->values.n, sizeof *s.keeps);
     s.too_large = gcut_calloc(o->arena, 2 * (size_t)g->values.n, sizeof *s.too_large);
+    return s;
+}
+
+/* Its label says how often it was changed. */
+static gcut_candidate result_of(const search *s, const gcut_candidate *from)
+{
+    gcut_candidate best = s->best;
+    if (s->flips)
+        best.label = gcut_printf(s->o->arena, "%s, %u %s%s", from->label, s->flips,
+                                 s->formats ? "format" : "flip", s->flips == 1 ? "" : "s");
+    return best;
+}
+
+gcut_candidate gcut_candidate_refined(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
+                                      uint64_t nodes)
+{
+    search s = search_of(o, from, budget, nodes);
+    if (isnan(s.best.step_ns)) return s.best;
     improve(&s);
     for (bool better = s.best.peak_bytes <= budget; better && o->nodes_tried < s.end;) {
         const uint32_t n = s.ntoo_large;
@@ -349,7 +425,15 @@ gcut_candidate gcut_candidate_refined(gcut_candidates *o, const gcut_candidate *
             better = exchange(&s, &s.too_large[k]);
         if (better) improve(&s);
     }
-    if (s.flips)
-        s.best.label = gcut_printf(o->arena, "%s, %u flip%s", from->label, s.flips, s.flips == 1 ? "" : "s");
-    return s.best;
+    return result_of(&s, from);
+}
+
+gcut_candidate gcut_candidate_reformatted(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
+                                          uint64_t nodes)
+{
+    search s = search_of(o, from, budget, nodes);
+    if (isnan(s.best.step_ns)) return s.best;
+    s.formats = true;
+    improve(&s);
+    return result_of(&s, from);
 }

@@ -17,4 +17,8 @@
 gcut_candidate gcut_candidate_refined(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
                                       uint64_t nodes);
 
+/* `from`, which fits, after flips that change the storage formats of saved values alone. */
+gcut_candidate gcut_candidate_reformatted(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
+                                          uint64_t nodes);
+
 #endif
