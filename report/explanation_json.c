@@ -14,7 +14,8 @@ static void json_decision(const gcut_explanation *e, gcut_json *j)
     gcut_json_key_array(j, "flips_ns_per_byte");
     for (size_t i = 0; i < e->nflips; i++) gcut_json_real(j, e->flips[i]);
     gcut_json_end(j);
-    gcut_json_key_real(j, "cost_ns", e->cost_ns);
+    gcut_json_members(j, "cost_ns:r cut_ns:r cut_state:s", e->cost_ns, e->cut_ns,
+                      e->changed ? gcut_decision_word(e->cut_decision) : NULL);
 }
 
 static void json_other(const gcut_explained_other *o, gcut_json *j)
@@ -71,8 +72,9 @@ static void json_effect(const gcut_explanation *e, gcut_json *j)
         return;
     }
     gcut_json_object(j);
-    gcut_json_members(j, "peak_bytes:i peak_change:i saved_bytes:i time_change_ns:r", x->peak_bytes,
-                      x->peak_bytes - e->now->peak_bytes, x->saved_bytes, x->time_ns - e->now->time_ns);
+    gcut_json_members(j, "peak_bytes:i peak_change:i saved_bytes:i time_change_ns:r price_change_ns:r",
+                      x->peak_bytes, x->peak_bytes - e->now->peak_bytes, x->saved_bytes,
+                      x->time_ns - e->now->time_ns, e->flip_price_ns);
     gcut_json_end(j);
 }
 

@@ -24,8 +24,8 @@ static void head(const gcut_explanation *e, gcut_text *out)
         gcut_text_add(out, "%s of @%s\n", e->op, e->graph);
     if (e->fixed) gcut_text_add(out, "  %s\n", e->fixed);
     if (e->forced_by)
-        gcut_text_add(out, "  forced by %s; without that constraint it would be %s\n", e->forced_by,
-                      gcut_decision_word(e->unforced));
+        gcut_text_add(out, "  forced by %s; without that constraint %s %s\n", e->forced_by,
+                      isnan(e->cut_ns) ? "it would be" : "the minimum cut has it", gcut_decision_word(e->unforced));
 }
 
 static void flips(const gcut_explanation *e, gcut_text *out)
@@ -54,7 +54,11 @@ static void against(const gcut_explanation *e, gcut_text *out)
     bool saved = e->decision == GCUT_PLAN_SAVED;
     double rival = saved ? e->recompute_ns : e->save_ns;
     if (e->fixed) return;
-    gcut_text_add(out, "decided by: the arc %s, %s, is in the cut of %s\n",
+    if (e->changed)
+        gcut_text_add(out,
+                      "decided by: a flip that is better as lowered; in the minimum cut, of %s, it is %s\n",
+                      gcut_time_text(a, e->cut_ns), gcut_decision_word(e->cut_decision));
+    gcut_text_add(out, "%s the arc %s, %s, is in the cut of %s\n", e->changed ? "  so" : "decided by:",
                   saved ? "in -> out (save)" : "source -> in (recompute)", gcut_time_text(a, e->arc_ns),
                   gcut_time_text(a, e->cost_ns));
     if (e->reason && !e->forced_by) gcut_text_add(out, "  %s\n", e->reason);
@@ -62,7 +66,7 @@ static void against(const gcut_explanation *e, gcut_text *out)
         gcut_text_add(out, "  its own %s arc: %s\n", saved ? "recompute" : "save", gcut_time_text(a, rival));
     if (!o) return;
     double more = o->cost_ns - e->cost_ns, longer = o->recompute_ns - e->all_recompute_ns;
-    gcut_text_add(out, "against: %s in which it is %s costs %s, %s %s\n",
+    gcut_text_add(out, "against: by prices, %s in which it is %s costs %s, %s %s\n",
                   e->minimum ? "the cheapest plan" : "this plan", gcut_decision_word(o->decision),
                   gcut_time_text(a, o->cost_ns), gcut_time_text(a, fabs(more)), more < 0 ? "less" : "more");
     gcut_text_add(out, "  saved bytes %+lld, recompute %s%s\n", (long long)(o->saved_bytes - e->saved_bytes),
@@ -96,6 +100,11 @@ static void readers(const gcut_explanation *e, gcut_text *out)
     }
 }
 
+static const char *change_text(gcut_arena *a, double ns)
+{
+    return gcut_printf(a, "%s%s", ns < 0 ? "-" : "+", gcut_time_text(a, fabs(ns)));
+}
+
 static void effect(const gcut_explanation *e, gcut_text *out)
 {
     const gcut_explained_step *x = e->flipped;
@@ -107,9 +116,13 @@ static void effect(const gcut_explanation *e, gcut_text *out)
         return;
     }
     double dt = x->time_ns - e->now->time_ns;
-    gcut_text_add(out, "if %s: peak %+lld bytes, to %s; time %s%s\n", to,
+    gcut_text_add(out, "if %s: peak %+lld bytes, to %s; time %s\n", to,
                   (long long)(x->peak_bytes - e->now->peak_bytes), gcut_bytes_text(out->arena, x->peak_bytes),
-                  dt < 0 ? "-" : "+", gcut_time_text(out->arena, fabs(dt)));
+                  change_text(out->arena, dt));
+    if (isnan(e->flip_price_ns)) return;
+    const bool against = dt * e->flip_price_ns < 0;
+    gcut_text_add(out, "  by prices: time %s%s\n", change_text(out->arena, e->flip_price_ns),
+                  against ? "; they count each op by itself, the time above is of whole kernels" : "");
 }
 
 void gcut_write_explanation_text(const gcut_explanation *e, gcut_text *out)

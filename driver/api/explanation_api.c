@@ -134,6 +134,14 @@ static const gcut_explained_step *step_of(const explaining *e, const gcut_plan *
     return GCUT_NEW(e->keep, gcut_explained_step, p->peak_bytes, p->saved_bytes, ns);
 }
 
+/* By prices, the time of the plan with the flip, less that of the plan. */
+static double flip_price(const explaining *e)
+{
+    if (!e->flipped || e->why->loop) return NAN;
+    const gcut_problem *p = gcut_problem_of(e->arena, e->flipped);
+    return gcut_choice_of(p, e->arena, e->flipped)->fixed_ns - e->why->now->fixed_ns;
+}
+
 static void describe(const explaining *e, gcut_explanation *out)
 {
     const gcut_why *w = e->why;
@@ -172,7 +180,11 @@ static void describe(const explaining *e, gcut_explanation *out)
                               .nreaders = w->readers.n,
                               .now = step_of(e, e->plan),
                               .flipped = step_of(e, e->flipped),
-                              .refused = e->refused};
+                              .refused = e->refused,
+                              .changed = gcut_why_is_changed(w),
+                              .cut_decision = w->cut ? w->cut->decision[w->v] : d->decision,
+                              .cut_ns = w->cut ? w->cut->cost_ns : NAN,
+                              .flip_price_ns = flip_price(e)};
     GCUT_LIST(e->keep, out->chain, w->chain.n, op_of(e, w->chain.at[i]));
     GCUT_LIST(e->keep, out->reader, w->readers.n, reader_of(e, &w->readers.at[i]));
 }

@@ -242,7 +242,13 @@ typedef struct gcut_explanation {
     const gcut_explained_step *now;     /* the training step as it is planned */
     const gcut_explained_step *flipped; /* NULL: fixed, or refused */
     const char *refused;                /* why there is none, a sentence; NULL */
-    const char *text, *json;            /* all of it */
+    /* By how much `flipped` is longer by the prices of the cut, each of one op, without that of bytes.  NAN: there is
+     * no such step, or the value is of an iteration of a loop. */
+    double flip_price_ns;
+    bool changed;                    /* flips have changed what the minimum cut decides for it: */
+    gcut_plan_decision cut_decision; /* this */
+    double cut_ns;                   /* of that minimum cut; NAN: lambda did not choose the plan */
+    const char *text, *json;         /* all of it */
 } gcut_explanation;
 
 /* ---- one predicted time explained ---- */

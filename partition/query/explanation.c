@@ -109,10 +109,21 @@ static gcut_problem with_force(const gcut_why *w, gcut_arena *a, gcut_constraint
     return p;
 }
 
-bool gcut_why_is_minimum(const gcut_plan *plan)
+/* Lambda chose it: it is a minimum cut, or one with flips. */
+static bool is_priced(const gcut_plan *plan)
 {
     const gcut_plan_options *o = &plan->options;
     return o->policy == GCUT_POLICY_MINCUT && !o->file && !o->saved_limited && !plan->budget;
+}
+
+bool gcut_why_is_minimum(const gcut_plan *plan)
+{
+    return is_priced(plan) && !plan->label;
+}
+
+bool gcut_why_is_changed(const gcut_why *w)
+{
+    return w->cut && w->cut->decision[w->v] != w->now->decision[w->v];
 }
 
 static gcut_choice *decide(const gcut_why *w, const gcut_problem *p, gcut_arena *a)
@@ -126,10 +137,12 @@ static void find_other(gcut_why *w, gcut_arena *a)
 {
     gcut_constraint mine = w->r.p->force[w->v];
     w->now = gcut_choice_of(w->r.p, a, w->r.plan);
+    if (is_priced(w->r.plan)) w->cut = gcut_choose(w->r.p, a, NULL, w->r.plan->options.lambda);
     w->fixed = fixed_reason(w);
     if (mine != GCUT_CONSTRAINT_NONE) {
         gcut_problem free = with_force(w, a, GCUT_CONSTRAINT_NONE);
-        w->unforced = decide(w, &free, a)->decision[w->v];
+        w->unforced = (w->cut ? gcut_choose(&free, a, NULL, w->r.plan->options.lambda) : decide(w, &free, a))
+                          ->decision[w->v];
         w->forced_by = w->r.p->forced_by[w->v];
     }
     if (w->fixed) return;

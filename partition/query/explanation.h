@@ -20,8 +20,11 @@ typedef struct gcut_why {
     const char *loop;  /* the loop whose iteration the plan is for; NULL = the whole graph's plan */
     GCUT_VEC(gcut_why_reader) readers;
     const char *forced_by;       /* the mark or option that forced it, with its line; NULL = nobody */
-    gcut_plan_decision unforced; /* forced: what the cheapest plan would do */
+    gcut_plan_decision unforced; /* forced: what the minimum cut does without, or, if there is no `cut`, this plan */
     gcut_choice *now;            /* this plan's decisions */
+    gcut_choice
+        *cut; /* the minimum cut at the plan's lambda, which flips may have changed; NULL: lambda did not
+                         choose this plan */
     gcut_choice *other; /* the cheapest plan in which v has the other decision; under another policy or a plan
                            file: this plan with that one change.  NULL: see `fixed` */
     const char *fixed;  /* why there is no other decision */
@@ -37,6 +40,9 @@ gcut_why *gcut_why_of(const gcut_plan *plan, const char *name, gcut_arena *arena
 bool gcut_why_is_minimum(const gcut_plan *plan);
 /* The decision that v does not have; RECOMPUTED for what is saved, SAVED for what is recomputed. */
 gcut_plan_decision gcut_why_flip(const gcut_why *w);
+
+/* Flips have changed what the minimum cut decides for v. */
+bool gcut_why_is_changed(const gcut_why *w);
 
 /* In the form in which it is saved, if it is. */
 int64_t gcut_why_bytes(const gcut_why *w);

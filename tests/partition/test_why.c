@@ -287,6 +287,12 @@ static void write_flipped(const char *path, const char *json, const char *value)
     json_decref(plan);
 }
 
+/* Of the plan of a price, without that of bytes. */
+static double prices_of(const gcut_plan_info *p)
+{
+    return p->cost_ns - p->lambda * (double)p->saved_bytes;
+}
+
 /* The flipped step is that of the plan's file in which this one value has the other decision. */
 static void check_effect(gcut_graph *g, int64_t budget, const char *value)
 {
@@ -309,6 +315,9 @@ static void check_effect(gcut_graph *g, int64_t budget, const char *value)
                      then->peak_bytes - now->peak_bytes);
     assert_int_equal(json_integer_value(json_object_get(flipped, "saved_bytes")), then->saved_bytes);
     assert_true(json_real_value(json_object_get(flipped, "time_change_ns")) == then->step_ns - now->step_ns);
+    if (!budget)
+        assert_within(json_real_value(json_object_get(flipped, "price_change_ns")),
+                      prices_of(then) - prices_of(now), 1e-9 * then->cost_ns);
     gcut_plan_free(other);
     gcut_plan_free(plan);
     gcut_free(json);
@@ -374,7 +383,8 @@ static void it_names_readers_and_their_rules(void **state)
     expect(six, &o, "db.1", SAYS("%db.1: backward", "depends on a gradient"));
     o.save = SAYS("b"), o.nsave = 1;
     expect(six, &o, "b",
-           SAYS("%b: saved", "forced by --save %b", "without that constraint it would be recomputed"));
+           SAYS("%b: saved", "forced by --save %b",
+                "without that constraint the minimum cut has it recomputed"));
     gcut_graph *lstm = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/loops/lstm.gcut", NULL);
     o = TEST_OPTIONS;
     expect(lstm, &o, "gi", SAYS("in each iteration of %h:\n%gi: recomputed", "if saved: peak "));
