@@ -138,7 +138,7 @@ typedef struct gcut_plan {
     int64_t block_bytes, call_bytes[2];
     double step_ns;        /* predicted; set after the kernels are priced, else NAN */
     int64_t budget;        /* the limit on the peak that chose this plan; 0 = lambda chose it */
-    const char *label;     /* of the candidate plan that the budget chose; NULL without a budget */
+    const char *label;     /* of the plan that the budget chose, or "3 flips" of the cut's; NULL: neither */
     gcut_graph *fwd, *bwd; /* after gcut_split */
     gcut_plan_cache *cache;
     struct gcut_pipeline *pipeline; /* driver/: whose plan it is; NULL before the split */

@@ -83,7 +83,8 @@ static void print_head(const gcut_plan_info *p, gcut_text *out)
     else if (p->saved_budget)
         gcut_text_add(out, "at most %s saved", gcut_bytes_text(a, gcut_plan_saved_limit(p)));
     else
-        gcut_text_add(out, "lambda %g ns/B", gcut_plan_price(p));
+        gcut_text_add(out, "lambda %g ns/B%s%s", gcut_plan_price(p), p->label ? ", " : "",
+                      p->label ? p->label : "");
     gcut_write_sizes(p->at, p->nat, ", at ", out);
     gcut_text_add(out, "\n");
 }
@@ -123,7 +124,7 @@ static void print_validity(const gcut_plan_info *p, const gcut_plan_validity *v,
 {
     gcut_arena *a = out->arena;
     if (v->minimum_ns > 0 && !v->best)
-        gcut_text_add(out, "not the cheapest here: %s (%.3g%%) above %s, of which no plan is below %s\n",
+        gcut_text_add(out, "by prices not the cheapest here: %s (%.3g%%) above %s, of which no plan is below %s\n",
                       gcut_time_text(a, v->above_ns), 100 * v->above_ns / v->minimum_ns,
                       gcut_time_text(a, v->minimum_ns), gcut_time_text(a, v->bound_ns));
     for (size_t i = 0; i < v->n; i++) {

@@ -183,7 +183,7 @@ static gcut_candidate search_from(gcut_candidates *o, const starts *from, int64_
     for (uint32_t k = 0; k < from->n && vain < STARTS_IN_VAIN; k++) {
         if (o->nodes_tried - begin >= NODES_SEARCHED) break;
         uint64_t left = NODES_SEARCHED - (o->nodes_tried - begin);
-        gcut_candidate x = gcut_candidate_refined(o, &from->at[k], budget, left);
+        gcut_candidate x = gcut_candidate_refined(o, &from->at[k], budget, 0, left);
         const bool better = is_better(&x, &best, budget);
         if (better) best = x;
         vain = better ? 0 : vain + 1;
@@ -209,7 +209,7 @@ static gcut_candidate search_less_workspace(gcut_candidates *o, const starts *fr
         gcut_candidate x = gcut_candidate_with_less_workspace(o, start, budget);
         if (x.less_workspace == start->less_workspace || (fits && x.peak_bytes > budget)) continue;
         if (o->nodes_tried - begin >= NODES_SEARCHED) break;
-        x = gcut_candidate_refined(o, &x, budget, NODES_SEARCHED - (o->nodes_tried - begin));
+        x = gcut_candidate_refined(o, &x, budget, 0, NODES_SEARCHED - (o->nodes_tried - begin));
         x = gcut_candidate_with_less_workspace(o, &x, budget);
         const bool better = is_better(&x, &best, budget);
         if (better) best = x;

@@ -48,20 +48,26 @@ static gcut_plan_options *options_of(gcut_candidates *o, gcut_policy policy, dou
     return out;
 }
 
-/* The base whose loops are planned under these options, or one that exists already and has the same loops. */
-static const gcut_candidate_base *base_of(gcut_candidates *o, const gcut_plan_options *asked)
+static const gcut_candidate_base *base_with(gcut_candidates *o, gcut_graph *planned,
+                                            const gcut_plan_options *asked)
 {
     gcut_candidate_base *b = gcut_calloc(o->arena, 1, sizeof *b);
-    b->planned = gcut_pipeline_loops(o->p, asked);
-    for (uint32_t i = 0; i < o->bases.n; i++)
-        if (gcut_graph_same(o->bases.at[i]->planned, b->planned)) return o->bases.at[i];
+    b->planned = planned;
     b->options = *asked;
     b->options.policy = GCUT_POLICY_MINCUT;
     b->problem = gcut_problem_new(o->arena, b->planned, &b->options);
     b->work_ns = work_of(b->problem);
     b->own_buffers = gcut_saved_have_own_buffers(o->p, b->problem);
-    *GCUT_PUSH(o->arena, &o->bases) = b;
-    return b;
+    return *GCUT_PUSH(o->arena, &o->bases) = b;
+}
+
+/* The base whose loops are planned under these options, or one that exists already and has the same loops. */
+static const gcut_candidate_base *base_of(gcut_candidates *o, const gcut_plan_options *asked)
+{
+    gcut_graph *planned = gcut_pipeline_loops(o->p, asked);
+    for (uint32_t i = 0; i < o->bases.n; i++)
+        if (gcut_graph_same(o->bases.at[i]->planned, planned)) return o->bases.at[i];
+    return base_with(o, planned, asked);
 }
 
 static gcut_candidate candidate_of(const gcut_candidate_base *b, const gcut_choice *c, const char *label)
@@ -166,12 +172,28 @@ static double least_work(const gcut_candidates *o)
     return least;
 }
 
-gcut_candidates *gcut_candidates_of(gcut_pipeline *p, gcut_arena *arena)
+static gcut_candidates *candidates_new(gcut_pipeline *p, gcut_arena *arena)
 {
     gcut_candidates *o = gcut_calloc(arena, 1, sizeof *o);
     o->p = p;
     o->arena = arena;
     o->resident = gcut_resident_bytes(p->joint, p->at, p->nat);
+    return o;
+}
+
+gcut_candidate gcut_candidate_alone(gcut_pipeline *p, gcut_arena *arena, gcut_candidates **o)
+{
+    *o = candidates_new(p, arena);
+    const gcut_candidate_base *b = base_with(*o, p->planned, p->asked);
+    gcut_candidate of =
+        candidate_of(b, gcut_choice_of(b->problem, arena, p->plan), gcut_policy_name(GCUT_POLICY_MINCUT));
+    of.has_no_budget = true;
+    return of;
+}
+
+gcut_candidates *gcut_candidates_of(gcut_pipeline *p, gcut_arena *arena)
+{
+    gcut_candidates *o = candidates_new(p, arena);
     for (size_t i = 0; i < sizeof loop_lambda / sizeof *loop_lambda; i++) {
         uint32_t before = o->bases.n;
         const gcut_candidate_base *b = base_of(o, options_of(o, GCUT_POLICY_MINCUT, 0, loop_lambda[i]));

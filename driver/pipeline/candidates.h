@@ -29,6 +29,7 @@ typedef struct gcut_candidate {
     const gcut_choice *choice;
     const gcut_refs *less_workspace; /* convolutions of base->planned (less_workspace.h); NULL: none */
     const char *label;
+    uint32_t flips;      /* that local search has taken */
     int64_t budget;      /* for which it was found; 0: its own peak */
     bool has_no_budget;  /* from gcut_candidate_policy: a policy's plan without a budget */
     double cost_ns;      /* above the least work_ns of all bases */
@@ -65,6 +66,8 @@ typedef struct gcut_candidates {
 
 /* Allocates in `arena`, a child of the pipeline's. */
 gcut_candidates *gcut_candidates_of(gcut_pipeline *p, gcut_arena *arena);
+/* The plan that p has, as a candidate, and no others in *o. */
+gcut_candidate gcut_candidate_alone(gcut_pipeline *p, gcut_arena *arena, gcut_candidates **o);
 /* The plan of a policy as a candidate; by_time does not contain it. */
 gcut_candidate gcut_candidate_policy(gcut_candidates *o, gcut_policy policy, double torch_budget);
 /* The plans of all policies, torch's under a few budgets; returns how many. */

@@ -13,11 +13,16 @@
  * that the graph has several times, as the layers of a network have, form a class: one of them stands for all, and
  * a flip that is better is first tried for the whole class.
  *
+ * Better is what takes less time and, where a saved byte has a price, less of both together.
+ *
  * A plan that does not fit the budget is better the fewer bytes are alive above it, summed over the steps of the
  * timeline: where several steps are equally full, no single flip lowers the peak.
  *
  * From a plan that fits and that no flip makes faster, an exchange is tried: a flip that makes it faster but too
  * large, and then flips of other values until it fits again.
+ *
+ * Without a budget a flip that was not better is tried again only after a change near its value: what others gain does
+ * not depend on it, while under a budget it depends on the bytes that are left.
  */
 #include "driver/pipeline/local_search.h"
 
@@ -29,8 +34,10 @@
 
 enum {
     ALIKE_STEPS = 3,    /* values of a class have equal neighbours up to this distance */
-    FEW_VALUES = 160,   /* with fewer values to flip, each is a class of its own */
+    NEAR_STEPS = 6,     /* a change may make flips of values up to this distance better */
+    FEW_VALUES = 160,   /* under a budget: with fewer values to flip, each is a class of its own */
     DOUBT = 32,         /* a price is assumed to be at least 1/DOUBT of the time of its kernels */
+    DOUBT_ADDED = 4,    /* and at most DOUBT_ADDED times that */
     EXCESS_PARTS = 64,  /* flips of less than 1/EXCESS_PARTS of the bytes above the budget are not tried */
     TRIED_AT_ONCE = 12, /* flips of a round before those that were better are taken */
     EXCHANGES = 4,      /* begun, the most promising first, before the search ends */
@@ -48,17 +55,19 @@ typedef struct flip {
 
 typedef struct search {
     gcut_candidates *o;
-    int64_t budget;
+    int64_t budget; /* INT64_MAX: none */
+    double lambda;  /* ns that a saved byte is worth */
     const gcut_problem *p;
     gcut_arena *arena; /* of the result */
     gcut_arena *round;
     gcut_candidate best;
-    uint64_t *alike; /* by value: its class */
-    bool *keeps;     /* by value: its decision is not changed */
-    bool formats;    /* they alone are flipped */
-    bool stuck;      /* the plan does not fit and no other kind is better: READERS alone are tried */
-    uint32_t flips;  /* taken */
-    uint64_t end;    /* o->nodes_tried at which the search ends */
+    uint64_t *alike;    /* by value: its class */
+    bool *keeps;        /* by value: its decision is not changed */
+    bool formats;       /* they alone are flipped */
+    bool stuck;         /* the plan does not fit and no other kind is better: READERS alone are tried */
+    bool *vain[NKINDS]; /* by value: not better when last tried, and nothing near it has changed */
+    uint32_t flips;     /* taken */
+    uint64_t end;       /* o->nodes_tried at which the search ends */
     /* The flips of the last round that are faster and do not fit; gain: the ns that they save, times ns for each byte
      * above.  One that saves little pays for little of what has to make room. */
     flip *too_large;
@@ -202,6 +211,17 @@ static const gcut_choice *flipped(const search *s, const gcut_choice *from, cons
     return same_decisions(p, c, from) ? NULL : c;
 }
 
+/* What the search makes less. */
+static double worth_of(const search *s, const gcut_candidate *x)
+{
+    return x->step_ns + s->lambda * (double)x->choice->saved_bytes;
+}
+
+static bool has_budget(const search *s)
+{
+    return s->budget != INT64_MAX;
+}
+
 /* The bytes alive above the budget, summed over the steps; 0: it fits.  What the peak has beside what is alive, counts
  * at every step. */
 static double bytes_above(const search *s, const gcut_candidate *x)
@@ -218,9 +238,10 @@ static double bytes_above(const search *s, const gcut_candidate *x)
     return sum;
 }
 
-/* An estimate of what this choice may gain, by which flips are ordered.  Of a plan that fits: the prices of what is
- * no longer saved or recomputed, as if all else were free.  Of one that does not: the bytes of the values whose
- * decision changes, for each ns by the prices.  0: it is too small to be tried. */
+/* An estimate of what this choice may gain, by which flips are ordered.  Without a budget: the most that it may gain by
+ * these prices.  Of a plan that fits a budget: the prices of what is no longer saved or recomputed, as if all else were
+ * free.  Of one that does not: the bytes of the values whose decision changes, for each ns by the prices.  0: it is too
+ * small to be tried. */
 static double promise_of(const search *s, const gcut_choice *c)
 {
     const gcut_choice *now = s->best.choice;
@@ -235,6 +256,11 @@ static double promise_of(const search *s, const gcut_choice *c)
         if (c->decision[v] == GCUT_PLAN_RECOMPUTED && isfinite(s->p->price[v].recompute_ns))
             added += s->p->price[v].recompute_ns;
         if (c->decision[v] == GCUT_PLAN_SAVED) added += gcut_saved_ns(s->p, v, c->format[v]);
+    }
+    if (!has_budget(s)) {
+        double gain =
+            DOUBT * ns - added / DOUBT_ADDED + s->lambda * (double)(now->saved_bytes - c->saved_bytes);
+        return gain > worth ? gain : 0;
     }
     double excess = (double)s->best.peak_bytes - (double)s->budget;
     if (excess > 0) return bytes * EXCESS_PARTS > excess ? bytes / fmax(added - ns, worth) : 0;
@@ -258,10 +284,41 @@ static gcut_candidate evaluate(search *s, const gcut_choice *c)
  * not fit, bytes_above for each ns. */
 static double gain_of(const search *s, const gcut_candidate *x)
 {
-    double longer = x->step_ns - s->best.step_ns, worth = GCUT_FLIP_WORTH * s->best.step_ns;
+    double longer = worth_of(s, x) - worth_of(s, &s->best), worth = GCUT_FLIP_WORTH * s->best.step_ns;
     if (isnan(x->step_ns)) return 0;
     if (s->best.peak_bytes <= s->budget) return x->peak_bytes <= s->budget && -longer > worth ? -longer : 0;
     return fmax(0, bytes_above(s, &s->best) - bytes_above(s, x)) / fmax(longer, worth);
+}
+
+/* No flip of the class of v, whose values have its decision now, is better. */
+static void settle(search *s, gcut_ref v, flip_kind kind)
+{
+    const gcut_plan_decision *now = s->best.choice->decision;
+    for (gcut_ref u = 1; u < s->p->g->values.n; u++)
+        if (s->alike[u] == s->alike[v] && now[u] == now[v]) s->vain[kind][u] = true;
+}
+
+/* What is near a value whose decision differs may be better again. */
+static void unsettle(search *s, const gcut_plan_decision *from, const gcut_plan_decision *to)
+{
+    const gcut_graph *g = s->p->g;
+    bool *near = gcut_calloc(s->round, g->values.n, sizeof *near);
+    for (gcut_ref v = 1; v < g->values.n; v++) near[v] = from[v] != to[v];
+    for (int step = 0; step < NEAR_STEPS; step++) {
+        bool *next = gcut_memdup(s->round, near, g->values.n * sizeof *near);
+        for (uint32_t i = 0; i < g->nodes.n; i++) {
+            const gcut_node *n = gcut_node_at(g, i);
+            bool any = false;
+            for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) any |= near[v];
+            for (uint32_t k = 0; k < n->nargs; k++) {
+                next[gcut_arg(g, n, k)] |= any;
+                for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) next[v] |= near[gcut_arg(g, n, k)];
+            }
+        }
+        near = next;
+    }
+    for (gcut_ref v = 1; v < g->values.n; v++)
+        for (int k = 0; k < NKINDS; k++) s->vain[k][v] = s->vain[k][v] && !near[v];
 }
 
 /* Takes that choice if it is worth it. */
@@ -270,6 +327,7 @@ static bool take(search *s, const gcut_choice *c)
     if (!c) return false;
     gcut_candidate x = evaluate(s, c);
     if (!(gain_of(s, &x) > 0)) return false;
+    unsettle(s, s->best.choice->decision, c->decision);
     x.choice = choice_with(s->p, s->arena, c, gcut_saved_of(s->p, s->round, c->decision), NULL, 0);
     s->best = x;
     s->flips++;
@@ -302,9 +360,9 @@ static uint32_t find_flips(search *s, flip *out)
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (s->keeps[v] || !is_flippable(s->p, now, v)) continue;
         uint32_t *known = gcut_map_at(round, &seen, mix(s->alike[v], now->decision[v]));
-        if (values > FEW_VALUES && (*known)++) continue;
+        if ((values > FEW_VALUES || !has_budget(s)) && (*known)++) continue;
         for (int k = ALONE; k < (now->decision[v] == GCUT_PLAN_SAVED ? NKINDS : OPERANDS); k++) {
-            if (!is_tried(s, (flip_kind)k)) continue;
+            if (!is_tried(s, (flip_kind)k) || s->vain[k][v]) continue;
             s->round = gcut_arena_new(gcut_arena_env(round), round);
             const gcut_choice *c = flipped(s, now, &v, 1, (flip_kind)k);
             double promise = c ? promise_of(s, c) : 0;
@@ -328,7 +386,10 @@ static uint32_t keep_better(search *s, flip *m, uint32_t n)
         const flip f = m[i];
         gcut_candidate x = evaluate(s, flipped(s, s->best.choice, &f.v, 1, f.kind));
         double gain = gain_of(s, &x), shorter = s->best.step_ns - x.step_ns;
-        if (gain > 0) m[kept++] = (flip){f.v, f.kind, gain};
+        if (gain > 0)
+            m[kept++] = (flip){f.v, f.kind, gain};
+        else if (!has_budget(s))
+            settle(s, f.v, f.kind);
         if (fits && x.peak_bytes > s->budget && shorter > GCUT_FLIP_WORTH * s->best.step_ns)
             s->too_large[s->ntoo_large++] = (flip){f.v, f.kind, shorter * shorter / bytes_above(s, &x)};
     }
@@ -388,15 +449,22 @@ static bool exchange(search *s, const flip *f)
     return true;
 }
 
-static search search_of(gcut_candidates *o, const gcut_candidate *from, int64_t budget, uint64_t nodes)
+static search search_of(gcut_candidates *o, const gcut_candidate *from, int64_t budget, double lambda,
+                        uint64_t nodes)
 {
     const gcut_graph *g = from->base->planned;
-    search s = {.o = o, .budget = budget, .p = from->base->problem, .arena = o->arena, .best = *from};
+    search s = {.o = o,
+                .budget = budget,
+                .lambda = lambda,
+                .p = from->base->problem,
+                .arena = o->arena,
+                .best = *from};
     s.end = o->nodes_tried + nodes;
     s.best.peak_bytes = -1;
     gcut_candidate_peak(o, &s.best);
     s.alike = classes_of(g, o->arena);
     s.keeps = gcut_calloc(o->arena, g->values.n, sizeof *s.keeps);
+    for (int k = 0; k < NKINDS; k++) s.vain[k] = gcut_calloc(o->arena, g->values.n, sizeof *s.vain[k]);
     s.too_large = gcut_calloc(o->arena, 2 * (size_t)g->values.n, sizeof *s.too_large);
     return s;
 }
@@ -405,6 +473,7 @@ static search search_of(gcut_candidates *o, const gcut_candidate *from, int64_t 
 static gcut_candidate result_of(const search *s, const gcut_candidate *from)
 {
     gcut_candidate best = s->best;
+    best.flips += s->flips;
     if (s->flips)
         best.label = gcut_printf(s->o->arena, "%s, %u %s%s", from->label, s->flips,
                                  s->formats ? "format" : "flip", s->flips == 1 ? "" : "s");
@@ -412,9 +481,9 @@ static gcut_candidate result_of(const search *s, const gcut_candidate *from)
 }
 
 gcut_candidate gcut_candidate_refined(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
-                                      uint64_t nodes)
+                                      double lambda, uint64_t nodes)
 {
-    search s = search_of(o, from, budget, nodes);
+    search s = search_of(o, from, budget, lambda, nodes);
     if (isnan(s.best.step_ns)) return s.best;
     improve(&s);
     for (bool better = s.best.peak_bytes <= budget; better && o->nodes_tried < s.end;) {
@@ -431,9 +500,30 @@ gcut_candidate gcut_candidate_refined(gcut_candidates *o, const gcut_candidate *
 gcut_candidate gcut_candidate_reformatted(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
                                           uint64_t nodes)
 {
-    search s = search_of(o, from, budget, nodes);
+    search s = search_of(o, from, budget, 0, nodes);
     if (isnan(s.best.step_ns)) return s.best;
     s.formats = true;
     improve(&s);
     return result_of(&s, from);
+}
+
+/* Nodes of the graphs that are lowered for one plan. */
+#define NODES_REFINED 200000
+
+void gcut_plan_refine(gcut_pipeline *p)
+{
+    const gcut_plan *cut = p->plan;
+    gcut_arena *a = gcut_arena_new(p->env, p->arena);
+    gcut_candidates *o;
+    const gcut_candidate from = gcut_candidate_alone(p, a, &o);
+    const gcut_candidate best =
+        gcut_candidate_refined(o, &from, INT64_MAX, cut->options.lambda, NODES_REFINED);
+    if (best.flips) {
+        p->plan = gcut_candidate_plan(&best, best.base->problem);
+        p->plan->lower_bound_ns = cut->lower_bound_ns;
+        p->plan->quantum_ns = cut->quantum_ns;
+        const char *label = gcut_printf(a, "%u flip%s", best.flips, best.flips == 1 ? "" : "s");
+        p->plan->label = gcut_intern_name(p->planned->module, label);
+    }
+    gcut_arena_free(a);
 }

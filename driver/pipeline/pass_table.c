@@ -8,6 +8,7 @@
 #include "driver/options/default_sizes.h"
 #include "driver/options/plan_options.h"
 #include "driver/pipeline/budget_search.h"
+#include "driver/pipeline/local_search.h"
 #include "driver/pipeline/pipeline.h"
 #include "graph/verify.h"
 #include "passes/passes.h"
@@ -147,6 +148,13 @@ static bool is_asked(const gcut_pipeline *p, const gcut_graph *g)
     return !is_searched(p, g);
 }
 
+/* The cut's own plan at a price of a saved byte. */
+static bool is_priced(const gcut_pipeline *p, const gcut_graph *g)
+{
+    const gcut_plan_options *o = p->asked;
+    return is_asked(p, g) && o->policy == GCUT_POLICY_MINCUT && !o->file && !o->saved_limited;
+}
+
 static bool is_fused(const gcut_pipeline *p, const gcut_graph *g)
 {
     (void)g;
@@ -284,6 +292,12 @@ static void plan(gcut_pipeline *p, gcut_graph *g[2])
     p->plan = gcut_plan_make(g[0], p->asked);
 }
 
+static void refine(gcut_pipeline *p, gcut_graph *g[2])
+{
+    (void)g;
+    gcut_plan_refine(p);
+}
+
 static void search(gcut_pipeline *p, gcut_graph *g[2])
 {
     gcut_budget_plan(p);
@@ -358,6 +372,7 @@ static const gcut_pass_row rows[] = {
     SIMPLIFY(GCUT_MAKES_PLANNED, has_planned_loops, has_planned_loops),
 
     {"plan",     'b', GCUT_MAKES_SPLIT,   is_asked, MUST, ALONE(plan),            "what is saved and what is recomputed is decided, by prices and min-cuts (GLPK)"},
+    {"refine",   'r', GCUT_MAKES_SPLIT,   is_priced, MAY,  ALONE(refine),         "without a budget: the plan of the cut is lowered and improved by flips"},
     {"search",   'y', GCUT_MAKES_SPLIT,   is_searched, MUST, ALONE(search),       "under a budget: candidate plans, loops included, are lowered and improved by flips"},
     {"split",    's', GCUT_MAKES_SPLIT,   ALWAYS, MUST, ALONE(split),               "the joint graph becomes a forward and a backward graph"},
 

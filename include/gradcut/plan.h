@@ -119,7 +119,7 @@ typedef struct gcut_plan_info {
     const char *graph, *policy;
     double lambda;        /* ns a saved byte; or GCUT_LAMBDA_FASTEST */
     int64_t budget;       /* on the peak, that chose the plan; 0 = none */
-    const char *label;    /* of the plan that the budget chose; NULL: none */
+    const char *label;    /* of the plan that the budget chose, or "3 flips"; NULL: neither */
     int64_t saved_budget; /* 0 = none; or GCUT_SAVE_NOTHING */
     const gcut_size *at;  /* the sizes that it was priced at */
     size_t nat;

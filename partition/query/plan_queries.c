@@ -107,7 +107,7 @@ gcut_query gcut_query_open(const gcut_plan *plan, gcut_arena *arena)
 {
     /* Under another policy, or a budget, lambda has no effect: the flip prices are those of the minimum cut,
      * from 0 on. */
-    bool priced = plan->options.policy == GCUT_POLICY_MINCUT && !plan->budget && !plan->options.saved_limited;
+    bool priced = plan->options.policy == GCUT_POLICY_MINCUT && !plan->label && !plan->options.saved_limited;
     return gcut_query_from(plan, arena, priced ? plan->options.lambda : 0);
 }
 

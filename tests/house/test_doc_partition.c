@@ -53,15 +53,17 @@ typedef struct example {
     const char *save;
     bool table; /* the prices of all values are in the page too */
     const char *save_dtype;
+    bool refined; /* else --without refine: the plan of the cut */
 } example;
 
 static const example examples[] = {
-    {"cc", cos_of_cos, 1000000, "mincut", 0.05, NULL, true, NULL},
-    {"cc", cos_of_cos, 1000000, "mincut", 0.05, "a", false, NULL},
-    {"six", six, 1024, "mincut", 0.05, NULL, true, NULL},
-    {"six", six, 1024, "mincut", 1, NULL, false, NULL},
-    {"six", six, 1024, "save-all", 0.05, NULL, false, NULL},
-    {"drop", drop, 1024, "mincut", 0.05, NULL, false, "bf16"},
+    {"cc", cos_of_cos, 1000000, "mincut", 0.05, NULL, true, NULL, false},
+    {"cc", cos_of_cos, 1000000, "mincut", 0.05, "a", false, NULL, false},
+    {"six", six, 1024, "mincut", 0.05, NULL, true, NULL, false},
+    {"six", six, 1024, "mincut", 1, NULL, false, NULL, false},
+    {"six", six, 1024, "save-all", 0.05, NULL, false, NULL, false},
+    {"cc", cos_of_cos, 1000000, "mincut", 0.05, NULL, false, NULL, true},
+    {"drop", drop, 1024, "mincut", 0.05, NULL, false, "bf16", false},
 };
 
 typedef enum page_name { PARTITION, PLANS, MACHINE, NPAGES } page_name;
@@ -167,6 +169,8 @@ static void plan_example(world *w, const example *e)
     o.threads = 2;
     o.save_dtype = e->save_dtype;
     if (e->save) o.save = &e->save, o.nsave = 1;
+    static const char *const refine[] = {"refine"};
+    if (!e->refined) o.without = refine, o.nwithout = 1;
     gcut_graph *g = gcut_load(ctx, path, NULL);
     const gcut_plan *plan = g ? gcut_plan_new(g, &o) : NULL;
     if (!plan) fail_msg("%s: %s", e->name, gcut_last_error(ctx));
