@@ -263,6 +263,8 @@ gcut_candidate gcut_budget_best(gcut_candidates *o, int64_t budget)
         if (again.at[0].peak_bytes > budget) return again.at[0];
         best = search_both(o, &again, budget);
     }
+    /* Where a search was cut short, flips of the best plan may be left; else all of these plans are known. */
+    if (best.peak_bytes <= budget) best = gcut_candidate_refined(o, &best, budget, 0, NODES_SEARCHED);
     best = gcut_candidate_reformatted(o, &best, budget, NODES_SEARCHED);
     best.budget = budget;
     return best;
