@@ -6,8 +6,14 @@
 # from 1, by name; `gradcut plan --explain-cost` says what their prediction is made of.  Kernels that take less than
 # LEAST of their step are left out, as a launch of a few ns cannot be timed.
 #
+# oracle.sh --flips [MODEL…]: the FLIPS values of the plan of each model whose other decision changes the predicted time
+# of the step the most, as `gradcut why` says, each measured: the step with that decision against the step of the plan,
+# RUNS times in turn.  A measured change of more than twice the spread of the plan's own runs is compared in sign with
+# the predicted one.
+#
 #   STEPS  of each model (20)      THREADS  of every step (every core)      LEAST  share of the step (0.001)
 #   BUILD  where gradcut and zoo were built (build)      KERNELS  a file to write: every kernel, as CSV
+#   FLIPS  of each model (20)      RUNS  of each step (5)
 #   GRADCUT_MACHINE  the model that predicts (what calibrate wrote, else the shipped one)
 set -eu
 export LC_ALL=C
@@ -15,12 +21,18 @@ cd "$(dirname "$0")/.."
 build=${BUILD:-build} steps=${STEPS:-20} threads=${THREADS:-$(nproc)} least=${LEAST:-0.001}
 file=$(mktemp -d)
 trap 'rm -rf "$file"' EXIT
+flips=
+[ "${1-}" != --flips ] || { flips=1; shift; }
 [ $# -gt 0 ] || set -- mlp autoencoder vae lenet unet vit gpt2 bert llama rnn lstm resnet mobilenet
 for model; do
     "$build/examples/zoo" "$model" --dump "$file/$model.gcut" >/dev/null
     at=N=$(case $model in
         resnet | mobilenet | vit) echo 16 ;; unet) echo 4 ;; gpt2 | bert | llama | rnn | lstm) echo 8,T=64 ;; *) echo 64 ;;
     esac)
+    if [ -n "$flips" ]; then
+        python3 bench/flips.py "$build/gradcut" "$file/$model.gcut" "$model" "$at" "$threads" "$steps" "${RUNS:-5}" "${FLIPS:-20}"
+        continue
+    fi
     "$build/gradcut" bench "$file/$model.gcut" --at "$at" --threads "$threads" --steps "$steps" --json >"$file/$model.json"
     awk -v model="$model" '
         function text(s, key) { return match(s, "\"" key "\": \"[^\"]*\"") ? substr(s, RSTART + length(key) + 5, RLENGTH - length(key) - 6) : "" }
@@ -43,6 +55,7 @@ for model; do
             for (i = 2; i <= n; i++) printf("%s,%.6g\n", row[i], (all > 0) ? at[i] / all : 0)
         }' "$file/$model.json" >>"$file/kernels"
 done
+[ -z "$flips" ] || exit 0
 head='model,kernel,class,value,op,graph,loc,runs,predicted_ns,measured_ns,share'
 [ -z "${KERNELS:-}" ] || { echo "$head"; cat "$file/kernels"; } >"$KERNELS"
 # Class, factor, its distance from 1, and the row.
