@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which values may lie in bound buffers, backwards from the results; and bytes.
+ * Which values may lie in bound buffers, backwards from the results; bytes; and the minimum cut in front of the
+ * operands of a kernel.
  */
 #include "partition/budget/least_storage.h"
 
+#include <math.h>
+
 #include "graph/ops/infer.h"
 #include "graph/ops/node_facts.h"
+#include "partition/cut/min_cut.h"
 #include "partition/cut/prices.h"
 
 /* May operand k of n share memory with result r of n? */
@@ -72,4 +76,58 @@ int64_t gcut_least_written(const gcut_least_storage *f, const gcut_node *n)
         if (bytes < least) least = bytes;
     }
     return f->late[n->res0] ? sum : least;
+}
+
+/* ---- operands ---- */
+
+bool gcut_is_apart(const gcut_node *n)
+{
+    return gcut_node_class(n) == GCUT_CLASS_CONTRACTION ||
+           gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_POOL;
+}
+
+/* Its results are in memory, or may be computed from less than its operands. */
+static bool ends_paths(const gcut_node *n)
+{
+    return gcut_is_apart(n) || gcut_node_class(n) == GCUT_CLASS_CONTROL ||
+           gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_EXPAND;
+}
+
+static void find_possible(const gcut_least_storage *f, uint32_t node, bool *may)
+{
+    const gcut_graph *g = f->g;
+    const gcut_node *at = gcut_node_at(g, node);
+    for (uint32_t k = 0; k < at->nargs; k++) may[gcut_arg(g, at, k)] = true;
+    for (uint32_t i = node; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (!gcut_any_result(n, may)) continue;
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) may[v] = true;
+        for (uint32_t k = 0; !ends_paths(n) && k < n->nargs; k++) may[gcut_arg(g, n, k)] = true;
+    }
+}
+
+int64_t gcut_least_read(const gcut_least_storage *f, uint32_t node, bool *may, gcut_arena *arena)
+{
+    const gcut_graph *g = f->g;
+    const gcut_node *at = gcut_node_at(g, node);
+    gcut_arena *a = gcut_arena_new(gcut_arena_env(arena), arena);
+    gcut_network *net = gcut_network_new(a, g->values.n);
+    find_possible(f, node, may);
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        const int64_t bytes = gcut_least_bytes(f, v);
+        if (may[v]) gcut_network_value(net, v, (double)bytes, bytes, 0, NULL);
+    }
+    for (uint32_t i = 0; i < node; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        const bool expanded = gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_EXPAND;
+        gcut_ref res[GCUT_MAX_RESULTS];
+        if (!gcut_any_result(n, may)) continue;
+        for (uint32_t k = 0; k < n->nres; k++) res[k] = n->res0 + k;
+        gcut_network_work(net, ends_paths(n) && !expanded ? INFINITY : 0, NULL, &g->args.at[n->arg0],
+                          ends_paths(n) ? 0 : n->nargs, res, n->nres);
+    }
+    for (uint32_t k = 0; k < at->nargs; k++) gcut_network_read(net, gcut_arg(g, at, k), NULL);
+    const int64_t bytes = (int64_t)ceil(gcut_solve(net, a).lower_bound); /* capacities are integers */
+    gcut_arena_free(a);
+    return bytes;
 }

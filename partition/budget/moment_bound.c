@@ -40,7 +40,8 @@ typedef struct moment {
     bool *
         after; /* by value: depends on the node's results; of a forward moment, all of the backward graph, too */
     bool *before; /* by value: they depend on it */
-    int64_t room; /* beside what the node writes */
+    bool *read;   /* by value: the kernel of a forward moment may find its operands in it */
+    int64_t room; /* beside what the node writes and, at a forward moment, reads */
 } moment;
 
 typedef struct excess {
@@ -239,13 +240,6 @@ static gcut_network *boundary_network(const bounding *s, gcut_arena *a)
     return net;
 }
 
-/* A kernel of its own whose operands and results are all in memory, apart from each other. */
-static bool is_apart(const gcut_node *n)
-{
-    return gcut_node_class(n) == GCUT_CLASS_CONTRACTION ||
-           gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_POOL;
-}
-
 /* What the plan pays at the moment for a further run of n: nothing for what runs once in the backward graph. */
 static double again_ns(const bounding *s, const gcut_node *n)
 {
@@ -259,7 +253,7 @@ static double again_ns(const bounding *s, const gcut_node *n)
 static bool has_run(const bounding *s, const moment *m, const gcut_node *n)
 {
     if (m->backward && s->p->facts->side[n->res0] != GCUT_SIDE_BACKWARD) return true;
-    return m->before[n->res0] && (is_apart(n) || gcut_value_runs_once(s->g, n->res0));
+    return m->before[n->res0] && (gcut_is_apart(n) || gcut_value_runs_once(s->g, n->res0));
 }
 
 /* To compute n after the moment.  What is late runs once. */
@@ -283,11 +277,11 @@ static double presence_ns(const bounding *s, gcut_ref v)
     return fmin(part_of(ns, s->share[v]), again_ns(s, n) / n->nres);
 }
 
-static void add_kept(const bounding *s, gcut_network *net, gcut_ref v)
+static void add_kept(const bounding *s, gcut_network *net, const moment *m, gcut_ref v)
 {
     const bool constant = gcut_value_is(s->g, v, GCUT_CLASS_CONSTANT);
-    gcut_network_value(net, v, constant ? INFINITY : presence_ns(s, v), gcut_least_bytes(&s->least, v), 0,
-                       NULL);
+    gcut_network_value(net, v, constant ? INFINITY : presence_ns(s, v),
+                       m->read[v] ? 0 : gcut_least_bytes(&s->least, v), 0, NULL);
     if (!gcut_def(s->g, v)) gcut_network_work(net, INFINITY, NULL, NULL, 0, &v, 1);
 }
 
@@ -304,7 +298,7 @@ static gcut_network *moment_network(const bounding *s, const moment *m, gcut_are
     const gcut_graph *g = s->g;
     gcut_network *net = gcut_network_new(a, g->values.n);
     for (gcut_ref v = 1; v < g->values.n; v++)
-        if (!m->after[v]) add_kept(s, net, v);
+        if (!m->after[v]) add_kept(s, net, m, v);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
         if (is_after(s, m, i)) {
@@ -327,6 +321,7 @@ static moment moment_at(const bounding *s, uint32_t node, gcut_arena *a)
     moment m = {.node = node, .backward = s->p->facts->side[at->res0] == GCUT_SIDE_BACKWARD};
     m.after = gcut_calloc(a, g->values.n, sizeof *m.after);
     m.before = gcut_calloc(a, g->values.n, sizeof *m.before);
+    m.read = gcut_calloc(a, g->values.n, sizeof *m.read);
     for (gcut_ref v = at->res0; v < at->res0 + at->nres; v++) m.after[v] = true;
     for (gcut_ref v = 1; v < g->values.n; v++)
         m.after[v] |= !m.backward && s->p->facts->side[v] == GCUT_SIDE_BACKWARD;
@@ -338,6 +333,7 @@ static moment moment_at(const bounding *s, uint32_t node, gcut_arena *a)
             for (uint32_t k = 0; k < n->nargs; k++) m.before[gcut_arg(g, n, k)] = true;
     }
     m.room = s->room - gcut_least_written(&s->least, at);
+    if (!m.backward) m.room -= gcut_least_read(&s->least, node, m.read, a);
     return m;
 }
 
@@ -408,7 +404,7 @@ static excess excess_at(const bounding *s, uint32_t node)
         for (uint32_t k = 0; k < n->nargs; k++) read[s->p->facts->base[gcut_arg(g, n, k)]] = true;
     }
     for (gcut_ref v = 1; v < g->values.n; v++)
-        if (read[v] && !m.after[v] && (m.backward || m.before[v]) &&
+        if (read[v] && !m.after[v] && !m.read[v] && (m.backward || m.before[v]) &&
             !gcut_value_is(g, v, GCUT_CLASS_CONSTANT))
             out.bytes += gcut_least_bytes(&s->least, v);
     gcut_arena_free(a);
@@ -436,7 +432,7 @@ static bool is_forward(const bounding *s, uint32_t i)
 static bool may_be_moment(const bounding *s, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(s->g, i);
-    if (n->nres == 0 || !is_apart(n)) return false;
+    if (n->nres == 0 || !gcut_is_apart(n)) return false;
     return is_forward(s, i) || (s->least.late[n->res0] && s->p->facts->live[i]);
 }
 

@@ -9,10 +9,12 @@
  * runs, these are in memory:
  *
  *   written   its results
+ *   read      in the forward graph: the least from which its operands can be computed (gcut_least_read); values that
+ *             may be among it count nothing as kept
  *   kept      whatever the nodes that run later read and do not compute again: those that depend on m, and in the
  *             forward graph all of the backward graph
  *
- *     bytes kept <= budget - resident bytes - bytes written
+ *     bytes kept <= budget - resident bytes - bytes written - bytes read
  *
  * What has run in any case must be kept or paid for again.  In the backward graph these are all values of the
  * forward graph; contractions, poolings and nodes with effects on which m depends and that depend on a cotangent
