@@ -19,7 +19,18 @@ typedef struct builder {
     uint32_t room;
     gcut_ref *fmap, *bmap; /* by value of the forward and the backward body: the value of j */
     bool *bwd_late;
+    gcut_map by_operands; /* of an op and values of j: the last node of the forward body that has them, + 1 */
+    uint32_t *same;       /* by node of the forward body: the one before it with the same key, + 1 */
 } builder;
+
+/* Of a node of either body, whose values `map` maps to j. */
+static uint64_t key_of(const gcut_graph *body, const gcut_node *n, const gcut_ref *map)
+{
+    uint64_t key = n->op;
+    for (uint32_t k = 0; k < n->nargs; k++)
+        key = (key ^ map[gcut_arg(body, n, k)]) * UINT64_C(0x9E3779B97F4A7C15), key ^= key >> 32;
+    return key;
+}
 
 bool *gcut_scan_late(const gcut_graph *g, const bool *from, gcut_arena *arena)
 {
@@ -104,6 +115,9 @@ static void forward_nodes(builder *b)
     const gcut_graph *body = b->p->fbody;
     for (uint32_t i = 0; i < body->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(body, i);
+        uint32_t *last = gcut_map_at(b->arena, &b->by_operands, key_of(body, n, b->fmap));
+        b->same[i] = *last;
+        *last = i + 1;
         gcut_ref r = copy_node(b, body, i, b->fmap);
         for (uint32_t k = 0; k < n->nres; k++) {
             b->fmap[n->res0 + k] = r + k;
@@ -124,14 +138,16 @@ static bool same_node(const builder *b, const gcut_node *x, const gcut_node *y)
     return true;
 }
 
-/* The first result of the forward node that computes the same as x, in the joint graph; 0 = none. */
+/* The first result of the first forward node that computes the same as x, in the joint graph; 0 = none. */
 static gcut_ref find_forward(const builder *b, const gcut_node *x)
 {
-    for (uint32_t i = 0; i < b->p->fbody->nodes.n; i++) {
-        const gcut_node *y = gcut_node_at(b->p->fbody, i);
-        if (same_node(b, x, y)) return b->fmap[y->res0];
+    gcut_ref r = 0;
+    uint32_t i = gcut_map_get(&b->by_operands, key_of(b->p->bbody, x, b->bmap));
+    for (; i; i = b->same[i - 1]) {
+        const gcut_node *y = gcut_node_at(b->p->fbody, i - 1);
+        if (same_node(b, x, y)) r = b->fmap[y->res0];
     }
-    return 0;
+    return r;
 }
 
 static void backward_nodes(builder *b)
@@ -199,6 +215,7 @@ gcut_scan_joint gcut_scan_joint_new(const gcut_scan_pair *p, gcut_arena *arena)
     b.origin = gcut_calloc(arena, b.room, sizeof *b.origin);
     b.fmap = gcut_calloc(arena, p->fbody->values.n, sizeof *b.fmap);
     b.bmap = gcut_calloc(arena, p->bbody->values.n, sizeof *b.bmap);
+    b.same = gcut_calloc(arena, p->fbody->nodes.n + 1u, sizeof *b.same);
     b.bwd_late = late_in_backward(p, arena);
     b.j->loc = p->fbody->loc;
     b.j->copy_of = p->fbody;
