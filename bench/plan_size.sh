@@ -8,7 +8,7 @@
 # of the joint graph; the largest resident set in MB; KB of it beyond 50 MB for each of these nodes.  Several builds of
 # the command, before and after a change, get a table each.
 #
-#   SIZES (5000 20000 80000)   COMMANDS (check grad plan)   RUNS (1)   LIMIT (300), seconds until a run is given up
+#   SIZES (5000 20000 100000)   COMMANDS (check grad plan)   RUNS (1)   LIMIT (300), seconds until a run is given up
 #   SHAPES (all)   KEEP   a folder for the graphs
 #
 # COMMANDS may name compile, too, and behind plan `budget`: plan under three quarters of the peak that plan has stated.
@@ -204,7 +204,7 @@ for program; do
     printf '%-9s %7s %-7s %8s %6s %8s %7s %5s\n' shape n command s growth nodes MB KB/node
     for shape in ${SHAPES:-chain products residual shared fan summed params concat results symbols marks functions calls \
         bodies loops nested}; do
-        for n in ${SIZES:-5000 20000 80000}; do
+        for n in ${SIZES:-5000 20000 100000}; do
             file=${KEEP:-$folder}/$shape.$n.gcut
             graph "$shape" "$n" >"$file"
             nodes=0
