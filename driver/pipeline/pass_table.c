@@ -228,8 +228,9 @@ static bool would_lose_named(gcut_pipeline *p, const gcut_graph *before, gcut_gr
 {
     if (!p->file && !p->opt.nsave && !p->opt.nrecompute) return false;
     gcut_graph *live = gcut_pass_dce(after, new_name(p, "live"));
+    const bool loses = loses_named(p, before, live, lost);
     gcut_graph_drop(live);
-    return loses_named(p, before, live, lost);
+    return loses;
 }
 
 /* A plan file belongs to the graph that its own sizes give, whatever the sizes of this run. */
