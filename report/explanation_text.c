@@ -25,7 +25,8 @@ static void head(const gcut_explanation *e, gcut_text *out)
     if (e->fixed) gcut_text_add(out, "  %s\n", e->fixed);
     if (e->forced_by)
         gcut_text_add(out, "  forced by %s; without that constraint %s %s\n", e->forced_by,
-                      isnan(e->cut_ns) ? "it would be" : "the minimum cut has it", gcut_decision_word(e->unforced));
+                      isnan(e->cut_ns) ? "it would be" : "the minimum cut has it",
+                      gcut_decision_word(e->unforced));
 }
 
 static void flips(const gcut_explanation *e, gcut_text *out)

@@ -80,8 +80,8 @@ typedef struct gcut_lowered {
     const gcut_thresholds *thresholds; /* the program's, */
     const gcut_dim_binding *at;        /* and its sizes */
     uint32_t nat;
-    gcut_graph *g;                     /* NULL: there is none */
-    gcut_view *view;                   /* by value */
+    gcut_graph *g;   /* NULL: there is none */
+    gcut_view *view; /* by value */
     /* By value: the kernel that stores or computes this root, GCUT_NONE for params and consts. */
     uint32_t *kernel_of;
     gcut_level *level; /* by value, for roots in loops */

@@ -19,9 +19,10 @@ typedef struct gcut_why {
     gcut_ref asked, v; /* v: the value whose storage `asked` is */
     const char *loop;  /* the loop whose iteration the plan is for; NULL = the whole graph's plan */
     GCUT_VEC(gcut_why_reader) readers;
-    const char *forced_by;       /* the mark or option that forced it, with its line; NULL = nobody */
-    gcut_plan_decision unforced; /* forced: what the minimum cut does without, or, if there is no `cut`, this plan */
-    gcut_choice *now;            /* this plan's decisions */
+    const char *forced_by; /* the mark or option that forced it, with its line; NULL = nobody */
+    gcut_plan_decision
+        unforced;     /* forced: what the minimum cut does without, or, if there is no `cut`, this plan */
+    gcut_choice *now; /* this plan's decisions */
     gcut_choice
         *cut; /* the minimum cut at the plan's lambda, which flips may have changed; NULL: lambda did not
                          choose this plan */

@@ -92,8 +92,9 @@ static void lower_file(void *arg)
     size_t size;
     const char *text = j->text ? j->text : gcut_file_read(a, j->path, 1 << 20, &size);
     gcut_module *m = gcut_parse_module(j->env, a, j->path, text, strlen(text));
-    gcut_settings opt = gcut_settings_of(j->env, NULL, 0);
-    opt.forward_only = j->forward;
+    static const char *const refine[] = {"refine"}; /* flips change what is saved, so stored */
+    const gcut_options o = {.without = refine, .nwithout = 1, .forward_only = j->forward};
+    gcut_settings opt = gcut_settings_of(j->env, &o, sizeof o);
     check_program(j, gcut_pipeline_new(m->graphs.at[m->graphs.n - 1], &opt, GCUT_STAGE_KERNEL, a)->program,
                   a);
     gcut_arena_free(a);
