@@ -85,6 +85,14 @@ static void check_program(job *j, const gcut_program *p, gcut_arena *a)
     }
 }
 
+/* Without flips, which change what is saved, so stored. */
+static gcut_settings settings(const job *j)
+{
+    static const char *const refine[] = {"refine"};
+    const gcut_options o = {.without = refine, .nwithout = 1, .forward_only = j->forward};
+    return gcut_settings_of(j->env, &o, sizeof o);
+}
+
 static void lower_file(void *arg)
 {
     job *j = arg;
@@ -92,9 +100,7 @@ static void lower_file(void *arg)
     size_t size;
     const char *text = j->text ? j->text : gcut_file_read(a, j->path, 1 << 20, &size);
     gcut_module *m = gcut_parse_module(j->env, a, j->path, text, strlen(text));
-    static const char *const refine[] = {"refine"}; /* flips change what is saved, so stored */
-    const gcut_options o = {.without = refine, .nwithout = 1, .forward_only = j->forward};
-    gcut_settings opt = gcut_settings_of(j->env, &o, sizeof o);
+    gcut_settings opt = settings(j);
     check_program(j, gcut_pipeline_new(m->graphs.at[m->graphs.n - 1], &opt, GCUT_STAGE_KERNEL, a)->program,
                   a);
     gcut_arena_free(a);
@@ -124,7 +130,7 @@ static void lower_random(void *arg)
     gcut_arena *a = gcut_arena_new(j->env, NULL);
     gcut_graph *g =
         graph_random(&gen, gcut_module_new(j->env, a), "f", j->seed, 4 + (uint32_t)(j->seed % 37), NULL, 0);
-    gcut_settings opt = gcut_settings_of(j->env, NULL, 0);
+    gcut_settings opt = settings(j);
     check_program(j, gcut_pipeline_new(g, &opt, GCUT_STAGE_KERNEL, a)->program, a);
     gcut_arena_free(a);
 }
