@@ -240,7 +240,7 @@ enum { BATCH = 24 };
 static void batches(const variant *v, size_t n, int64_t size)
 {
     for (size_t k = 0; k < n; k += BATCH)
-        if (in_turn(k / BATCH, 2)) agree(v + k, n - k < BATCH ? n - k : BATCH, size);
+        if (in_turn(k / BATCH, 3)) agree(v + k, n - k < BATCH ? n - k : BATCH, size);
 }
 
 static void every_op_takes_an_empty_axis(void **state)

@@ -105,7 +105,7 @@ static int try_file(const char *path)
         if (run_two(&c, o, GCUT_BACKEND_EAGER, true, &want) &&
             run_two(&c, o, GCUT_BACKEND_EAGER, false, &stated)) {
             for (size_t k = 0; k < noptional; k++)
-                if (in_turn(k + strlen(path), 4)) try_without(&c, &o, k, 1, &stated, &want);
+                if (in_turn(k + strlen(path), 6)) try_without(&c, &o, k, 1, &stated, &want);
             try_without(&c, &o, 0, noptional, &stated, &want);
         }
     }
