@@ -352,6 +352,14 @@ static double computing(const calibration *c, uint32_t v)
     return (ns - moves > ns / 4 ? ns - moves : ns / 4) / x->work;
 }
 
+/* The rate of a contraction with all its data in L2: without what bringing it from farther takes. */
+static double near_rate(const calibration *c, const gcut_machine *m, uint32_t v, uint32_t off)
+{
+    const visit *x = &c->visits.at[v];
+    const double ns = alone(c, v, off), brings = gcut_machine_bring_ns(m, x->in, x->out, x->in + x->out);
+    return (ns - brings > ns / 4 ? ns - brings : ns / 4) / x->work;
+}
+
 static void fill_ops(const calibration *c, int s, gcut_machine *m)
 {
     double faster = c->visits.at[c->scale[0]].ns / c->visits.at[c->scale[s]].ns, logs = 0;
@@ -412,8 +420,8 @@ static void fill_contractions(const calibration *c, int s, gcut_machine *m)
     if (c->how->whole) m->f64_factor = fmax(1, exp2(wide / WIDE));
     settle(m);
     for (int w = 0; w < GCUT_NWINDOWS; w++)
-        for (int way = 0; way < 3; way++) m->conv_ns_per_flop[way][w] = rate(c, v++, c->off[s]);
-    for (int way = 0; way < 2; way++) m->attention_ns_per_flop[way] = rate(c, v++, c->off[s]);
+        for (int way = 0; way < 3; way++) m->conv_ns_per_flop[way][w] = near_rate(c, m, v++, c->off[s]);
+    for (int way = 0; way < 2; way++) m->attention_ns_per_flop[way] = near_rate(c, m, v++, c->off[s]);
 }
 
 /* Limits times to those with fewer threads: a longer time means that another program had a core. */

@@ -117,25 +117,25 @@ static const gcut_probe others[] = {
 };
 
 /* Eight windows, each as the convolution, its gradient in x and its gradient in w, in the order of
- * gcut_window. */
+ * gcut_window; n: images, enough for threads to share them evenly. */
 #define PAD "pad=[1, 1, 1, 1]"
-#define CONV(x, w, y, shape, how, window)                                                                   \
-    P(conv2d, 4, 0, "input %x$: @[" x "], input %k$: @[" w "]", "%y$ = conv2d(%x$, %k$" how ")", "@[" y "]") \
-    P(conv2d_input, 4, 0, "input %z$: @[" y "], input %k$: @[" w "]",                                       \
+#define CONV(n, x, w, y, shape, how, window)                                                                 \
+    P(conv2d, n, 0, "input %x$: @[" x "], input %k$: @[" w "]", "%y$ = conv2d(%x$, %k$" how ")", "@[" y "]") \
+    P(conv2d_input, n, 0, "input %z$: @[" y "], input %k$: @[" w "]",                                       \
       "%y$ = conv2d_input(%z$, %k$, shape=" shape how ")", "@[" x "]")                                      \
-    P(conv2d_weight, 4, 0, "input %x$: @[" x "], input %z$: @[" y "]",                                      \
+    P(conv2d_weight, n, 0, "input %x$: @[" x "], input %z$: @[" y "]",                                      \
       "%y$ = conv2d_weight(%x$, %z$, window=" window how ")", "@[" w "]")
 #define QKV "input %q$: @[N$, 8, 256, 64], input %k$: @[N$, 8, 256, 64], input %v$: @[N$, 8, 256, 64]"
 
 static const gcut_probe contractions[] = {
-    CONV("N$, 64, 28, 28", "64, 64, 1, 1", "N$, 64, 28, 28", "[28, 28]", "", "[1, 1]")
-    CONV("N$, 32, 28, 28", "32, 32, 5, 5", "N$, 32, 28, 28", "[28, 28]", ", pad=[2, 2, 2, 2]", "[5, 5]")
-    CONV("N$, 96, 20, 20", "96, 96, 3, 3", "N$, 96, 20, 20", "[20, 20]", ", " PAD, "[3, 3]")
-    CONV("N$, 8, 28, 28", "16, 8, 3, 3", "N$, 16, 28, 28", "[28, 28]", ", " PAD, "[3, 3]")
-    CONV("N$, 1, 84, 84", "8, 1, 3, 3", "N$, 8, 84, 84", "[84, 84]", ", " PAD, "[3, 3]")
-    CONV("N$, 32, 56, 56", "64, 32, 3, 3", "N$, 64, 28, 28", "[56, 56]", ", stride=[2, 2], " PAD, "[3, 3]")
-    CONV("N$, 3, 128, 128", "192, 3, 16, 16", "N$, 192, 8, 8", "[128, 128]", ", stride=[16, 16]", "[16, 16]")
-    CONV("N$, 64, 28, 28", "64, 1, 3, 3", "N$, 64, 28, 28", "[28, 28]", ", groups=64, " PAD, "[3, 3]")
+    CONV(4, "N$, 64, 28, 28", "64, 64, 1, 1", "N$, 64, 28, 28", "[28, 28]", "", "[1, 1]")
+    CONV(4, "N$, 32, 28, 28", "32, 32, 5, 5", "N$, 32, 28, 28", "[28, 28]", ", pad=[2, 2, 2, 2]", "[5, 5]")
+    CONV(4, "N$, 96, 20, 20", "96, 96, 3, 3", "N$, 96, 20, 20", "[20, 20]", ", " PAD, "[3, 3]")
+    CONV(32, "N$, 8, 28, 28", "16, 8, 3, 3", "N$, 16, 28, 28", "[28, 28]", ", " PAD, "[3, 3]")
+    CONV(16, "N$, 1, 84, 84", "8, 1, 3, 3", "N$, 8, 84, 84", "[84, 84]", ", " PAD, "[3, 3]")
+    CONV(4, "N$, 32, 56, 56", "64, 32, 3, 3", "N$, 64, 28, 28", "[56, 56]", ", stride=[2, 2], " PAD, "[3, 3]")
+    CONV(4, "N$, 3, 128, 128", "192, 3, 16, 16", "N$, 192, 8, 8", "[128, 128]", ", stride=[16, 16]", "[16, 16]")
+    CONV(4, "N$, 64, 28, 28", "64, 1, 3, 3", "N$, 64, 28, 28", "[28, 28]", ", groups=64, " PAD, "[3, 3]")
     P(attention, 1, 0, QKV, "%y$ = attention(%q$, %k$, %v$, causal=true)", "@[N$, 8, 256, 64]")
     P(attention_grad, 1, 0, QKV ", input %z$: @[N$, 8, 256, 64]",
       "%w$, %s$, %t$ = attention_grad(%q$, %k$, %v$, %z$, causal=true)\n"
