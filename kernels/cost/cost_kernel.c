@@ -164,15 +164,16 @@ static double fixed_ns(const gcut_cost_at *c, const gcut_kernel *u, const gcut_w
     if (w->in_cache) ns += gcut_term_rated(c->terms, GCUT_TERM_FIXED, NULL, "the call", &call, 1, "call");
     if (u->kind != GCUT_KERNEL_LOOP || !u->loop.blocked) return ns;
     /* To begin a block and add up its sums takes as long as a kernel. */
-    const double threads = w->alone ? 1 : c->threads;
+    const double threads = w->alone ? 1 : c->threads,
+                 blocks = gcut_cost_size(c, gcut_loop_blocks(c->p->module, u));
     return ns + gcut_term_add(c->terms, (gcut_term){.kind = GCUT_TERM_FIXED,
                                                     .what = "blocks of rows",
-                                                    .units = GCUT_BLOCKS,
+                                                    .units = blocks,
                                                     .unit = "blocks",
                                                     .rate = block,
                                                     .times = 1 / threads,
                                                     .why = w->alone ? NULL : "threads share them",
-                                                    .ns = GCUT_BLOCKS * block.ns / threads});
+                                                    .ns = blocks * block.ns / threads});
 }
 
 gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t kernel)

@@ -131,7 +131,8 @@ static void emit_body(gcut_loop_writer *w)
     if (w->l->u->loop.blocked) {
         /* Neighbouring blocks go to one thread: their sums lie side by side, and what a processor fetches
          * ahead of the one it works on would take lines from a thread that writes the next. */
-        W(w, "    int64_t k0, k1;\n    gcut_rt_share(%d, 1, t, nt, &k0, &k1);\n", GCUT_BLOCKS);
+        W(w, "    int64_t k0, k1;\n    gcut_rt_share(%s, 1, t, nt, &k0, &k1);\n",
+          gcut_c_named(w->l->m, "blocks", gcut_loop_blocks(w->l->m, w->l->u)));
         W(w,
           "    for (int64_t k = k0; k < k1; k++) {\n    int64_t r0, r1;\n"
           "    gcut_rt_share(%s, 1, (int)k, %d, &r0, &r1);\n",

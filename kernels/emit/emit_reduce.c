@@ -4,7 +4,7 @@
  *
  * Sums do not depend on threads: a float reduction along the row uses
  * GCUT_LANES accumulators and a fixed tree, and a kernel that reduces over rows
- * works in GCUT_BLOCKS blocks whose partial results are added in order.
+ * works in at most GCUT_BLOCKS blocks whose partial results are added in order.
  */
 #include "kernels/emit/emit_loop.h"
 
@@ -126,6 +126,8 @@ void gcut_loop_end_block(gcut_loop_writer *w)
 void gcut_loop_join(gcut_loop_writer *w)
 {
     gcut_loop_declare_partials(w);
+    W(w, "    const int blocks = (int)%s;\n",
+      gcut_c_named(w->l->m, "blocks", gcut_loop_blocks(w->l->m, w->l->u)));
     for (uint32_t i = 0; i < w->l->n; i++) {
         const gcut_loop_node *x = &w->l->at[i];
         if (!gcut_loop_partial(x)) continue;
@@ -139,9 +141,9 @@ void gcut_loop_join(gcut_loop_writer *w)
             W(w, "    for (int64_t c = 0; c < %s; c++) o%u[c] = ((const %s *)part%u)[c];\n", columns, x->v, t,
               x->v);
             W(w,
-              "    for (int k = 1; k < %d; k++) {\n        const %s *const q = (const %s *)(part%u + k * "
+              "    for (int k = 1; k < blocks; k++) {\n        const %s *const q = (const %s *)(part%u + k * "
               "(%s));\n",
-              GCUT_BLOCKS, t, t, x->v, row);
+              t, t, x->v, row);
             W(w, "        for (int64_t c = 0; c < %s; c++) o%u[c] = (%s)(%s);\n    }\n", columns, x->v, t,
               combine(w, x, gcut_printf(w->l->m->arena, "o%u[c]", x->v), "q[c]"));
         } else {
@@ -153,7 +155,7 @@ void gcut_loop_join(gcut_loop_writer *w)
                 is_sum(x) ? gcut_printf(w->l->m->arena, "%s + %s", acc, nxt)
                           : gcut_printf(w->l->m->arena, "gcut_%s_%s(%s, %s)", combining(x),
                                         gcut_dtype_is_float(dt) ? "f64" : gcut_dtype_name(dt), acc, nxt);
-            W(w, "    for (int k = 1; k < %d; k++) sum%u = (%s)(%s);\n", GCUT_BLOCKS, x->v, wide, e);
+            W(w, "    for (int k = 1; k < blocks; k++) sum%u = (%s)(%s);\n", x->v, wide, e);
             W(w, "    *(%s *)%s = (%s)sum%u;\n", t, buf, t, x->v);
         }
         W(w, "%s", gcut_c_line(w->e, 0));

@@ -124,8 +124,14 @@ gcut_dim gcut_loop_row_bytes(const gcut_loop_analysis *l, gcut_dtype t)
     return gcut_dim_times(l->m, gcut_dim_make(l->m->dims, GCUT_DIM_CEILDIV, n, 64), 64);
 }
 
+gcut_dim gcut_loop_blocks(gcut_module *m, const gcut_kernel *u)
+{
+    return gcut_dim_make(m->dims, GCUT_DIM_MAXOF, 1,
+                         gcut_dim_make(m->dims, GCUT_DIM_MIN, u->loop.rows, GCUT_BLOCKS));
+}
+
 gcut_dim gcut_loop_partial_bytes(const gcut_loop_analysis *l, const gcut_loop_node *x)
 {
     gcut_dim one = x->level == GCUT_LEVEL_COLUMN ? gcut_loop_row_bytes(l, x->dtype) : 64;
-    return gcut_dim_times(l->m, one, GCUT_BLOCKS);
+    return gcut_dim_times(l->m, one, gcut_loop_blocks(l->m, l->u));
 }

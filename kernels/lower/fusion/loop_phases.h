@@ -53,6 +53,9 @@ gcut_loop_node *gcut_loop_producer(const gcut_loop_analysis *l, const gcut_loop_
 bool gcut_loop_sink(const gcut_loop_analysis *l, const gcut_loop_node *x, int p);
 gcut_dim gcut_loop_row_bytes(const gcut_loop_analysis *l,
                              gcut_dtype t); /* of one row, in whole cache lines */
+/* Blocks of a blocked loop: gcut_rt_share gives the first ones the rows, so that fewer rows are one block each; at least
+ * one. */
+gcut_dim gcut_loop_blocks(gcut_module *m, const gcut_kernel *u);
 gcut_dim gcut_loop_partial_bytes(const gcut_loop_analysis *l, const gcut_loop_node *x);
 static inline bool gcut_loop_partial(const gcut_loop_node *x)
 {
