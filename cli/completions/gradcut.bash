@@ -44,7 +44,7 @@ _gradcut()
     --dump) _gradcut_reply -d; return ;;
     --seed) return ;;
     --backend) _gradcut_reply -W 'compiled eager joint planned'; return ;;
-    --without) _gradcut_reply -W 'gather fold cse merge dce algebra head products loops refine sink localize'; return ;;
+    --without) _gradcut_reply -W 'gather fold cse merge dce algebra head products shifts loops refine sink localize'; return ;;
     --stage) _gradcut_reply -W 'primal joint split kernel'; return ;;
     --in) return ;;
     --steps) return ;;

@@ -51,7 +51,7 @@ complete -c gradcut -n '__fish_seen_subcommand_from run' -l f64 -d 'the interpre
 complete -c gradcut -n '__fish_seen_subcommand_from compile' -l line -d 'debug info of the emitted C (#line) has the lines of the model'
 complete -c gradcut -n '__fish_seen_subcommand_from show plan compile run bench crosscheck' -l unfused -d 'every op is a kernel of its own, to compare with'
 complete -c gradcut -n '__fish_seen_subcommand_from show grad plan saved why certify frontier fit compile run bench crosscheck gradcheck' -l no-algebra -d 'apply no identities of real numbers such as log(exp(x)) = x, which change rounding'
-complete -c gradcut -n '__fish_seen_subcommand_from show grad plan saved why certify frontier fit compile run bench crosscheck gradcheck' -l without -x -a 'gather fold cse merge dce algebra head products loops refine sink localize' -d 'leave these passes out (repeatable, comma list)'
+complete -c gradcut -n '__fish_seen_subcommand_from show grad plan saved why certify frontier fit compile run bench crosscheck gradcheck' -l without -x -a 'gather fold cse merge dce algebra head products shifts loops refine sink localize' -d 'leave these passes out (repeatable, comma list)'
 complete -c gradcut -n '__fish_seen_subcommand_from show grad plan saved why certify frontier fit compile run bench crosscheck' -l keep-grads -d 'gradients are results beside an optimizer too'
 complete -c gradcut -n '__fish_seen_subcommand_from show' -l stage -x -a 'primal joint split kernel' -d 'stage to print'
 complete -c gradcut -n '__fish_seen_subcommand_from show grad' -l no-loc -d 'leave the locations out'

@@ -63,7 +63,7 @@ _gradcut()
     case $subcommand in (compile) specs+=('--line[debug info of the emitted C (#line) has the lines of the model]') ;; esac
     case $subcommand in (show|plan|compile|run|bench|crosscheck) specs+=('--unfused[every op is a kernel of its own, to compare with]') ;; esac
     case $subcommand in (show|grad|plan|saved|why|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('--no-algebra[apply no identities of real numbers such as log(exp(x)) = x, which change rounding]') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('*--without=[leave these passes out (repeatable, comma list)]:PASS:(gather fold cse merge dce algebra head products loops refine sink localize)') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('*--without=[leave these passes out (repeatable, comma list)]:PASS:(gather fold cse merge dce algebra head products shifts loops refine sink localize)') ;; esac
     case $subcommand in (show|grad|plan|saved|why|certify|frontier|fit|compile|run|bench|crosscheck) specs+=('--keep-grads[gradients are results beside an optimizer too]') ;; esac
     case $subcommand in (show) specs+=('--stage=[stage to print]:NAME:(primal joint split kernel)') ;; esac
     case $subcommand in (show|grad) specs+=('--no-loc[leave the locations out]') ;; esac

@@ -310,7 +310,7 @@ typedef enum gcut_unbound {
 #define GCUT_POLICIES                                                                                        \
     "mincut, save-all, recompute-all, torch, torch:B, sqrt, every-2nd-matmul, attention-only"
 #define GCUT_OPTIONAL_PASSES                                                                                 \
-    "gather, fold, cse, merge, dce, algebra, head, products, loops, refine, sink, localize"
+    "gather, fold, cse, merge, dce, algebra, head, products, shifts, loops, refine, sink, localize"
 
 /* {0} = compiled, mincut at 0.05 ns a saved byte, no budget, no optimizer.  Strings and lists are copied by
  * every function that takes options; each of these is a macro over NAME_sized, which is told the size of the

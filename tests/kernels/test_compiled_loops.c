@@ -282,9 +282,9 @@ static int64_t saved_bytes(gcut_ctx *ctx, gcut_graph *g, const char *policy, dou
     return gcut_plan_look(plan)->saved_bytes;
 }
 
-/* A step of an LSTM reads its gates in the backward loop, and one product behind the loop what it began with;
- * tanh of the cell is cheaper than its bytes.  With
- * T = 100, N = 64 and 8 channels each stacked value has 204,800 bytes. */
+/* A step of an LSTM reads its gates in the backward loop, and one product behind the loop what it began with, which is
+ * what the step before it yielded; tanh of the cell is cheaper than its bytes.  With T = 100, N = 64 and 8 channels each
+ * stacked value has 204,800 bytes. */
 static void iterations_have_plans(void **state)
 {
     (void)state;
@@ -299,8 +299,8 @@ static void iterations_have_plans(void **state)
     assert_non_null(strstr(text, "%tc tanh"));
     int64_t none = saved_bytes(ctx, g, "recompute-all", 0.05, text, sizeof text);
     assert_non_null(strstr(text, "saves 4,096 bytes (4.0 KiB): %h.before; %c.before\n"));
-    assert_int_equal(all, 8 * 204800);
-    assert_int_equal(some, 7 * 204800);
+    assert_int_equal(all, 7 * 204800);
+    assert_int_equal(some, 6 * 204800);
     assert_int_equal(none, 0);
     /* What a step must save is stacked; whether the stack lives is a matter of its price. */
     forced = "%tc";
