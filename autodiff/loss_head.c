@@ -183,8 +183,9 @@ static bool find_heads(search *s, gcut_arena *a)
 typedef struct writer {
     const search *s;
     gcut_rewrite rw;
-    gcut_ref *one; /* by value of g, inside of a head: for the cotangent 1 */
-    bool *leaves;  /* by value of g: read outside of heads, or a result */
+    gcut_ref *one;              /* by value of g, inside of a head: for the cotangent 1 */
+    bool *leaves;               /* by value of g: read outside of heads, or a result */
+    GCUT_VEC(uint32_t) waiting; /* nodes of g */
 } writer;
 
 static void find_exits(writer *w)
@@ -231,6 +232,22 @@ static void write_node(writer *w, uint32_t i)
     if (w->leaves[v]) gcut_rewrite_use(&w->rw, i, scaled(w, v, n->loc));
 }
 
+/* Is node i of a head a product with a parameter, dx = y' w'? */
+static bool goes_down(const writer *w, uint32_t i)
+{
+    const search *s = w->s;
+    const gcut_node *n = gcut_node_at(s->g, i);
+    return s->in[i] && n->op == GCUT_OP_matmul && !s->data[gcut_arg(s->g, n, 1 - late_operand(s, n))];
+}
+
+/* Writes the products that wait. */
+static void write_waiting(writer *w)
+{
+    for (uint32_t k = 0; k < w->waiting.n; k++) write_node(w, w->waiting.at[k]);
+    w->waiting.n = 0;
+}
+
+/* Products that make gradients of parameters run before those that go on downwards: x is dead before dx is made. */
 static gcut_graph *write_out(const search *s, const char *name)
 {
     const gcut_graph *g = s->g;
@@ -240,11 +257,18 @@ static gcut_graph *write_out(const search *s, const char *name)
     find_exits(&w);
     gcut_build b = {.g = w.rw.dst, .loc = g->loc, .name = one_name(g, s->cotan)};
     w.one[s->cotan] = gcut_bfull(&b, gcut_type_of(g, s->cotan), 1);
-    for (uint32_t i = 0; i < g->nodes.n; i++)
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        if (goes_down(&w, i)) {
+            *GCUT_PUSH(w.rw.scratch, &w.waiting) = i;
+            continue;
+        }
+        if (!s->in[i]) write_waiting(&w);
         if (s->in[i])
             write_node(&w, i);
         else
             gcut_rewrite_copy(&w.rw, i);
+    }
+    write_waiting(&w);
     return gcut_rewrite_end(&w.rw);
 }
 

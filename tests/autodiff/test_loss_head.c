@@ -134,6 +134,15 @@ static uint32_t nodes_in_heads(const gcut_graph *g)
     return count;
 }
 
+/* The last node of heads, which goes on downwards: what makes gradients of parameters comes before. */
+static const gcut_node *last_in_heads(const gcut_graph *g)
+{
+    const gcut_node *last = NULL;
+    for (uint32_t i = 0; i < g->nodes.n; i++)
+        if (gcut_mark_find(&gcut_node_at(g, i)->marks, GCUT_MARK_head)) last = gcut_node_at(g, i);
+    return last;
+}
+
 /* ---- what is a head ---- */
 
 static void find_body(void *arg)
@@ -151,6 +160,8 @@ static void find_body(void *arg)
         assert_int_equal(n->op, GCUT_OP_mul);
         assert_true(is_head(j, gcut_arg(j, n, 0)) || is_head(j, gcut_arg(j, n, 1)));
         assert_false(is_head(j, n->res0)); /* from here on all depends on the cotangent */
+        const gcut_node *last = last_in_heads(j);
+        assert_true(last->res0 == gcut_arg(j, n, 0) || last->res0 == gcut_arg(j, n, 1));
     }
 }
 
