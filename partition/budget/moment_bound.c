@@ -16,7 +16,7 @@
 /* Nodes of the networks that are solved for one bound, after which no further multiplier, branch or moment is tried. */
 #define NODES_SOLVED 100000
 
-#define MOST_BRANCHES 16 /* of one network */
+#define MOST_BRANCHES 256 /* of one network */
 
 /* Nodes that are walked to find moments; where all would be more, they are tried at equal distances. */
 #define NODES_WALKED 20000000
@@ -40,8 +40,8 @@ typedef struct moment {
     bool *
         after; /* by value: depends on the node's results; of a forward moment, all of the backward graph, too */
     bool *before; /* by value: they depend on it */
-    bool *read;   /* by value: the kernel of a forward moment may find its operands in it */
-    int64_t room; /* beside what the node writes and, at a forward moment, reads */
+    bool *read;   /* by value: the kernel may find its operands in it, and `room` does without these */
+    int64_t room; /* beside what the node writes and, at a forward moment or where it is a region, reads */
 } moment;
 
 typedef struct excess {
@@ -248,12 +248,17 @@ static double again_ns(const bounding *s, const gcut_node *n)
     return part_of(s->p->price[n->res0].recompute_ns, share);
 }
 
-/* The run of n for which no plan pays is over at the moment.  Other kernels than those apart may compute it both before
- * and after. */
+static bool is_region(const gcut_node *n)
+{
+    return gcut_node_class(n) == GCUT_CLASS_CONTROL;
+}
+
+/* The run of n for which no plan pays is over at the moment.  Other kernels than those of their own may compute it both
+ * before and after. */
 static bool has_run(const bounding *s, const moment *m, const gcut_node *n)
 {
     if (m->backward && s->p->facts->side[n->res0] != GCUT_SIDE_BACKWARD) return true;
-    return m->before[n->res0] && (gcut_is_apart(n) || gcut_value_runs_once(s->g, n->res0));
+    return m->before[n->res0] && (gcut_is_apart(n) || is_region(n) || gcut_value_runs_once(s->g, n->res0));
 }
 
 /* To compute n after the moment.  What is late runs once. */
@@ -302,7 +307,7 @@ static gcut_network *moment_network(const bounding *s, const moment *m, gcut_are
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
         if (is_after(s, m, i)) {
-            for (uint32_t k = 0; k < n->nargs; k++)
+            for (uint32_t k = 0; k < n->nargs && !(i == m->node && is_region(n)); k++)
                 if (!m->after[gcut_arg(g, n, k)]) gcut_network_read(net, gcut_arg(g, n, k), NULL);
         } else if (n->nres && !m->after[n->res0]) {
             const double price = after_ns(s, m, n);
@@ -313,6 +318,30 @@ static gcut_network *moment_network(const bounding *s, const moment *m, gcut_are
 }
 
 /* ---- moments ---- */
+
+/* The least bytes of the operands of a region, but for what it carries: that is copied to its results first.  They are
+ * stored, or copies of views are.  Sets m->read. */
+static int64_t region_reads(const bounding *s, moment *m, gcut_arena *a)
+{
+    const gcut_graph *g = s->g;
+    const gcut_node *at = gcut_node_at(g, m->node);
+    int64_t *bytes = gcut_calloc(a, g->values.n, sizeof *bytes),
+            sum = 0; /* by value: of the most that views read */
+    for (uint32_t k = at->op == GCUT_OP_if ? 0 : gcut_node_carries(g, at); k < at->nargs; k++) {
+        gcut_ref v = gcut_arg(g, at, k);
+        int64_t least = gcut_least_bytes(&s->least, v);
+        m->read[v] = true;
+        for (const gcut_node *n; (n = gcut_def(g, v)) && gcut_node_class(n) == GCUT_CLASS_VIEW;) {
+            v = gcut_arg(g, n, 0);
+            m->read[v] = true;
+            if (gcut_least_bytes(&s->least, v) < least) least = gcut_least_bytes(&s->least, v);
+        }
+        if (gcut_value_is(g, v, GCUT_CLASS_CONSTANT) || least <= bytes[v]) continue;
+        sum += least - bytes[v];
+        bytes[v] = least;
+    }
+    return sum;
+}
 
 static moment moment_at(const bounding *s, uint32_t node, gcut_arena *a)
 {
@@ -333,7 +362,10 @@ static moment moment_at(const bounding *s, uint32_t node, gcut_arena *a)
             for (uint32_t k = 0; k < n->nargs; k++) m.before[gcut_arg(g, n, k)] = true;
     }
     m.room = s->room - gcut_least_written(&s->least, at);
-    if (!m.backward) m.room -= gcut_least_read(&s->least, node, m.read, a);
+    if (!m.backward)
+        m.room -= gcut_least_read(&s->least, node, m.read, a);
+    else if (is_region(at))
+        m.room -= region_reads(s, &m, a);
     return m;
 }
 
@@ -432,8 +464,9 @@ static bool is_forward(const bounding *s, uint32_t i)
 static bool may_be_moment(const bounding *s, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(s->g, i);
-    if (n->nres == 0 || !gcut_is_apart(n)) return false;
-    return is_forward(s, i) || (s->least.late[n->res0] && s->p->facts->live[i]);
+    if (n->nres == 0) return false;
+    if (gcut_is_apart(n) && is_forward(s, i)) return true;
+    return (gcut_is_apart(n) || is_region(n)) && s->least.late[n->res0] && s->p->facts->live[i];
 }
 
 /* Those at which a plan that saves everything has not enough room, one of each graph in turn, those that lack most

@@ -4,15 +4,17 @@
  *
  * The boundary between forward and backward graph bounds a plan by the bytes that cross it
  * (gcut_bound_for_bytes).  The peak is often elsewhere.  Take a contraction or a pooling m and its run in the
- * forward graph, which needs it, or in the backward graph, where it depends on a cotangent.  It is a kernel of
- * its own, runs there once under every plan, and none of its operands shares memory with its result.  While it
- * runs, these are in memory:
+ * forward graph, which needs it, or in the backward graph, where it depends on a cotangent; there also a loop
+ * or a branch.  It is a kernel of its own, runs there once under every plan, and none of its operands shares
+ * memory with its result, except what a loop carries, which is copied there first.  While it runs, these are in
+ * memory:
  *
  *   written   its results
- *   read      in the forward graph: the least from which its operands can be computed (gcut_least_read); values that
- *             may be among it count nothing as kept
- *   kept      whatever the nodes that run later read and do not compute again: those that depend on m, and in the
- *             forward graph all of the backward graph
+ *   read      in the forward graph: the least from which its operands can be computed (gcut_least_read); of a loop or
+ *             a branch: its operands but for what it carries, or what they are views of.  Values that may be among
+ *             it count nothing as kept
+ *   kept      whatever the nodes that run later read and do not compute again: those that depend on m, in the backward
+ *             graph m itself where nothing counts as read, and in the forward graph all of the backward graph
  *
  *     bytes kept <= budget - resident bytes - bytes written - bytes read
  *
