@@ -3,8 +3,8 @@
  * Rounds over all flips, until a round finds none.
  *
  * A flip changes the decision of one value: what is saved becomes recomputed, or the other way round.  All
- * other decisions stay, except of values that only this one needs, and the schedule is rebuilt.  Where a value
- * is no longer saved, its operands may be saved instead: that is a flip, too.  So may what is computed from it, where
+ * other decisions stay, except of values that only this one needs, and the schedule is rebuilt.  Of a node that makes
+ * several values, as a loop does, all that have one decision may change together.  Where a value is no longer saved, its operands may be saved instead: that is a flip, too.  So may what is computed from it, where
  * that takes fewer bytes, as several masks of one value do: this is tried of a plan that does not fit and that no
  * other flip makes smaller.
  *
@@ -43,9 +43,10 @@ enum {
     EXCHANGES = 4,      /* begun, the most promising first, before the search ends */
 };
 
-/* A value that is recomputed has one flip.  One that is saved has four: nothing is saved in its place, or its operands,
- * or its readers; or it stays saved in its other storage format. */
-typedef enum flip_kind { ALONE, OPERANDS, READERS, FORMAT, NKINDS } flip_kind;
+/* A value that is recomputed has two flips: alone, or with the other results of its node.  One that is saved has five:
+ * nothing is saved in its place, likewise, or its operands, or its readers; or it stays saved in its other storage
+ * format. */
+typedef enum flip_kind { ALONE, RUN, OPERANDS, READERS, FORMAT, NKINDS } flip_kind;
 
 typedef struct flip {
     gcut_ref v;
@@ -191,6 +192,21 @@ static bool save_readers(const gcut_problem *p, const gcut_choice *c, gcut_ref v
     return any;
 }
 
+/* Flips what has the decision of v among the results of its node, of which it must be the first.  False: it is not, or
+ * there is no other. */
+static bool flip_run(const gcut_problem *p, const gcut_choice *from, gcut_ref v, bool *saved)
+{
+    const gcut_node *x = gcut_def(p->g, v);
+    uint32_t n = 0;
+    for (gcut_ref r = x->res0; r < x->res0 + x->nres; r++) {
+        if (from->decision[r] != from->decision[v] || !is_flippable(p, from, r)) continue;
+        if (r < v) return false;
+        saved[r] = from->decision[v] != GCUT_PLAN_SAVED;
+        n++;
+    }
+    return n > 1;
+}
+
 /* All values of the list flipped.  Readers are saved in their place only where they are smaller: masks, instead of what
  * they are computed from. */
 static const gcut_choice *flipped(const search *s, const gcut_choice *from, const gcut_ref *v, uint32_t n,
@@ -200,6 +216,8 @@ static const gcut_choice *flipped(const search *s, const gcut_choice *from, cons
     bool *saved = gcut_saved_of(p, s->round, from->decision), any = false;
     if (kind != FORMAT)
         for (uint32_t i = 0; i < n; i++) saved[v[i]] = from->decision[v[i]] != GCUT_PLAN_SAVED;
+    for (uint32_t i = 0; i < n; i++)
+        if (kind == RUN && !flip_run(p, from, v[i], saved)) return NULL;
     const gcut_choice *c = choice_with(p, s->round, from, saved, v, kind == FORMAT ? n : 0);
     for (uint32_t i = 0; i < n; i++) {
         if (kind == OPERANDS) any |= save_operands(p, from, c, v[i], saved);
@@ -417,7 +435,7 @@ static void improve(search *s)
 {
     for (bool goes_on = true; goes_on && s->o->nodes_tried < s->end;) {
         s->round = gcut_arena_new(gcut_arena_env(s->o->arena), s->o->arena);
-        flip *m = gcut_calloc(s->round, 2 * (size_t)s->p->g->values.n, sizeof *m);
+        flip *m = gcut_calloc(s->round, NKINDS * (size_t)s->p->g->values.n, sizeof *m);
         uint32_t n = keep_better(s, m, find_flips(s, m)), better = 0;
         bool fits = s->best.peak_bytes <= s->budget;
         for (uint32_t i = 0; i < n && fits == (s->best.peak_bytes <= s->budget); i++)
@@ -438,7 +456,7 @@ static bool exchange(search *s, const flip *f)
     t.best.choice = choice_with(s->p, s->arena, c, gcut_saved_of(s->p, t.round, c->decision), NULL, 0);
     t.flips++;
     gcut_arena *mine = t.round;
-    t.too_large = gcut_calloc(mine, 2 * (size_t)s->p->g->values.n, sizeof *t.too_large);
+    t.too_large = gcut_calloc(mine, NKINDS * (size_t)s->p->g->values.n, sizeof *t.too_large);
     s->keeps[f->v] = true;
     improve(&t);
     s->keeps[f->v] = false;
@@ -465,7 +483,7 @@ static search search_of(gcut_candidates *o, const gcut_candidate *from, int64_t 
     s.alike = classes_of(g, o->arena);
     s.keeps = gcut_calloc(o->arena, g->values.n, sizeof *s.keeps);
     for (int k = 0; k < NKINDS; k++) s.vain[k] = gcut_calloc(o->arena, g->values.n, sizeof *s.vain[k]);
-    s.too_large = gcut_calloc(o->arena, 2 * (size_t)g->values.n, sizeof *s.too_large);
+    s.too_large = gcut_calloc(o->arena, NKINDS * (size_t)g->values.n, sizeof *s.too_large);
     return s;
 }
 
