@@ -116,6 +116,16 @@ static gcut_choice *one_more(improving *m, gcut_arena *arena, const gcut_choice 
     return gcut_choice_saving(m->p, arena, m->saved, again, c->lambda);
 }
 
+/* The same plan with whole chains of elementwise nodes in place of each copy. */
+static gcut_choice *with_chains(const improving *m, gcut_arena *arena, const gcut_choice *c)
+{
+    gcut_recomputations *again =
+        gcut_schedule_recomputations(m->arena, m->p->facts, c->decision, &c->backward);
+    for (uint32_t k = 0; k <= m->npos; k++)
+        gcut_schedule_add_chains(m->arena, m->p->facts, c->decision, &again[k]);
+    return gcut_choice_saving(m->p, arena, m->saved, again, c->lambda);
+}
+
 void gcut_second_copies(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c, gcut_choices *out)
 {
     gcut_env *env = p->g->module->env;
@@ -131,6 +141,7 @@ void gcut_second_copies(const gcut_problem *p, gcut_arena *arena, const gcut_cho
         if (given == 0) given = peak;
         if (peak <= WORTH * given) {
             *GCUT_PUSH(arena, out) = (gcut_choice *)c;
+            *GCUT_PUSH(arena, out) = with_chains(&m, arena, c);
             given = peak;
         }
         c = one_more(&m, arena, c, &l, &left);

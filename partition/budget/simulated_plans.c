@@ -127,7 +127,8 @@ static void add_later(gcut_simulated_plans *f, gcut_arena *arena, const gcut_pro
     gcut_choices more = {0};
     gcut_second_copies(p, arena, m->choice, &more);
     for (uint32_t c = 0; c < more.n; c++)
-        add(f, arena, p, more.at[c], gcut_printf(arena, "%s, %u later copies", m->label, c + 1));
+        add(f, arena, p, more.at[c],
+            gcut_printf(arena, "%s, %u second copies%s", m->label, c / 2 + 1, c % 2 ? " of chains" : ""));
 }
 
 /* Adds plans with second copies, made from plans over the whole range of costs and from those with the lowest

@@ -270,6 +270,36 @@ static void close_gap(filling *s)
     }
 }
 
+static bool is_elementwise(const gcut_node *n)
+{
+    const gcut_class c = gcut_node_class(n);
+    return c == GCUT_CLASS_POINTWISE || c == GCUT_CLASS_VIEW;
+}
+
+void gcut_schedule_add_chains(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
+                              gcut_recomputations *again)
+{
+    const gcut_graph *g = f->g;
+    gcut_arena *a = gcut_arena_new(gcut_arena_env(arena), arena);
+    bool *there = gcut_calloc(a, (size_t)g->nodes.n + 1, 1);
+    for (uint32_t k = 0; k < again->n; k++) there[again->at[k]] = true;
+    for (uint32_t k = 0; k < again->n; k++) {
+        const gcut_node *n = gcut_node_at(g, again->at[k]);
+        for (uint32_t j = 0; is_elementwise(n) && j < n->nargs; j++) {
+            const gcut_ref v = gcut_arg(g, n, j);
+            const uint32_t def = g->values.at[v].def;
+            if (def == GCUT_NONE || there[def] || decision[v] != GCUT_PLAN_RECOMPUTED) continue;
+            if (!is_elementwise(gcut_node_at(g, def)) ||
+                gcut_type_numel(g->module, gcut_type_of(g, v)) !=
+                    gcut_type_numel(g->module, gcut_type_of(g, n->res0)))
+                continue;
+            there[def] = true;
+            *GCUT_PUSH(arena, again) = def;
+        }
+    }
+    gcut_arena_free(a);
+}
+
 /* What BACKWARD node i of the order reads; the results where there is none. */
 static void want_reads(filling *s, const uint32_t *order, uint32_t n, uint32_t i)
 {

@@ -38,6 +38,12 @@ typedef GCUT_VEC(uint32_t) gcut_recomputations;
 gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
                                  const gcut_recomputations *again);
 
+/* Adds to the list of one place what its elementwise nodes are computed from element by element, back to what is stored
+ * in any case.  One loop makes all of it; without these, where an operand is in no memory, the loop that computes it
+ * makes the copy too, however early that is. */
+void gcut_schedule_add_chains(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
+                              gcut_recomputations *again);
+
 /* The smallest lists from which gcut_schedule_with makes s again: recomputations placed earlier than their
  * first reader, and second copies.  n + 1 lists, n of gcut_backward_order. */
 gcut_recomputations *gcut_schedule_recomputations(gcut_arena *arena, const gcut_facts *f,

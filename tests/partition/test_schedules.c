@@ -12,6 +12,7 @@
 #include "driver/load/step.h"
 #include "graph_gen.h"
 #include "joint_gen.h"
+#include "graph/ops/node_facts.h"
 #include "partition/plan.h"
 #include "public.h"
 #include "schedule_check.h"
@@ -33,6 +34,34 @@ static uint32_t below(world *w, uint32_t n)
 /* ---- random plans ---- */
 
 /* A random part of all values saved, and of what is recomputed some nodes once more in random places. */
+static bool is_elementwise(const gcut_node *n)
+{
+    return gcut_node_class(n) == GCUT_CLASS_POINTWISE || gcut_node_class(n) == GCUT_CLASS_VIEW;
+}
+
+/* Nothing is lost, and no elementwise node is without a recomputed one of as many elements that it reads. */
+static void add_chains(world *w, const gcut_facts *f, const gcut_plan_decision *decision,
+                       gcut_recomputations *list)
+{
+    const gcut_graph *g = f->g;
+    const uint32_t before = list->n;
+    bool *there = gcut_calloc(w->arena, (size_t)g->nodes.n + 1, 1);
+    gcut_schedule_add_chains(w->arena, f, decision, list);
+    assert_that(list->n, >=, before);
+    for (uint32_t k = 0; k < list->n; k++) there[list->at[k]] = true;
+    for (uint32_t k = 0; k < list->n; k++) {
+        const gcut_node *n = gcut_node_at(g, list->at[k]);
+        for (uint32_t j = 0; is_elementwise(n) && j < n->nargs; j++) {
+            const gcut_ref v = gcut_arg(g, n, j);
+            const gcut_node *x = gcut_def(g, v);
+            if (x && is_elementwise(x) && decision[v] == GCUT_PLAN_RECOMPUTED &&
+                gcut_type_numel(g->module, gcut_type_of(g, v)) ==
+                    gcut_type_numel(g->module, gcut_type_of(g, n->res0)))
+                assert_true(there[g->values.at[v].def]);
+        }
+    }
+}
+
 static gcut_plan *random_plan(world *w, const gcut_problem *p)
 {
     const gcut_graph *g = p->g;
@@ -49,6 +78,11 @@ static gcut_plan *random_plan(world *w, const gcut_problem *p)
         }
     gcut_choice *c = gcut_choice_saving(p, w->arena, saved, often ? again : NULL, 0.05);
     schedule_check(w->arena, p->facts, c->decision, &c->backward);
+    if (often > 1) {
+        for (uint32_t i = 0; i <= n; i++) add_chains(w, p->facts, c->decision, &again[i]);
+        c = gcut_choice_saving(p, w->arena, saved, again, 0.05);
+        schedule_check(w->arena, p->facts, c->decision, &c->backward);
+    }
     return gcut_plan_from(p, p->opt, c);
 }
 
