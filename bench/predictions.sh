@@ -1,22 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# predictions.sh [--quick] [CASE…]: calibrates this machine, then compares the predicted with the measured time of the step
-# of every case of bench/peers/cases.py, by `gradcut bench`.  Prints a table: predicted, measured (the median of the run
-# with the least one), their ratio, how far off that is, and of the classes of kernels that take a tenth of the step or
-# more the one that is the furthest off.  --quick: small stand-ins of the cases, and a calibration of 5 s.
+# predictions.sh [--quick] [CASE…]: compares the predicted with the measured time of the step of every case of
+# bench/peers/cases.py, by `gradcut bench`.  The machine is calibrated before each run: where others use the host, its
+# speed changes within minutes.  Prints a table: predicted, measured (the median of the run with the least one), their
+# ratio, how far off that is, and of the classes of kernels that take a tenth of the step or more the one that is the
+# furthest off.  --quick: small stand-ins of the cases, and calibrations of 2 s.
 #
-#   THREADS  (every core)   RUNS  of each case (3)   STEPS  of each run (20)   TIME  seconds of the calibration (30)
-#   MACHINE  a model's file instead of a calibration   CALIBRATE  further options of it: --force
+#   THREADS  (every core)   RUNS  of each case (3)   STEPS  of each run (20)   TIME  seconds of a calibration (10)
+#   MACHINE  a model's file instead of calibrations   CALIBRATE  further options of them: --force
 #   GRADCUT, ZOO  the programs   CLASSES  a file for the classes of every case, as CSV
 #
-# A busy machine is refused by the calibration.  A quarter of an hour on two cores.
+# A busy machine is refused by the calibration.  Half an hour on two cores.
 set -eu
 cd "$(dirname "$0")/.."
 gradcut=${GRADCUT:-build/gradcut} zoo=${ZOO:-build/examples/zoo}
 threads=${THREADS:-$(nproc)} runs=${RUNS:-3} steps=${STEPS:-20} quick=
 [ "${1-}" != --quick ] || { quick=1; shift; }
-seconds=${TIME:-${quick:+5}}
+seconds=${TIME:-${quick:+2}}
 for program in "$gradcut" "$zoo"; do
     [ -x "$program" ] || { echo "predictions.sh: there is no $program: build it, or set GRADCUT and ZOO" >&2; exit 1; }
 done
@@ -39,11 +40,12 @@ for name in names or known:
 END
 
 machine=${MACHINE:-$work/machine.json}
-if [ -z "${MACHINE:-}" ]; then
+calibrate()
+{
+    [ -z "${MACHINE:-}" ] || return 0
     # shellcheck disable=SC2086 # a list of options
-    "$gradcut" calibrate --seconds "${seconds:-30}" --threads "$threads" -o "$machine" ${CALIBRATE:-} >"$work/said"
-    awk '/^(between rounds|note:)/ { found = 1 } found' "$work/said" >&2
-fi
+    "$gradcut" calibrate --seconds "${seconds:-10}" --threads "$threads" -o "$machine" ${CALIBRATE:-} >"$work/said"
+}
 [ -z "${CLASSES:-}" ] || echo 'case,class,kernels,launches,predicted_ns,measured_ns,ratio' >"$CLASSES"
 echo '| case | predicted, ms | measured, ms | ratio | off by | the furthest class | its ratio |'
 echo '|---|---|---|---|---|---|---|'
@@ -55,7 +57,10 @@ while read -r name file model size at optimizer; do
     fi
     set -- --at "$at" --threads "$threads" --steps "$steps" --machine "$machine"
     [ "$optimizer" = none ] || set -- "$@" --optimizer "$optimizer"
-    for run in $(seq "$runs"); do "$gradcut" bench "$work/model.gcut" "$@" --csv >"$work/run.$run"; done
+    for run in $(seq "$runs"); do
+        calibrate
+        "$gradcut" bench "$work/model.gcut" "$@" --csv >"$work/run.$run"
+    done
     best=$(for run in $(seq "$runs"); do echo "$(sed -n 's/^step,//p' "$work/run.$run" | cut -d, -f4) $run"; done |
         sort -g | head -1 | cut -d' ' -f2)
     [ -z "${CLASSES:-}" ] || sed "1d; s/^/$name,/" "$work/run.$best" >>"$CLASSES"
