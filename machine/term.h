@@ -27,8 +27,8 @@ typedef struct gcut_term {
     double read, written;    /* TRAFFIC: bytes */
     double fetched;          /* of those written: as many bytes as are paid for */
     double ago;       /* bytes moved since the buffer was touched last; INFINITY: never, NAN: not known */
-    double set;       /* the working set by which … */
-    gcut_reach reach; /* … they come from there */
+    double set;       /* bytes of the working set */
+    gcut_reach reach; /* computed for `set`: where they come from, and what a byte of them takes */
     double ns;
     bool hidden; /* something that takes longer goes on meanwhile, and this adds nothing */
 } gcut_term;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Candidate plans: plans in the order of their predicted time, each lowered to know its exact peak.  A budget
- * search (driver/pipeline/budget_search.h) starts from them.
- *
- * The candidates depend on the graph and the options other than the budget, so the first candidate that
- * fits is no faster and peaks no higher for a smaller budget.
+ * search (driver/pipeline/budget_search.h) starts from them.  They depend on the graph and on the options other than
+ * the budget.
  */
 #ifndef GCUT_DRIVER_PIPELINE_CANDIDATES_H
 #define GCUT_DRIVER_PIPELINE_CANDIDATES_H

@@ -11,13 +11,13 @@ static inline gcut_class gcut_node_class(const gcut_node *n)
 {
     return gcut_op_get((gcut_op)n->op)->class;
 }
-/* v is made by a node of class c. */
 /* conv2d, or one of its two transposes. */
 static inline bool gcut_is_convolution(const gcut_node *n)
 {
     const gcut_way way = gcut_op_get((gcut_op)n->op)->way;
     return way >= GCUT_WAY_conv_y && way <= GCUT_WAY_conv_w;
 }
+/* v is made by a node of class c. */
 bool gcut_value_is(const gcut_graph *g, gcut_ref v, gcut_class c);
 
 /* Where the axes in a bit mask are among those of t; axes of size 1 do not count. */

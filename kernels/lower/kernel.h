@@ -50,7 +50,8 @@ typedef struct gcut_loop_kernel {
     bool flat;                   /* one stretch of numel elements, cut into chunks of GCUT_CHUNK */
     bool blocked;                /* has COLUMN or TOTAL members, so rows go in a fixed number of blocks */
     bool recomputed;             /* some member is a second copy: marked #recomputed(k) */
-    bool complete;    /* such a loop that another kernel reads: whatever joined it now would delay that one */
+    bool complete;    /* a recomputed loop that has a reader: it accepts no further members, which would delay
+                         that reader */
     bool called;      /* the loop of a prologue: a product calls it, and it is in no order */
     uint32_t product; /* the GEMM on whose tiles it runs, as its epilogue; or GCUT_NONE */
 } gcut_loop_kernel;

@@ -3,8 +3,9 @@
  * The invariants of the states of lowering (lowered.h), one function each, in that order.  Each returns the
  * first fault that it finds, as a sentence that begins with the invariant's name, or NULL.
  *
- * Nothing here shares code with the passes but the enumeration of what a kernel reads (lowered.c) and, in
- * L1b, gcut_kernel_access, by which emission reads.
+ * What a state must be is computed from the graph and the kernels, not taken from the pass that made it.  Shared with
+ * the passes are queries: what a kernel reads and depends on (lowered.c), who reads a root (reads.h, whose index L1d
+ * compares with what kernels read) and, in L1b, gcut_kernel_access, by which emission reads.
  */
 #include "gradcut/gradcut_rt.h"
 #include "kernels/lower/fusion/reads.h"

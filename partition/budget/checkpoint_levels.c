@@ -115,6 +115,9 @@ static table solve(const gcut_chain *c, gcut_arena *arena, int64_t unit, uint32_
 
 /* ---- from the table to a nesting ---- */
 
+/* Only cells of finite cost are walked: take_some starts at one, and the choice of such a cell leads to others, with at
+ * least the slots that it takes.  So a choice is never one without a plan, and m stays at least 0. */
+
 static void walk_backward(const table *t, gcut_nesting *s, uint32_t from, uint32_t e, uint32_t m,
                           uint32_t start)
 {

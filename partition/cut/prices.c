@@ -9,10 +9,11 @@
  *                arithmetic, and once more if a loop reads it too
  *   REDUCTION    arithmetic over the operand's elements; a separate pass over the operand in memory, unless
  *                it reduces rows; a round trip of the result where a reader needs it stored
- *   CONTRACTION  two flops per multiply-add at the rate of its kernel and shape, one more kernel, and reading
- *                the result back
+ *   CONTRACTION  two flops per multiply-add at the rate of its kernel and shape, one more kernel, the call, and
+ *                reading the result back
  *   external     max(declared flops, moving the declared bytes); one more kernel
- *   INDEX        arithmetic, reading from memory, a trip through the cache, one more kernel
+ *   INDEX        arithmetic, reading as many bytes as the result has from memory, a trip of the result through the
+ *                cache, one more kernel
  *   VIEW         0: it moves no bytes, and its base is priced; a slice too, which kernels read as a view
  *   CONSTANT     0, and it is never saved
  *   CONTROL      its bodies, each as often as it runs: the dearer arm of an `if`, the bound of a `while`;
@@ -360,7 +361,7 @@ static double node_price(const pricing *p, const gcut_node *n)
         ns = op_price(p, n, out);
         ns += kernel_price(p);
         ns += through(p, n, bytes);
-        return ns + move_price(p, n, "its operands", bytes, 0, INFINITY);
+        return ns + move_price(p, n, "read from memory", bytes, 0, INFINITY);
     }
     return 0;
 }
