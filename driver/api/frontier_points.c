@@ -105,11 +105,11 @@ static void drop_dominated(job *j)
 static void choose_shown(job *j, uint32_t k)
 {
     gcut_candidates *o = j->candidates;
-    uint32_t n = o->by_time.n, kept = 0;
+    uint32_t n = o->list.n, kept = 0;
     gcut_candidates_lower(o, tell, j);
     const gcut_candidate **front = gcut_calloc(j->a, n + 1, sizeof *front);
     for (uint32_t i = 0; i < n; i++) {
-        const gcut_candidate *of = &o->by_time.at[i];
+        const gcut_candidate *of = &o->list.at[i];
         if (kept && of->peak_bytes >= front[kept - 1]->peak_bytes) continue;
         if (kept && predicted(of) == predicted(front[kept - 1])) kept--;
         front[kept++] = of;
@@ -161,9 +161,10 @@ static gcut_frontier_point describe(job *j, const gcut_candidate *of, const gcut
     gcut_plan_file_text(q->plan, &json);
     while (json.n && json.at[json.n - 1] == '\n') json.n--;
     const char *label = gcut_keep(keep, of->label);
+    const bool baseline = of->budget == GCUT_CANDIDATE_NO_BUDGET;
     return (gcut_frontier_point){.label = label,
-                                 .policy = of->has_no_budget ? label : gcut_policy_name(of->options->policy),
-                                 .baseline = of->has_no_budget,
+                                 .policy = baseline ? label : gcut_policy_name(of->options->policy),
+                                 .baseline = baseline,
                                  .lambda = of->choice->lambda,
                                  .saved_bytes = of->choice->saved_bytes,
                                  .peak_predicted = q->peak_bytes,

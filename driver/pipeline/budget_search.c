@@ -18,7 +18,6 @@
 #include "partition/budget/moment_bound.h"
 #include "partition/budget/simulator.h"
 #include "partition/cut/frontier.h"
-#include "partition/plan.h"
 
 /* A lower bound of the cost of every plan of that base that fits the budget, above the least work of all bases.  Where
  * each saved value has a buffer of its own, a plan saves at most budget - resident bytes (a value stored in a gradient's
@@ -117,22 +116,15 @@ static int by_peak(const void *a, const void *b)
     return strcmp(x->label, y->label);
 }
 
-/* By index in by_time: whether a search starts from the candidate.  The choice depends on the graph and the budget
- * alone, not on what was lowered before: all candidates, where they are few. */
-static bool *choose(const gcut_candidates *o)
-{
-    bool *chosen = gcut_calloc(o->arena, (size_t)o->by_time.n + 1, sizeof *chosen);
-    const bool all = gcut_candidates_are_few(o);
-    for (uint32_t i = 0; i < o->by_time.n; i++) chosen[i] = all;
-    return chosen;
-}
+/* Which candidates a search starts from, by their index in the list, depends on the graph and the budget alone, not on
+ * what was lowered before: all of them where they are few, else those that the next two functions choose. */
 
-/* Adds the candidates that may have the smallest peak. */
+/* Chooses the candidates that may have the smallest peak. */
 static void choose_smallest(gcut_candidates *o, bool *chosen)
 {
     int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i < o->by_time.n; i++) {
-        gcut_candidate *of = &o->by_time.at[i];
+    for (uint32_t i = 0; i < o->list.n; i++) {
+        gcut_candidate *of = &o->list.at[i];
         if (gcut_candidate_least(o, of) >= least) continue;
         int64_t peak = gcut_candidate_peak(o, of);
         if (peak < least) least = peak;
@@ -140,23 +132,24 @@ static void choose_smallest(gcut_candidates *o, bool *chosen)
     }
 }
 
-/* Adds the candidates that gcut_candidates_fit compares with the budget. */
+/* Chooses the candidates that gcut_candidates_fit compares with the budget. */
 static void choose_compared(const gcut_candidates *o, bool *chosen, int64_t budget, uint32_t fit)
 {
-    for (uint32_t i = 0; i < o->by_time.n && i <= fit; i++)
-        chosen[i] |= gcut_candidate_least(o, &o->by_time.at[i]) <= budget;
+    for (uint32_t i = 0; i < o->list.n && i <= fit; i++)
+        chosen[i] |= gcut_candidate_least(o, &o->list.at[i]) <= budget;
 }
 
-/* Appends the chosen candidates: first those that have a smaller peak than all faster ones, then the others, each
- * group by rising peak. */
+/* Appends the candidates from which a search starts: first those that have a smaller peak than all faster ones, then
+ * the others, each group by rising peak. */
 static void add_starts(const gcut_candidates *o, const bool *chosen, starts *out)
 {
     starts others = {0};
     int64_t least = INT64_MAX;
+    const bool all = gcut_candidates_are_few(o);
     uint32_t first = out->n;
-    for (uint32_t k = 0; k < o->by_time.n; k++) {
-        const gcut_candidate *x = &o->by_time.at[k];
-        if (!chosen[k]) continue;
+    for (uint32_t k = 0; k < o->list.n; k++) {
+        const gcut_candidate *x = &o->list.at[k];
+        if (!all && !chosen[k]) continue;
         *(x->peak_bytes < least ? GCUT_PUSH(o->arena, out) : GCUT_PUSH(o->arena, &others)) = *x;
         if (x->peak_bytes < least) least = x->peak_bytes;
     }
@@ -228,7 +221,7 @@ gcut_candidate gcut_budget_least(gcut_candidates *o)
 {
     starts from = {0};
     gcut_candidates_fit(o, 0); /* lowers all of them where they are few */
-    bool *chosen = choose(o);
+    bool *chosen = gcut_calloc(o->arena, (size_t)o->list.n + 1, sizeof *chosen);
     choose_smallest(o, chosen);
     add_starts(o, chosen, &from);
     gcut_candidate least = from.at[0];
@@ -249,12 +242,12 @@ gcut_candidate gcut_budget_best(gcut_candidates *o, int64_t budget)
 {
     starts from = {0};
     const uint32_t fit = gcut_candidates_fit(o, budget);
-    bool *chosen = choose(o);
+    bool *chosen = gcut_calloc(o->arena, (size_t)o->list.n + 1, sizeof *chosen);
     choose_compared(o, chosen, budget, fit);
     if (fit == GCUT_NONE)
         choose_smallest(o, chosen);
     else
-        *GCUT_PUSH(o->arena, &from) = o->by_time.at[fit];
+        *GCUT_PUSH(o->arena, &from) = o->list.at[fit];
     add_starts(o, chosen, &from);
     gcut_candidate best = search_both(o, &from, budget);
     if (best.peak_bytes > budget) {

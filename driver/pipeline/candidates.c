@@ -2,7 +2,7 @@
  *
  * The plans that budgets and frontiers choose from, each lowered to know its exact peak.
  *
- *   joint ─loops, for a few prices─▶ bases ─simulated plans─▶ candidates ─lower, sort by time─▶ by_time
+ *   joint ─loops, for a few prices─▶ bases ─simulated plans─▶ candidates ─lower, sort by time─▶ list
  *
  * A candidate is lowered in a scratch module, a clone of that of its base.
  */
@@ -102,14 +102,14 @@ static bool same_schedule(const gcut_schedule *x, const gcut_schedule *y)
 
 static void add(gcut_candidates *o, const gcut_candidate_base *b, const gcut_choice *c, const char *label)
 {
-    for (uint32_t i = 0; i < o->by_time.n; i++) {
-        const gcut_candidate *x = &o->by_time.at[i];
+    for (uint32_t i = 0; i < o->list.n; i++) {
+        const gcut_candidate *x = &o->list.at[i];
         if (x->base == b && x->choice->fixed_ns == c->fixed_ns &&
             same_schedule(&x->choice->backward, &c->backward) &&
             !memcmp(x->choice->decision, c->decision, b->planned->values.n * sizeof *c->decision))
             return;
     }
-    *GCUT_PUSH(o->arena, &o->by_time) = candidate_of(b, c, label);
+    *GCUT_PUSH(o->arena, &o->list) = candidate_of(b, c, label);
 }
 
 static void add_simulated(gcut_candidates *o, const gcut_candidate_base *b)
@@ -131,7 +131,7 @@ gcut_candidate gcut_candidate_policy(gcut_candidates *o, gcut_policy policy, dou
     gcut_candidate of = candidate_of(b, c, gcut_policy_text(o->arena, options));
     options->scans = b->options.scans;
     of.options = options;
-    of.has_no_budget = true;
+    of.budget = GCUT_CANDIDATE_NO_BUDGET;
     of.cost_ns -= o->least_work;
     return of;
 }
@@ -187,7 +187,7 @@ gcut_candidate gcut_candidate_alone(gcut_pipeline *p, gcut_arena *arena, gcut_ca
     const gcut_candidate_base *b = base_with(*o, p->planned, p->asked);
     gcut_candidate of =
         candidate_of(b, gcut_choice_of(b->problem, arena, p->plan), gcut_policy_name(GCUT_POLICY_MINCUT));
-    of.has_no_budget = true;
+    of.budget = GCUT_CANDIDATE_NO_BUDGET;
     return of;
 }
 
@@ -202,8 +202,8 @@ gcut_candidates *gcut_candidates_of(gcut_pipeline *p, gcut_arena *arena)
     }
     add_policies(o);
     o->least_work = least_work(o);
-    for (uint32_t i = 0; i < o->by_time.n; i++) o->by_time.at[i].cost_ns -= o->least_work;
-    qsort(o->by_time.at, o->by_time.n, sizeof *o->by_time.at, cheaper);
+    for (uint32_t i = 0; i < o->list.n; i++) o->list.at[i].cost_ns -= o->least_work;
+    qsort(o->list.at, o->list.n, sizeof *o->list.at, cheaper);
     return o;
 }
 
@@ -235,7 +235,9 @@ gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candida
     problem->opt = of->options;
     gcut_pipeline_split(q, gcut_candidate_plan(of, problem), q->primal->name);
     gcut_pipeline_lower(q);
-    if (!of->has_no_budget) gcut_candidate_record(q->plan, of, of->budget ? of->budget : q->peak_bytes);
+    if (of->budget != GCUT_CANDIDATE_NO_BUDGET)
+        gcut_candidate_record(q->plan, of,
+                              of->budget == GCUT_CANDIDATE_OWN_PEAK ? q->peak_bytes : of->budget);
     return q;
 }
 
@@ -297,18 +299,18 @@ int64_t gcut_candidate_peak(gcut_candidates *o, gcut_candidate *of)
 bool gcut_candidates_are_few(const gcut_candidates *o)
 {
     uint64_t nodes = 0;
-    for (uint32_t i = 0; i < o->by_time.n; i++) nodes += o->by_time.at[i].base->planned->nodes.n;
+    for (uint32_t i = 0; i < o->list.n; i++) nodes += o->list.at[i].base->planned->nodes.n;
     return nodes <= NODES_LOWERED;
 }
 
 void gcut_candidates_lower(gcut_candidates *o, void (*tell)(void *user, size_t done, size_t all), void *user)
 {
-    for (uint32_t i = 0; i < o->by_time.n; i++) {
-        if (tell) tell(user, i, o->by_time.n);
-        gcut_candidate_peak(o, &o->by_time.at[i]);
+    for (uint32_t i = 0; i < o->list.n; i++) {
+        if (tell) tell(user, i, o->list.n);
+        gcut_candidate_peak(o, &o->list.at[i]);
     }
-    if (tell) tell(user, o->by_time.n, o->by_time.n);
-    if (gcut_candidates_are_few(o)) qsort(o->by_time.at, o->by_time.n, sizeof *o->by_time.at, cheaper);
+    if (tell) tell(user, o->list.n, o->list.n);
+    if (gcut_candidates_are_few(o)) qsort(o->list.at, o->list.n, sizeof *o->list.at, cheaper);
     o->lowered = true;
 }
 
@@ -320,8 +322,8 @@ int64_t gcut_candidate_least(const gcut_candidates *o, const gcut_candidate *of)
 uint32_t gcut_candidates_fit(gcut_candidates *o, int64_t budget)
 {
     if (!o->lowered && gcut_candidates_are_few(o)) gcut_candidates_lower(o, NULL, NULL);
-    for (uint32_t i = 0; i < o->by_time.n; i++) {
-        gcut_candidate *of = &o->by_time.at[i];
+    for (uint32_t i = 0; i < o->list.n; i++) {
+        gcut_candidate *of = &o->list.at[i];
         if (gcut_candidate_least(o, of) <= budget && gcut_candidate_peak(o, of) <= budget) return i;
     }
     return GCUT_NONE;

@@ -21,6 +21,9 @@ typedef struct gcut_candidate_base {
     bool own_buffers; /* each saved value has a buffer of its own (driver/pipeline/saved_storage.h) */
 } gcut_candidate_base;
 
+/* Of gcut_candidate.budget: that of its own peak; that of a plan without a budget, such as a policy's. */
+enum { GCUT_CANDIDATE_OWN_PEAK = 0, GCUT_CANDIDATE_NO_BUDGET = -1 };
+
 typedef struct gcut_candidate {
     const gcut_candidate_base *base;
     const gcut_plan_options *options; /* of its plan: those of the base, or of a policy */
@@ -28,8 +31,7 @@ typedef struct gcut_candidate {
     const gcut_refs *less_workspace; /* convolutions of base->planned (less_workspace.h); NULL: none */
     const char *label;
     uint32_t flips;      /* that local search has taken */
-    int64_t budget;      /* for which it was found; 0: its own peak */
-    bool has_no_budget;  /* from gcut_candidate_policy: a policy's plan without a budget */
+    int64_t budget;      /* for which it was found, or GCUT_CANDIDATE_… */
     double cost_ns;      /* above the least work_ns of all bases */
     int64_t peak_bytes;  /* exact; -1 until gcut_candidate_peak */
     int64_t least_bytes; /* of the peak if all convolutions took less workspace, but for gaps; set with it */
@@ -58,7 +60,7 @@ typedef struct gcut_candidates {
     GCUT_VEC(const gcut_candidate_base *) bases;
     /* By rising predicted time once all are lowered; by rising cost before that, and where they are too many to
      * lower them all for one budget. */
-    GCUT_VEC(gcut_candidate) by_time;
+    GCUT_VEC(gcut_candidate) list;
     bool lowered; /* all of them, by gcut_candidates_lower */
 } gcut_candidates;
 
@@ -66,7 +68,7 @@ typedef struct gcut_candidates {
 gcut_candidates *gcut_candidates_of(gcut_pipeline *p, gcut_arena *arena);
 /* The plan that p has, as a candidate, and no others in *o. */
 gcut_candidate gcut_candidate_alone(gcut_pipeline *p, gcut_arena *arena, gcut_candidates **o);
-/* The plan of a policy as a candidate; by_time does not contain it. */
+/* The plan of a policy as a candidate; the list does not contain it. */
 gcut_candidate gcut_candidate_policy(gcut_candidates *o, gcut_policy policy, double torch_budget);
 /* The plans of all policies, torch's under a few budgets; returns how many. */
 uint32_t gcut_candidates_policies(gcut_candidates *o, gcut_candidate **out);

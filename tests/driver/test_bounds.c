@@ -90,8 +90,8 @@ static void check_plan(bounded *b, gcut_candidate *of)
 
 static void check_candidates(bounded *b)
 {
-    assert_that(b->o->by_time.n, >, 0);
-    for (uint32_t i = 0; i < b->o->by_time.n; i++) check_plan(b, &b->o->by_time.at[i]);
+    assert_that(b->o->list.n, >, 0);
+    for (uint32_t i = 0; i < b->o->list.n; i++) check_plan(b, &b->o->list.at[i]);
 }
 
 /* ---- plans that no search finds ---- */

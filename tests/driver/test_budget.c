@@ -170,7 +170,7 @@ static void beats_policies(run_case *c, gcut_candidates *o)
     uint32_t n = gcut_candidates_policies(o, &of);
     for (uint32_t k = 0; k < n; k++) {
         uint32_t i = gcut_candidates_fit(o, gcut_candidate_peak(o, &of[k]));
-        CHECK(c, i != GCUT_NONE && o->by_time.at[i].step_ns <= of[k].step_ns, "%s is faster than ours",
+        CHECK(c, i != GCUT_NONE && o->list.at[i].step_ns <= of[k].step_ns, "%s is faster than ours",
               of[k].label);
     }
 }
@@ -188,14 +188,14 @@ static void check_model(void *arg)
     beats_policies(c, o);
     int64_t lo = INT64_MAX, last = -1;
     double last_ns = INFINITY;
-    for (uint32_t i = 0; i < o->by_time.n; i++)
-        if (o->by_time.at[i].peak_bytes < lo) lo = o->by_time.at[i].peak_bytes;
+    for (uint32_t i = 0; i < o->list.n; i++)
+        if (o->list.at[i].peak_bytes < lo) lo = o->list.at[i].peak_bytes;
     if (c->refused) smallest(c, infeasible(c, lo));
     for (int k = 0; k < BUDGETS; k++) {
         int64_t budget = lo + (all.peak_bytes - lo) * k / (BUDGETS - 1);
         uint32_t i = gcut_candidates_fit(o, budget);
         if (!CHECK(c, i != GCUT_NONE, "nothing fits %lld", (long long)budget)) return;
-        gcut_candidate *of = &o->by_time.at[i];
+        gcut_candidate *of = &o->list.at[i];
         CHECK(c, of->peak_bytes <= budget && of->peak_bytes >= last, "peak %lld after %lld, budget %lld",
               (long long)of->peak_bytes, (long long)last, (long long)budget);
         CHECK(c, of->step_ns <= last_ns, "time rises from %g to %g", last_ns, of->step_ns);
@@ -300,9 +300,9 @@ static void check_candidates(void *arg)
     int64_t bound = gcut_peak_bound(p);
     const gcut_cut_frontier *f =
         o->bases.n > 1 ? NULL : gcut_cut_frontier_of(o->bases.at[0]->problem, o->arena);
-    assert_true(o->by_time.n > 0);
-    for (uint32_t i = 0; i < o->by_time.n; i++) {
-        gcut_candidate *of = &o->by_time.at[i];
+    assert_true(o->list.n > 0);
+    for (uint32_t i = 0; i < o->list.n; i++) {
+        gcut_candidate *of = &o->list.at[i];
         /* The frontier is that of the only base. */
         bool ok =
             bound <= of->peak_bytes && gcut_candidate_least(o, of) <= of->peak_bytes &&
@@ -315,12 +315,12 @@ static void check_candidates(void *arg)
                  (long long)of->peak_bytes, (long long)bound, (long long)gcut_candidate_least(o, of), t.at);
     }
     /* The real thing is what was tried in a copy. */
-    opt.budget = o->by_time.at[o->by_time.n - 1].peak_bytes;
+    opt.budget = o->list.at[o->list.n - 1].peak_bytes;
     gcut_pipeline *q = gcut_pipeline_new(g, &opt, GCUT_STAGE_KERNEL, j->arena);
     uint32_t i = gcut_candidates_fit(o, opt.budget);
     const gcut_candidate best = gcut_budget_best(o, opt.budget);
     assert_int_equal(q->peak_bytes, best.peak_bytes);
-    assert_true(q->plan->step_ns == best.step_ns && best.step_ns <= o->by_time.at[i].step_ns);
+    assert_true(q->plan->step_ns == best.step_ns && best.step_ns <= o->list.at[i].step_ns);
 }
 
 static void bounds_hold_on_random_graphs(void **state)
