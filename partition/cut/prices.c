@@ -373,7 +373,7 @@ static double convert_price(const pricing *p, gcut_ref v)
     gcut_dtype t = gcut_type_of(p->g, v)->dtype;
     const gcut_machine *m = p->m;
     double n = (double)p->numel[v], bytes = n * (double)gcut_dtype_bytes(t);
-    if (t != GCUT_F32 && t != GCUT_BOOL) return 0;
+    if (t != GCUT_BOOL && !(t == GCUT_F32 && p->opt->save_dtype == GCUT_BF16)) return 0;
     double ns = t == GCUT_F32 ? 2 * gcut_machine_op_ns(m, GCUT_OP_cast, t, n)
                               : gcut_machine_op_ns(m, GCUT_OP_pack_bits, t, n) +
                                     gcut_machine_op_ns(m, GCUT_OP_unpack_bits, t, n);

@@ -12,7 +12,7 @@ typedef struct gcut_price {
     int64_t bytes;       /* elements times element size, of a view too */
     double recompute_ns; /* c_v, of the whole node for each of its results; INFINITY for parameters */
     double trip_ns;      /* t_v: the round trip to memory, in format PLAIN */
-    double convert_ns;   /* to its other storage format and back; 0 where it has none */
+    double convert_ns;   /* to the other storage format of its type and back; 0 where opt allows none */
     const char *why;     /* why recompute_ns is infinite or zero, NULL otherwise */
 } gcut_price;
 
