@@ -24,10 +24,13 @@ static inline int64_t gcut_bytes_mul(gcut_env *env, const char *file, const char
     return n;
 }
 
-/* bytes rounded up to whole cache lines of 64 bytes, the alignment in the arena. */
+/* Bytes of a cache line.  Memory is placed in whole ones, and begins at one. */
+#define GCUT_LINE 64
+
+/* bytes rounded up to whole cache lines. */
 static inline int64_t gcut_bytes_lines(gcut_env *env, const char *file, const char *what, int64_t bytes)
 {
-    return gcut_bytes_add(env, file, what, bytes, 63) / 64 * 64;
+    return gcut_bytes_add(env, file, what, bytes, GCUT_LINE - 1) / GCUT_LINE * GCUT_LINE;
 }
 
 #endif

@@ -27,7 +27,6 @@
 #include "partition/cut/storage_format.h"
 
 #define NEAR 1e-9 /* sums of doubles in another order agree to this part of them */
-#define LINE 64   /* offsets in the arena are multiples of this */
 
 typedef struct checking {
     const gcut_certificate *c;
@@ -181,10 +180,10 @@ static bool find_top(checking *s, bool block, int64_t *top)
         if (b->first > b->last)
             FAULT(s, "buffers", "certificate.buffers[%u] (%s): its last kernel is before its first", i,
                   b->name);
-        if (b->offset % LINE)
+        if (b->offset % GCUT_LINE)
             FAULT(s, "buffers", "certificate.buffers[%u] (%s): its offset %lld is no multiple of %d", i,
-                  b->name, (long long)b->offset, LINE);
-        const int64_t end = b->offset + (b->bytes + LINE - 1) / LINE * LINE;
+                  b->name, (long long)b->offset, GCUT_LINE);
+        const int64_t end = b->offset + (b->bytes + GCUT_LINE - 1) / GCUT_LINE * GCUT_LINE;
         if (b->block != block || b->bytes == 0) continue;
         all[n++] = (span){b, i, end};
         if (end > *top) *top = end;

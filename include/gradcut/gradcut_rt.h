@@ -135,8 +135,9 @@ typedef struct gcut_rt_buffer {
     int32_t order, link; /* scratch of gcut_rt_place */
 } gcut_rt_buffer;
 
-/* Sets every offset so that buffers alive at once do not overlap; returns the bytes of the arena that hold
- * them all (a multiple of 64).  Deterministic; no memory of its own.  Zero-byte buffers get offset 0. */
+/* Sets every offset so that buffers alive at once do not overlap; returns the bytes of the arena that hold them all, a
+ * multiple of a line.  Steps are limited, not timed: deterministic.  No memory of its own.  Zero bytes get offset 0. */
+enum { GCUT_RT_LINE = 64, GCUT_RT_PLACE_STEPS = 20000000 };
 int64_t gcut_rt_place(gcut_rt_buffer *b, int n);
 
 /* What a step knows of its buffers before its sizes: bytes are size[size]. */
@@ -190,8 +191,7 @@ typedef struct gcut_rt_gemm {
 
 /* The sums over k of each row of A or column of B, for m, n and k of 0 too.  k falls into GCUT_RT_SUM_BLOCKS
  * blocks, cut by gcut_rt_share; the elements of a block are added one by one, then the blocks in order. */
-enum { GCUT_RT_SUMS_A = 1, GCUT_RT_SUMS_B = 2 };
-#define GCUT_RT_SUM_BLOCKS 16
+enum { GCUT_RT_SUMS_A = 1, GCUT_RT_SUMS_B = 2, GCUT_RT_SUM_BLOCKS = 16 };
 
 /* How often a product that `threads` threads share packs each element of A (of_b: of B), when that operand is
  * computed and the other one is in memory.  m, n and k are those of one batch; batches that continue the rows

@@ -5,12 +5,11 @@
  * The loop over the columns of such a phase is there twice: over whole lines, which it computes one by one,
  * and over what is left at the ends, which is all of the row where the result is not that large.
  */
+#include "base/bytes.h"
 #include "kernels/emit/emit_loop.h"
 #include "kernels/lower/memory/streamed_results.h"
 
 #define W(w, ...) gcut_text_add((w)->out, __VA_ARGS__)
-
-enum { LINE = 64 }; /* bytes */
 
 static bool ends_in(const gcut_loop_node *x, int p)
 {
@@ -20,7 +19,7 @@ static bool ends_in(const gcut_loop_node *x, int p)
 int gcut_loop_stream_line(const gcut_loop_writer *w, int p)
 {
     for (uint32_t i = 0; i < w->l->n; i++)
-        if (ends_in(&w->l->at[i], p)) return (int)(LINE / gcut_dtype_bytes(w->l->at[i].dtype));
+        if (ends_in(&w->l->at[i], p)) return (int)(GCUT_LINE / gcut_dtype_bytes(w->l->at[i].dtype));
     return 0;
 }
 
@@ -49,9 +48,9 @@ void gcut_loop_stream_declare(gcut_loop_writer *w)
         int line = gcut_loop_stream_line(w, p);
         if (!line) continue;
         W(w, "    const int past%d = (%s) * %d >= args->x->plan->stream_bytes", p,
-          gcut_c_named(w->l->m, "elements", w->l->u->loop.numel), LINE / line);
+          gcut_c_named(w->l->m, "elements", w->l->u->loop.numel), GCUT_LINE / line);
         if (!w->l->u->loop.flat && !gcut_dim_known(w->l->u->loop.inner))
-            W(w, " && C * %d >= %d", LINE / line, GCUT_STREAM_ROW);
+            W(w, " && C * %d >= %d", GCUT_LINE / line, GCUT_STREAM_ROW);
         W(w, ";\n");
     }
 }
@@ -60,8 +59,8 @@ void gcut_loop_stream_arrays(gcut_loop_writer *w, int p)
 {
     for (uint32_t i = 0; i < w->l->n; i++)
         if (ends_in(&w->l->at[i], p))
-            W(w, "        _Alignas(%d) %s y%u[%d];\n", LINE, gcut_c_type(w->l->at[i].dtype), w->l->at[i].v,
-              gcut_loop_stream_line(w, p));
+            W(w, "        _Alignas(%d) %s y%u[%d];\n", GCUT_LINE, gcut_c_type(w->l->at[i].dtype),
+              w->l->at[i].v, gcut_loop_stream_line(w, p));
 }
 
 void gcut_loop_stream_lines(gcut_loop_writer *w, int p)

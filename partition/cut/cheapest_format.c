@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "base/bytes.h"
 #include "partition/cut/decisions.h"
 
 int64_t gcut_value_saved_bytes(const gcut_problem *p, gcut_ref v, gcut_format format)
@@ -30,6 +31,7 @@ bool gcut_format_allowed(const gcut_problem *p, gcut_ref v, gcut_format format)
     return format == GCUT_FORMAT_PLAIN || (p->opt->save_dtype == GCUT_BF16 && p->roundable[v]);
 }
 
+/* To pack fewer bytes than a line saves none. */
 static int64_t lines(int64_t bytes)
 {
     return bytes / GCUT_LINE + (bytes % GCUT_LINE != 0);

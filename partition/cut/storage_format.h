@@ -20,7 +20,6 @@
 #include "partition/cut/prices.h"
 
 #define GCUT_BF16_ERROR 0x1p-8 /* the largest |round(x) - x| / |x| */
-#define GCUT_LINE 64 /* memory is placed in multiples of this many bytes: packing fewer saves none */
 
 /* By value: may it be rounded?  Not where a result of the backward graph has its storage, nor where an op
  * with a jump (derivative zero everywhere, or a maximum's position) reads it, directly or through ops other

@@ -5,6 +5,7 @@
  */
 #include "harness.h"
 
+#include "base/bytes.h"
 #include "joint_gen.h"
 #include "gradcut/gradcut.h"
 #include "partition/cut/frontier.h"

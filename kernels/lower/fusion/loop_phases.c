@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
+
 gcut_loop_node *gcut_loop_member(const gcut_loop_analysis *l, gcut_ref v)
 {
     const gcut_ref root = l->h->view[v].root;
@@ -119,9 +121,9 @@ gcut_loop_analysis gcut_loop_analyse(gcut_arena *a, const gcut_lowered *h, uint3
  */
 gcut_dim gcut_loop_row_bytes(const gcut_loop_analysis *l, gcut_dtype t)
 {
-    if (l->u->loop.inner == 0) return 64;
+    if (l->u->loop.inner == 0) return GCUT_LINE;
     gcut_dim n = gcut_dim_times(l->m, l->u->loop.inner, gcut_dtype_bytes(t));
-    return gcut_dim_times(l->m, gcut_dim_make(l->m->dims, GCUT_DIM_CEILDIV, n, 64), 64);
+    return gcut_dim_times(l->m, gcut_dim_make(l->m->dims, GCUT_DIM_CEILDIV, n, GCUT_LINE), GCUT_LINE);
 }
 
 gcut_dim gcut_loop_blocks(gcut_module *m, const gcut_kernel *u)
@@ -132,6 +134,6 @@ gcut_dim gcut_loop_blocks(gcut_module *m, const gcut_kernel *u)
 
 gcut_dim gcut_loop_partial_bytes(const gcut_loop_analysis *l, const gcut_loop_node *x)
 {
-    gcut_dim one = x->level == GCUT_LEVEL_COLUMN ? gcut_loop_row_bytes(l, x->dtype) : 64;
+    gcut_dim one = x->level == GCUT_LEVEL_COLUMN ? gcut_loop_row_bytes(l, x->dtype) : GCUT_LINE;
     return gcut_dim_times(l->m, one, gcut_loop_blocks(l->m, l->u));
 }

@@ -12,9 +12,14 @@
 
 #include <stdlib.h>
 
-#define ALIGN 64
-#define FEW 6324 /* with more, n^2 / 2 steps are more than gcut_rt_place spends on other orders */
+#include "base/bytes.h"
+
+#define FEW INT64_C(6324) /* with more, n^2 / 2 steps are more than gcut_rt_place spends on other orders */
 #define NONE UINT32_MAX
+
+_Static_assert(FEW / 2 * FEW <= GCUT_RT_PLACE_STEPS, "gcut_rt_place tries other orders of FEW buffers");
+_Static_assert((FEW + 1) * (FEW + 1) / 2 > GCUT_RT_PLACE_STEPS, "and of no more");
+_Static_assert(GCUT_LINE == GCUT_RT_LINE, "both place buffers in the same lines");
 
 /* The gap behind a living buffer, of which there may be none; n stands for the beginning of the arena. */
 typedef struct gap {
@@ -32,7 +37,7 @@ typedef struct placing {
 
 static int64_t rounded(const gcut_rt_buffer *b)
 {
-    return (b->bytes + ALIGN - 1) / ALIGN * ALIGN;
+    return (b->bytes + GCUT_LINE - 1) / GCUT_LINE * GCUT_LINE;
 }
 
 static int64_t end_of(const placing *p, uint32_t x)

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "kernels/lower/fusion/reads.h"
 #include "kernels/lower/lower.h"
 
@@ -76,7 +77,7 @@ static bool consumes(const gcut_lowered *h, uint32_t kernel)
     int64_t elements;
     bool all = u->kind == GCUT_KERNEL_LOOP &&
                (!gcut_dim_eval(h->g->module->dims, u->loop.numel, h->at, h->nat, &elements) ||
-                elements > GCUT_BLOCKS * 64);
+                elements > GCUT_BLOCKS * GCUT_LINE);
     for (uint32_t i = 0; i < u->nodes.n && all; i++) {
         const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
         all = h->level[n->res0] == GCUT_LEVEL_TOTAL &&

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "kernels/lower/memory/placement.h"
 #include "kernels/lower/memory/workspace.h"
 
@@ -43,11 +44,12 @@ static const char *doing(const gcut_program *p, gcut_arena *a, int step)
     return gcut_printf(a, "%%%s %s", n->nres ? h->g->values.at[n->res0].name : "?", gcut_op_of(n)->name);
 }
 
-/* As placed: a multiple of 64. */
+/* As placed: in whole lines. */
 static int64_t placed_bytes(const gcut_program *p, const gcut_buffer *buf, const gcut_dim_binding *at,
                             uint32_t nat, int threads)
 {
-    return (gcut_buffer_bytes(p, buf, at, nat, threads) + 63) / 64 * 64;
+    return gcut_bytes_lines(p->module->env, p->module->file, buf->name,
+                            gcut_buffer_bytes(p, buf, at, nat, threads));
 }
 
 static bool has_range(const gcut_buffer *buf)

@@ -9,13 +9,11 @@
  */
 #include "gradcut/gradcut_rt.h"
 
-enum { ALIGN = 64, WORK = 20000000 };
-
 typedef enum sorting { BY_BIRTH, BY_SIZE, BY_LENGTH, BY_AREA, NSORTINGS } sorting;
 
 static int64_t rounded(const gcut_rt_buffer *b)
 {
-    return gcut_rt_ceildiv(b->bytes, ALIGN) * ALIGN;
+    return gcut_rt_ceildiv(b->bytes, GCUT_RT_LINE) * GCUT_RT_LINE;
 }
 
 /* Compares a and b: < 0 when a comes first; ties go by index, which makes every order total. */
@@ -129,11 +127,11 @@ static int64_t lower_bound(gcut_rt_buffer *b, int n)
 }
 
 /* The order of birth costs n times the buffers alive, and comes first; any other n^2 / 2 steps of a few ns,
- * and is tried while WORK steps are left.  Steps are counted, not timed: the result is the same on every
- * machine. */
+ * and is tried while any of GCUT_RT_PLACE_STEPS are left.  Steps are counted, not timed: the result is the
+ * same on every machine. */
 int64_t gcut_rt_place(gcut_rt_buffer *b, int n)
 {
-    int64_t bound = lower_bound(b, n), best = INT64_MAX, got = 0, work = WORK;
+    int64_t bound = lower_bound(b, n), best = INT64_MAX, got = 0, work = GCUT_RT_PLACE_STEPS;
     int winner = BY_BIRTH, last = BY_BIRTH;
     for (int by = BY_BIRTH; by < NSORTINGS; by++) {
         if (by != BY_BIRTH && (work -= (int64_t)n * n / 2) < 0) break;
