@@ -236,14 +236,17 @@ gcut_choice *gcut_choice_of(const gcut_problem *p, gcut_arena *arena, const gcut
 
 /* ---- policies ---- */
 
-/* The cost of all forced saves, each in its cheapest format at lambda. */
-static double forced_cost(const gcut_problem *p, double lambda)
+gcut_forced_saves gcut_forced_saves_at(const gcut_problem *p, double lambda)
 {
-    double sum = 0;
+    gcut_forced_saves sum = {0};
     for (gcut_ref v = 1; v < p->g->values.n; v++) {
         if (p->force[v] != GCUT_CONSTRAINT_SAVE) continue;
-        gcut_format f = gcut_format_of(p, v, lambda);
-        sum += gcut_saved_ns(p, v, f) + lambda * (double)gcut_value_saved_bytes(p, v, f);
+        const gcut_format f = gcut_format_of(p, v, lambda);
+        const double ns = gcut_saved_ns(p, v, f), bytes = (double)gcut_value_saved_bytes(p, v, f);
+        sum.n++;
+        sum.ns += ns;
+        sum.bytes += bytes;
+        sum.cost_ns += ns + lambda * bytes;
     }
     return sum;
 }
@@ -252,10 +255,9 @@ static double forced_cost(const gcut_problem *p, double lambda)
  * but callers subtract lambda * bytes, which may be nearly all of it. */
 double gcut_bound_of_cut(const gcut_problem *p, const gcut_cut *cut, double lambda)
 {
-    uint32_t nforced = 0;
-    for (gcut_ref v = 1; v < p->g->values.n; v++) nforced += p->force[v] == GCUT_CONSTRAINT_SAVE;
-    double forced = forced_cost(p, lambda) * (1 - ldexp(nforced + 2.0, -53));
-    return (cut->lower_bound * (1 - 0x1p-52) + forced) * (1 - 0x1p-53);
+    const gcut_forced_saves forced = gcut_forced_saves_at(p, lambda);
+    const double least = forced.cost_ns * (1 - ldexp(forced.n + 2.0, -53));
+    return (cut->lower_bound * (1 - 0x1p-52) + least) * (1 - 0x1p-53);
 }
 
 double gcut_bound_printed(double bound_ns, double cost_ns)
@@ -286,7 +288,7 @@ gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy_f
     /* The decisions are those of the cut, less arcs that quantisation cut without need; no plan costs less
      * than the bound. */
     double slack = 1e-9 * (c->cost_ns + cut.cost) + 1e-9;
-    GCUT_ASSERT(rule || c->cost_ns <= cut.cost + forced_cost(p, lambda) + slack);
+    GCUT_ASSERT(rule || c->cost_ns <= cut.cost + gcut_forced_saves_at(p, lambda).cost_ns + slack);
     gcut_arena_free(scratch);
     return c;
 }

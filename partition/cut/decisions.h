@@ -81,6 +81,12 @@ gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy_f
 gcut_network *gcut_problem_network(const gcut_problem *p, gcut_arena *arena);
 /* By value: saved by the cut with that source side. */
 bool *gcut_saved_by(const gcut_problem *p, gcut_arena *arena, const gcut_network *net, const bool *side);
+/* What all forced saves take, each in its cheapest format at lambda; cost_ns: the sum of ns + lambda * bytes. */
+typedef struct gcut_forced_saves {
+    uint32_t n;
+    double ns, bytes, cost_ns;
+} gcut_forced_saves;
+gcut_forced_saves gcut_forced_saves_at(const gcut_problem *p, double lambda);
 /* A lower bound on the cost of any plan at lambda, forced values included, from the minimum cut there. */
 double gcut_bound_of_cut(const gcut_problem *p, const gcut_cut *cut, double lambda);
 

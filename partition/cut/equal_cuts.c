@@ -10,22 +10,6 @@
 
 #include "partition/cut/strong_components.h"
 
-static double cost_of(const gcut_network *net, const bool *side)
-{
-    double cost = 0;
-    for (uint32_t i = 0; i < net->arcs.n; i++)
-        if (side[net->arcs.at[i].from] && !side[net->arcs.at[i].to]) cost += net->arcs.at[i].price;
-    return cost;
-}
-
-static int64_t bytes_of(const gcut_network *net, const bool *side)
-{
-    int64_t bytes = 0;
-    for (uint32_t i = 0; i < net->arcs.n; i++)
-        if (side[net->arcs.at[i].from] && !side[net->arcs.at[i].to]) bytes += net->arcs.at[i].bytes;
-    return bytes;
-}
-
 typedef struct listing {
     gcut_arena *arena;
     const gcut_network *net;
@@ -35,7 +19,7 @@ typedef struct listing {
 
 static void add_side(listing *l, const bool *side)
 {
-    int64_t bytes = bytes_of(l->net, side);
+    int64_t bytes = gcut_network_cut(l->net, side).bytes;
     for (uint32_t i = 0; i < l->bytes.n; i++)
         if (l->bytes.at[i] == bytes) return;
     *GCUT_PUSH(l->arena, &l->bytes) = bytes;
@@ -47,11 +31,11 @@ gcut_sides gcut_ties_between(gcut_arena *arena, const gcut_network *net, const g
 {
     uint32_t n = net->nvertices;
     listing l = {.arena = arena, .net = net};
-    *GCUT_PUSH(arena, &l.bytes) = bytes_of(net, from);
-    *GCUT_PUSH(arena, &l.bytes) = bytes_of(net, to);
+    const gcut_cut_sums ends[2] = {gcut_network_cut(net, from), gcut_network_cut(net, to)};
+    for (int k = 0; k < 2; k++) *GCUT_PUSH(arena, &l.bytes) = ends[k].bytes;
     /* Residual capacity across a cut is at most its cost less the flow: ignoring arcs of up to that much
      * closes both ends. */
-    double dearer = fmax(cost_of(net, from), cost_of(net, to));
+    double dearer = fmax(ends[0].price, ends[1].price);
     double eps = fmax(cut->tolerance, (dearer - cut->flow) * (1 + 1e-6) + 1e-13 * cut->flow);
     gcut_arcs_by_tail arcs = gcut_residual_arcs(arena, n, &cut->residual, eps);
     bool *side = gcut_memdup(arena, from, n), *among = gcut_calloc(arena, n, 1);

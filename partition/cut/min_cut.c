@@ -65,35 +65,24 @@ static double room(const link *a, bool against)
 /* Marks what `start` reaches in the residual network (forwards), or what reaches it (backwards). */
 static bool *reach(gcut_arena *arena, const links *l, double more_than, uint32_t start, bool backwards)
 {
-    uint32_t nvertices = l->nvertices, narcs = l->arc.n;
-    uint32_t *first = gcut_calloc(arena, (size_t)nvertices + 2, sizeof *first);
-    uint32_t *edge = gcut_alloc(arena, (2 * (size_t)narcs + 1) * sizeof *edge);
-    uint32_t *queue = gcut_alloc(arena, (size_t)nvertices * sizeof *queue);
-    bool *seen = gcut_calloc(arena, nvertices, 1);
-    /* Counting sort of the residual arcs by tail: counts two places on, then starts one place on, which
-     * filling moves to where they belong. */
-    for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t i = 0; i < 2 * narcs; i++) {
-            const link *a = &l->arc.at[i / 2];
-            bool against = i % 2;
-            if (!(room(a, against) > more_than)) continue;
-            bool from_to = against != backwards;
-            uint32_t tail = from_to ? a->to : a->from, head = from_to ? a->from : a->to;
-            if (pass == 0)
-                first[tail + 2]++;
-            else
-                edge[first[tail + 1]++] = head;
-        }
-        for (uint32_t v = 1; pass == 0 && v <= nvertices; v++) first[v + 1] += first[v];
+    gcut_ends *arc = gcut_alloc(arena, (2 * (size_t)l->arc.n + 1) * sizeof *arc);
+    uint32_t *queue = gcut_alloc(arena, (size_t)l->nvertices * sizeof *queue);
+    bool *seen = gcut_calloc(arena, l->nvertices, 1);
+    uint32_t narcs = 0, n = 0;
+    for (uint32_t i = 0; i < 2 * l->arc.n; i++) {
+        const link *a = &l->arc.at[i / 2];
+        const bool against = i % 2;
+        if (!(room(a, against) > more_than)) continue;
+        arc[narcs++] = against != backwards ? (gcut_ends){a->to, a->from} : (gcut_ends){a->from, a->to};
     }
-    uint32_t n = 0;
+    const gcut_arcs_by_tail arcs = gcut_sort_by_tail(arena, l->nvertices, arc, narcs);
     queue[n++] = start;
     seen[start] = true;
     for (uint32_t k = 0; k < n; k++)
-        for (uint32_t e = first[queue[k]]; e < first[queue[k] + 1]; e++)
-            if (!seen[edge[e]]) {
-                seen[edge[e]] = true;
-                queue[n++] = edge[e];
+        for (uint32_t e = arcs.first[queue[k]]; e < arcs.first[queue[k] + 1]; e++)
+            if (!seen[arcs.head[e]]) {
+                seen[arcs.head[e]] = true;
+                queue[n++] = arcs.head[e];
             }
     return seen;
 }
@@ -162,9 +151,9 @@ static void augment(gcut_arena *arena, links *l, double quantum)
 /* The residual arcs of a network by tail: 2i is arc i, 2i + 1 the same arc against its direction. */
 typedef struct residual {
     links *l;
-    uint32_t *first, *edge; /* of vertex v: edge[first[v]] to edge[first[v + 1] - 1] */
-    uint32_t *next;         /* by vertex: the edge to look at next */
-    uint32_t *far;          /* by vertex: arcs on the way to the sink, + 1; 0 = there is none */
+    const uint32_t *first, *edge; /* of vertex v: edge[first[v]] to edge[first[v + 1] - 1] */
+    uint32_t *next;               /* by vertex: the edge to look at next */
+    uint32_t *far;                /* by vertex: arcs on the way to the sink, + 1; 0 = there is none */
     uint32_t *path, *queue;
 } residual;
 
@@ -181,15 +170,16 @@ static double room_of(const residual *r, uint32_t e)
 static residual residual_of(gcut_arena *a, links *l)
 {
     const size_t nv = l->nvertices, ne = 2 * (size_t)l->arc.n;
-    residual r = {.l = l, .first = gcut_calloc(a, nv + 2, sizeof *r.first)};
-    r.edge = gcut_alloc(a, (ne + 1) * sizeof *r.edge);
+    residual r = {.l = l};
     r.next = gcut_alloc(a, nv * sizeof *r.next);
     r.far = gcut_alloc(a, nv * sizeof *r.far);
     r.path = gcut_alloc(a, nv * sizeof *r.path);
     r.queue = gcut_alloc(a, nv * sizeof *r.queue);
-    for (uint32_t e = 0; e < ne; e++) r.first[head_of(&r, e ^ 1) + 2]++;
-    for (uint32_t v = 1; v <= nv; v++) r.first[v + 1] += r.first[v];
-    for (uint32_t e = 0; e < ne; e++) r.edge[r.first[head_of(&r, e ^ 1) + 1]++] = e;
+    gcut_ends *arc = gcut_alloc(a, (ne + 1) * sizeof *arc);
+    for (uint32_t e = 0; e < ne; e++) arc[e] = (gcut_ends){head_of(&r, e ^ 1), e};
+    const gcut_arcs_by_tail edges = gcut_sort_by_tail(a, l->nvertices, arc, (uint32_t)ne);
+    r.first = edges.first;
+    r.edge = edges.head;
     return r;
 }
 
@@ -361,18 +351,6 @@ bool gcut_network_feasible(const gcut_network *net, gcut_arena *arena)
     return feasible;
 }
 
-static double cut_cost(const gcut_network *net, const bool *side)
-{
-    double cost = 0;
-    for (uint32_t i = 0; i < net->arcs.n; i++) {
-        const gcut_arc *a = &net->arcs.at[i];
-        if (!side[a->from] || side[a->to]) continue;
-        GCUT_ASSERT(!isinf(a->price)); /* a cut infinite arc would be a wrong plan */
-        cost += a->price;
-    }
-    return cost;
-}
-
 /* ---- the next keys ---- */
 
 /* The network of the next key.  Arcs between vertices whose side is already decided are left out. */
@@ -469,7 +447,8 @@ static gcut_cut solve(const gcut_network *net, gcut_arena *arena, const key *key
     gcut_cut cut = {.quantum = l->quantum, .tolerance = l->tolerance, .flow = flow_value(l)};
     keep_residual(&cut, l, arena);
     cut.source_side = gcut_memdup(arena, settle_ties(net, l, scratch, keys), net->nvertices);
-    cut.cost = cut_cost(net, cut.source_side);
+    cut.cost = gcut_network_cut(net, cut.source_side).price;
+    GCUT_ASSERT(cut.cost < INFINITY); /* a cut infinite arc would be a wrong plan */
     /* A sum of n doubles is off by at most n * 2^-53 of it; a flow's is of at most as many as there are arcs.
      */
     cut.lower_bound = fmax(0, cut.flow * (1 - ldexp(net->arcs.n, -53)));

@@ -96,3 +96,28 @@ void gcut_network_at(gcut_network *n, double lambda)
         GCUT_ASSERT(a->price >= 0);
     }
 }
+
+gcut_cut_sums gcut_network_cut(const gcut_network *n, const bool *source_side)
+{
+    gcut_cut_sums sum = {0};
+    for (uint32_t i = 0; i < n->arcs.n; i++) {
+        const gcut_arc *a = &n->arcs.at[i];
+        if (!source_side[a->from] || source_side[a->to]) continue;
+        sum.price += a->price;
+        sum.fixed += a->fixed;
+        sum.bytes += a->bytes;
+    }
+    return sum;
+}
+
+/* Counting sort: counts two places on, then starts one place on, which filling moves to where they belong. */
+gcut_arcs_by_tail gcut_sort_by_tail(gcut_arena *arena, uint32_t nvertices, const gcut_ends *arc,
+                                    uint32_t narcs)
+{
+    uint32_t *first = gcut_calloc(arena, (size_t)nvertices + 2, sizeof *first);
+    uint32_t *head = gcut_alloc(arena, ((size_t)narcs + 1) * sizeof *head);
+    for (uint32_t i = 0; i < narcs; i++) first[arc[i].tail + 2]++;
+    for (uint32_t v = 1; v <= nvertices; v++) first[v + 1] += first[v];
+    for (uint32_t i = 0; i < narcs; i++) head[first[arc[i].tail + 1]++] = arc[i].head;
+    return (gcut_arcs_by_tail){first, head};
+}

@@ -63,4 +63,25 @@ void gcut_network_at(gcut_network *n, double lambda);
 /* The backward graph reads v. */
 void gcut_network_read(gcut_network *n, uint32_t v, const char *reason);
 
+/* The sums over the arcs that leave the source's side of a cut. */
+typedef struct gcut_cut_sums {
+    double price, fixed; /* INFINITY where one of them must not be cut */
+    int64_t bytes;
+} gcut_cut_sums;
+gcut_cut_sums gcut_network_cut(const gcut_network *n, const bool *source_side);
+
+/* ---- arcs by their tails, of any graph ---- */
+
+typedef struct gcut_ends {
+    uint32_t tail, head;
+} gcut_ends;
+
+typedef struct gcut_arcs_by_tail {
+    const uint32_t *first; /* by vertex, and one more: its arcs are head[first[v]] .. head[first[v + 1]] */
+    const uint32_t *head;
+} gcut_arcs_by_tail;
+/* The arcs of a vertex keep their order.  Memory from `arena`. */
+gcut_arcs_by_tail gcut_sort_by_tail(gcut_arena *arena, uint32_t nvertices, const gcut_ends *arc,
+                                    uint32_t narcs);
+
 #endif

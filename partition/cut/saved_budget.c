@@ -276,19 +276,6 @@ static double *variables_of(const program *q, const gcut_problem *at, const incu
     return x;
 }
 
-/* The cost of the forced saves, in their formats. */
-static double forced(const gcut_problem *at, double *bytes)
-{
-    double ns = 0;
-    *bytes = 0;
-    for (gcut_ref v = 1; v < at->g->values.n; v++) {
-        if (at->force[v] != GCUT_CONSTRAINT_SAVE) continue;
-        ns += gcut_saved_ns(at, v, at->format[v]);
-        *bytes += (double)gcut_value_saved_bytes(at, v, at->format[v]);
-    }
-    return ns;
-}
-
 /* ---- the plan ---- */
 
 typedef struct search {
@@ -313,11 +300,12 @@ static bool is_open(const search *h)
 static void improve(search *h)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(h->arena), h->arena);
-    double before = h->best.choice->fixed_ns, unit = before - h->bound, taken;
+    double before = h->best.choice->fixed_ns, unit = before - h->bound;
     double spread = fmax(unit * (1 + 1e-6) + h->cut.error, h->cut.tolerance); /* D */
     program q = {.arena = scratch, .net = h->net, .unit_ns = unit};
-    q.ns = forced(&h->at, &taken);
-    q.room = (double)h->bytes - taken;
+    const gcut_forced_saves forced = gcut_forced_saves_at(&h->at, h->lambda);
+    q.ns = forced.ns;
+    q.room = (double)h->bytes - forced.bytes;
     q.var = gcut_calloc(scratch, h->net->nvertices, sizeof *q.var);
     name_components(&q, &h->cut.residual, spread);
     collect_others(&q, &h->at, h->lambda, spread);

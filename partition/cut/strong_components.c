@@ -75,11 +75,9 @@ gcut_components gcut_scc(gcut_arena *arena, uint32_t n, const gcut_arcs_by_tail 
 
 gcut_arcs_by_tail gcut_residual_arcs(gcut_arena *arena, uint32_t n, const gcut_residual *r, double more_than)
 {
-    uint32_t *first = gcut_calloc(arena, (size_t)n + 2, sizeof *first);
-    uint32_t *head = gcut_alloc(arena, ((size_t)r->n + 1) * sizeof *head);
-    for (uint32_t i = 0; i < r->n; i++) first[r->at[i].from + 2] += r->at[i].by > more_than;
-    for (uint32_t v = 1; v <= n; v++) first[v + 1] += first[v];
+    gcut_ends *arc = gcut_alloc(arena, ((size_t)r->n + 1) * sizeof *arc);
+    uint32_t narcs = 0;
     for (uint32_t i = 0; i < r->n; i++)
-        if (r->at[i].by > more_than) head[first[r->at[i].from + 1]++] = r->at[i].to;
-    return (gcut_arcs_by_tail){first, head};
+        if (r->at[i].by > more_than) arc[narcs++] = (gcut_ends){r->at[i].from, r->at[i].to};
+    return gcut_sort_by_tail(arena, n, arc, narcs);
 }

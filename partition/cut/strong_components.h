@@ -7,11 +7,6 @@
 
 #include "partition/cut/min_cut.h"
 
-typedef struct gcut_arcs_by_tail {
-    const uint32_t *first; /* by vertex, and one more: its arcs are head[first[v]] .. head[first[v + 1]] */
-    const uint32_t *head;
-} gcut_arcs_by_tail;
-
 /* The arcs of `r`, which has n vertices, of residual capacity above `more_than`. */
 gcut_arcs_by_tail gcut_residual_arcs(gcut_arena *arena, uint32_t n, const gcut_residual *r, double more_than);
 
