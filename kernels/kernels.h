@@ -123,14 +123,6 @@ gcut_costs gcut_program_touches(const gcut_program *p, const gcut_machine_model 
 /* The same with the terms of each launch. */
 gcut_costs gcut_program_terms(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
                               uint32_t nat, int threads, gcut_arena *a);
-/* A launch that has to do with a value, and what. */
-typedef struct gcut_value_launch {
-    int launch;
-    const char *as; /* a phrase: "computes it" */
-} gcut_value_launch;
-/* kernels/cost/value_launches.c.  The launches that compute or copy values of that name in the graphs of a step
- * and their bodies, n of them, in running order; memory from `a`. */
-gcut_value_launch *gcut_program_value(const gcut_program *p, const char *name, gcut_arena *a, uint32_t *n);
 /* The sum of ns alone. */
 double gcut_program_ns(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
                        uint32_t nat, int threads);
@@ -168,6 +160,14 @@ typedef struct gcut_value_place {
     bool bits;
 } gcut_value_place;
 gcut_value_place gcut_program_place_of(const gcut_program *p, uint32_t lowered, gcut_ref v);
+/* A launch that has to do with a value, and what. */
+typedef struct gcut_value_launch {
+    int launch;
+    const char *as; /* a phrase: "computes it" */
+} gcut_value_launch;
+/* kernels/lower/program_queries.c.  The launches that compute or copy values of that name in the graphs of a step
+ * and their bodies, n of them, in running order; memory from `a`. */
+gcut_value_launch *gcut_program_value(const gcut_program *p, const char *name, gcut_arena *a, uint32_t *n);
 /* By step of the timeline, *nsteps of them: the bytes that are alive in the arena, as placed.  The arena is larger
  * where no placement is as tight.  Memory from `arena`. */
 int64_t *gcut_program_alive(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,

@@ -97,6 +97,12 @@ bool gcut_kernel_has_rows(const gcut_lowered *h, const gcut_kernel *loop)
 
 /* ---- reads ---- */
 
+gcut_ref gcut_kernel_sum(const gcut_lowered *h, uint32_t kernel)
+{
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    return gcut_kernel_sums(u) ? gcut_node_at(h->g, u->nodes.at[1])->res0 : 0;
+}
+
 bool gcut_next_use(const gcut_lowered *h, const gcut_kernel *u, gcut_use *x)
 {
     for (; x->i < u->nodes.n; x->i++, x->next = 0) {

@@ -148,9 +148,3 @@ void gcut_move_row_sums(gcut_program *p, gcut_lowered *h)
         if (r == GCUT_REASON_fused) move(h, kernel, at, &to);
     }
 }
-
-gcut_ref gcut_kernel_sum(const gcut_lowered *h, uint32_t kernel)
-{
-    const gcut_kernel *u = &h->kernels.at[kernel];
-    return gcut_kernel_sums(u) ? gcut_node_at(h->g, u->nodes.at[1])->res0 : 0;
-}

@@ -6,7 +6,6 @@
 
 #include "base/bytes.h"
 #include "gradcut/gradcut_rt.h"
-#include "kernels/lower/fusion/epilogue.h"
 #include "kernels/lower/fusion/prologue.h"
 #include "kernels/lower/memory/best_fit.h"
 #include "kernels/lower/team.h"
@@ -113,40 +112,4 @@ gcut_placed *gcut_program_placement(const gcut_program *p, const gcut_dim_bindin
         }
     }
     return out;
-}
-
-uint32_t gcut_program_body(const gcut_program *p, uint32_t lowered, uint32_t node, uint32_t region)
-{
-    const gcut_lowered *h = p->lowered.at[lowered];
-    for (uint32_t kernel = 0; kernel < h->kernels.n; kernel++) {
-        const gcut_kernel *u = &h->kernels.at[kernel];
-        if (u->kind == GCUT_KERNEL_REGION && !u->dead && u->nodes.at[0] == node)
-            return u->region.bodies.at[region];
-    }
-    return GCUT_NONE;
-}
-
-gcut_value_place gcut_program_place_of(const gcut_program *p, uint32_t lowered, gcut_ref v)
-{
-    const gcut_lowered *h = p->lowered.at[lowered];
-    const gcut_view *view = &h->view[v];
-    /* Constants and iotas have none, and what stays in registers. */
-    if (!view->root || h->buffer[view->root] == GCUT_NONE) return (gcut_value_place){.buffer = GCUT_NONE};
-    return (gcut_value_place){h->buffer[view->root], view->offset, view->stride, view->bits};
-}
-
-int *gcut_program_launches(const gcut_program *p, gcut_arena *a, int *n)
-{
-    *n = 0;
-    for (uint32_t k = 0; k < p->lowered.n; k++)
-        if (p->lowered.at[k]->g && p->lowered.at[k]->end > *n) *n = p->lowered.at[k]->end;
-    int *launch = gcut_calloc(a, (size_t)*n + 1, sizeof *launch);
-    for (uint32_t k = 0; k < p->lowered.n; k++) {
-        const gcut_lowered *h = p->lowered.at[k];
-        for (uint32_t i = 0; h->g && i < h->order.n; i++) {
-            const int step = h->kernels.at[h->order.at[i]].step;
-            launch[step] = i && gcut_is_epilogue(h, h->order.at[i - 1], h->order.at[i]) ? step - 1 : step;
-        }
-    }
-    return launch;
 }
