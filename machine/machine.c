@@ -85,12 +85,11 @@ gcut_rate gcut_machine_gemm_rate(const gcut_machine *machine, gcut_dtype t, doub
                        .grid = true};
 }
 
-double gcut_machine_gemm_ns(const gcut_machine *machine, gcut_dtype t, double m, double n, double k,
-                            double batch)
+double gcut_machine_gemm_ns(const gcut_machine *machine, double m, double n, double k)
 {
-    double flops = 2 * m * n * k * batch;
+    double flops = 2 * m * n * k;
     if (!(flops > 0)) return 0;
-    const gcut_rate rate = gcut_machine_gemm_rate(machine, t, m, n, k);
+    const gcut_rate rate = gcut_machine_gemm_rate(machine, GCUT_F32, m, n, k);
     return gcut_rate_ns(&rate, flops);
 }
 

@@ -128,9 +128,8 @@ gcut_reach gcut_machine_reach(const gcut_machine *machine, double working_set);
 
 /* Every time below is positive, 0 when there is no work, and does not fall when the work grows. */
 
-/* [m, k] times [k, n], `batch` times. */
-double gcut_machine_gemm_ns(const gcut_machine *machine, gcut_dtype t, double m, double n, double k,
-                            double batch);
+/* [m, k] times [k, n] in f32. */
+double gcut_machine_gemm_ns(const gcut_machine *machine, double m, double n, double k);
 /* The class of a convolution; kernels use the tiled algorithm for GCUT_WINDOW_tiled. */
 gcut_window gcut_conv_window(const gcut_graph *g, const gcut_node *n);
 

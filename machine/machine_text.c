@@ -41,7 +41,7 @@ static void contractions(const table *t)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const double *s = shapes[i];
         LINE(t, gcut_printf(a, "product %g x %g x %g, GF/s", s[0], s[1], s[2]), 1,
-             2 * s[0] * s[1] * s[2] / gcut_machine_gemm_ns(m, GCUT_F32, s[0], s[1], s[2], 1));
+             2 * s[0] * s[1] * s[2] / gcut_machine_gemm_ns(m, s[0], s[1], s[2]));
     }
     for (int w = 0; w < GCUT_NWINDOWS; w++)
         for (int way = 0; way < 3; way++)

@@ -443,7 +443,7 @@ static void compare_threads(gcut_machine *m)
 /* The time of the smallest product by the grid, which is measured with many products in a call. */
 static double smallest_ns(const gcut_machine *m)
 {
-    return gcut_machine_gemm_ns(m, GCUT_F32, gcut_gemm_lo[0], gcut_gemm_hi[0], gcut_gemm_k[0], 1);
+    return gcut_machine_gemm_ns(m, gcut_gemm_lo[0], gcut_gemm_hi[0], gcut_gemm_k[0]);
 }
 
 static void fill_model(calibration *c)

@@ -56,7 +56,7 @@ static void find_limits(const gcut_step *s, gcut_profile *out)
 {
     const gcut_machine m = gcut_machine_at(s->p->machine, s->threads);
     const double n = 2048; /* m, n and k of a large product */
-    out->peak_flops_per_second = 1e9 * 2 * n * n * n / gcut_machine_gemm_ns(&m, GCUT_F32, n, n, n, 1);
+    out->peak_flops_per_second = 1e9 * 2 * n * n * n / gcut_machine_gemm_ns(&m, n, n, n);
     out->priced_threads = (int)m.threads;
     out->peak_bytes_per_second = 1e9 / m.read_ns_per_byte[GCUT_DRAM];
 }

@@ -94,21 +94,21 @@ int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, u
     return sum(p, arena, gcut_resident_bytes(p->joint, at, nat));
 }
 
-/* Where forward and backward are separate calls, the bytes in memory during each: values that it may read or
- * write, the block of saved values, the part of the arena that it touches. */
-static void calls(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads,
-                  int64_t call[2], int64_t *block)
+/* Of the plan whose forward and backward graph are separate calls, the bytes in memory during each: values that it may
+ * read or write, the block of saved values, the part of the arena that it touches. */
+static void measure_calls(const gcut_pipeline *p)
 {
     const gcut_graph *g = p->joint;
-    const gcut_memory m = gcut_program_memory(p->program, at, nat, threads);
-    *block = m.saved_bytes;
+    const gcut_memory m = gcut_program_memory(p->program, p->at, p->nat, gcut_rt_threads(p->opt.threads));
+    int64_t *call = p->plan->call_bytes;
+    p->plan->block_bytes = m.saved_bytes;
     for (int k = 0; k < 2; k++) call[k] = sum(p, m.call_bytes[k], m.saved_bytes);
     for (uint32_t i = 0; i < g->params.n + g->results.n; i++) {
         const gcut_param *in = i < g->params.n ? &g->params.at[i] : NULL;
         const gcut_result *out = in ? NULL : &g->results.at[i - g->params.n];
         if (out && out->role == GCUT_ROLE_next) continue;
         const gcut_marks *marks = in ? &in->marks : &out->marks;
-        int64_t bytes = gcut_value_bytes(g, in ? in->value : out->value, at, nat);
+        int64_t bytes = gcut_value_bytes(g, in ? in->value : out->value, p->at, p->nat);
         for (int k = 0; k < 2; k++)
             if (gcut_in_call(in ? in->role : out->role, marks, k)) call[k] = sum(p, call[k], bytes);
     }
@@ -126,8 +126,7 @@ void gcut_pipeline_lower(gcut_pipeline *p)
     p->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, gcut_rt_threads(p->opt.threads));
     if (!p->plan) return;
     p->plan->peak_bytes = p->peak_bytes;
-    if (p->opt.apart)
-        calls(p, p->at, p->nat, gcut_rt_threads(p->opt.threads), p->plan->call_bytes, &p->plan->block_bytes);
+    if (p->opt.apart) measure_calls(p);
     p->plan->step_ns = gcut_program_ns(p->program, p->machine, p->at, p->nat, p->opt.threads);
 }
 

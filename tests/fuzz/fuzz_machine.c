@@ -28,7 +28,7 @@ static void read_write(void *arg)
     gcut_machine_table(m, &table);
     for (int threads = 1; threads < 4; threads++) {
         gcut_machine at = gcut_machine_at(m, threads);
-        GCUT_ASSERT(gcut_machine_gemm_ns(&at, GCUT_F32, 64, 64, 64, 1) >= 0);
+        GCUT_ASSERT(gcut_machine_gemm_ns(&at, 64, 64, 64) >= 0);
         GCUT_ASSERT(gcut_machine_move_ns(&at, 4096, 4096, 8192) >= 0);
     }
 }

@@ -182,11 +182,10 @@ static void columns_and_operands(void **state)
     snprintf(text[0], sizeof text[0], form, 65, 65);
     snprintf(text[1], sizeof text[1], form, 80, 80);
     near(costs_of(*state, text[0], 16, 1).ns, costs_of(*state, text[1], 16, 1).ns);
-    near(costs_of(*state, text[1], 16, 1).ns,
-         m.kernel_ns + m.call_ns + gcut_machine_gemm_ns(&m, GCUT_F32, 16, 80, 64, 1));
+    near(costs_of(*state, text[1], 16, 1).ns, m.kernel_ns + m.call_ns + gcut_machine_gemm_ns(&m, 16, 80, 64));
     double rows = 1 << 22, in = 4 * rows * 64, w = 4 * 64 * 80, out = 4 * rows * 80;
     near(costs_of(*state, text[1], 1 << 22, 1).ns, m.kernel_ns + m.call_ns +
-                                                       gcut_machine_gemm_ns(&m, GCUT_F32, rows, 80, 64, 1) +
+                                                       gcut_machine_gemm_ns(&m, rows, 80, 64) +
                                                        gcut_machine_bring_ns(&m, in + w, out, INFINITY));
 }
 

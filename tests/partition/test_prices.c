@@ -122,7 +122,7 @@ static void where_consumed(void **state)
     const gcut_machine *m = &w->p->opt->machine;
     double n = N * COLUMNS, writing = gcut_machine_move_ns(m, 0, BYTES, BYTES);
     double reading = gcut_machine_move_ns(m, BYTES, 0, BYTES) - gcut_machine_move_ns(m, BYTES, 0, 0);
-    double product = gcut_machine_gemm_ns(m, GCUT_F32, N, COLUMNS, COLUMNS, 1);
+    double product = gcut_machine_gemm_ns(m, N, COLUMNS, COLUMNS);
     near(price_of(w, "a"), gcut_machine_op_ns(m, GCUT_OP_tanh, GCUT_F32, n));
     near(price_of(w, "b"),
          fmax(gcut_machine_op_ns(m, GCUT_OP_exp, GCUT_F32, n), writing) + reading + m->kernel_ns);
@@ -150,10 +150,10 @@ static void as_the_kernels_run(void **state)
     must(w->env, make, w);
     const gcut_machine *m = &w->p->opt->machine;
     const double fixed = m->kernel_ns + m->call_ns;
-    near(price_of(w, "p"), gcut_machine_gemm_ns(m, GCUT_F32, 64, 32, 32, 1) + fixed +
-                               gcut_machine_move_ns(m, 64 * 20 * 4, 0, 0));
-    near(price_of(w, "r"), gcut_machine_gemm_ns(m, GCUT_F32, 4 * 8, 16, 32, 1) + fixed +
-                               gcut_machine_move_ns(m, 4 * 8 * 16 * 4, 0, 0));
+    near(price_of(w, "p"),
+         gcut_machine_gemm_ns(m, 64, 32, 32) + fixed + gcut_machine_move_ns(m, 64 * 20 * 4, 0, 0));
+    near(price_of(w, "r"),
+         gcut_machine_gemm_ns(m, 4 * 8, 16, 32) + fixed + gcut_machine_move_ns(m, 4 * 8 * 16 * 4, 0, 0));
 }
 
 /* The help texts say the default price. */
