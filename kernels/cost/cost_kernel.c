@@ -158,7 +158,7 @@ static double fixed_ns(const gcut_cost_at *c, const gcut_kernel *u, const gcut_w
 {
     const gcut_machine *m = w->alone ? &c->alone : &c->m;
     const gcut_rate kernel = {m->kernel_ns, 1, "kernel_ns", NULL, {0}, false},
-                    call = {c->alone.call_ns, 1, "call_ns", NULL, {0}, false},
+                    call = {m->call_ns, 1, "call_ns", NULL, {0}, false},
                     block = {c->alone.kernel_ns, 1, "kernel_ns", NULL, {0}, false};
     double ns = gcut_term_rated(c->terms, GCUT_TERM_FIXED, NULL, "the launch", &kernel, 1, "kernel");
     if (w->in_cache) ns += gcut_term_rated(c->terms, GCUT_TERM_FIXED, NULL, "the call", &call, 1, "call");
