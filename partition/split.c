@@ -245,8 +245,8 @@ static void take_params(builder *b, gcut_arena *arena, const gcut_graph *fwd, co
 
 static gcut_locid location_of(const builder *b, const gcut_node *n)
 {
-    bool again = b->backward && b->plan->value[n->res0].side == GCUT_SIDE_FORWARD;
-    return again && n->loc ? gcut_loc_call(b->src->module, "remat", &n->loc, 1) : n->loc;
+    bool recomputed = b->backward && b->plan->value[n->res0].side == GCUT_SIDE_FORWARD;
+    return recomputed && n->loc ? gcut_loc_call(b->src->module, "remat", &n->loc, 1) : n->loc;
 }
 
 /* Marks a copy #recomputed, the k-th one #recomputed(k), so that CSE does not merge copies. */
@@ -254,9 +254,9 @@ static void mark_copy(const builder *b, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(b->src, i);
     gcut_class c = gcut_node_class(n);
-    bool again = b->backward && b->plan->value[n->res0].side == GCUT_SIDE_FORWARD;
+    bool recomputed = b->backward && b->plan->value[n->res0].side == GCUT_SIDE_FORWARD;
     bool cheap = c == GCUT_CLASS_CONSTANT || c == GCUT_CLASS_VIEW;
-    if (b->copied[i] < 2 && (!again || cheap)) return;
+    if (b->copied[i] < 2 && (!recomputed || cheap)) return;
     gcut_mark mark = {GCUT_MARK_recomputed, b->copied[i] > 1, {{.i = b->copied[i] > 1 ? b->copied[i] : 0}}};
     gcut_mark_add(b->src->module->arena, &b->dst->nodes.at[b->dst->nodes.n - 1].marks, mark);
 }

@@ -33,7 +33,7 @@ typedef struct gcut_claimed_arc {
 
 /* A value that crosses from the forward to the backward graph. */
 typedef struct gcut_claimed_saved {
-    const char *value, *form;
+    const char *value, *format;
     int64_t bytes;
     bool forced;
     int64_t

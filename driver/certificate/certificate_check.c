@@ -80,13 +80,13 @@ static bool run_node(checking *s, const char *list, uint32_t i, const char *name
     return true;
 }
 
-/* Bytes of a value in that form; -1: there is no such form of it. */
-static int64_t stored_bytes(const checking *s, gcut_ref v, const char *form)
+/* Bytes of a value in that format; -1: it has no such format. */
+static int64_t stored_bytes(const checking *s, gcut_ref v, const char *format)
 {
     const gcut_type *t = gcut_type_of(s->g, v);
     const int64_t plain = gcut_value_bytes(s->g, v, s->at, s->c->nat), n = plain / gcut_dtype_bytes(t->dtype);
     gcut_format f;
-    if (!gcut_format_read(form, &f)) return -1;
+    if (!gcut_format_read(format, &f)) return -1;
     if (f == GCUT_FORMAT_GRAD) return 0;
     if (f == GCUT_FORMAT_BF16) return t->dtype == GCUT_F32 ? 2 * n : -1;
     if (f == GCUT_FORMAT_BITS) return t->dtype == GCUT_BOOL ? (n + 7) / 8 : -1;
@@ -112,11 +112,11 @@ static bool cross(checking *s)
         if (!s->fwd[v])
             FAULT(s, "values", "values: %%%s is saved, but certificate.forward does not compute it",
                   x->value);
-        const int64_t bytes = stored_bytes(s, v, x->form);
-        if (bytes < 0) FAULT(s, "values", "values: %%%s cannot be saved as %s", x->value, x->form);
+        const int64_t bytes = stored_bytes(s, v, x->format);
+        if (bytes < 0) FAULT(s, "values", "values: %%%s cannot be saved as %s", x->value, x->format);
         if (bytes != x->bytes)
-            FAULT(s, "values", "values: %%%s takes %s as %s, not %s", x->value, bytes_text(s, bytes), x->form,
-                  bytes_text(s, x->bytes));
+            FAULT(s, "values", "values: %%%s takes %s as %s, not %s", x->value, bytes_text(s, bytes),
+                  x->format, bytes_text(s, x->bytes));
         sum = gcut_bytes_add(env, g->module->file, "saved values", sum, bytes);
         s->bwd[v] = true;
     }

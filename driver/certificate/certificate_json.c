@@ -260,10 +260,10 @@ static void read_saved(gcut_certificate *c, gcut_arena *a, const gcut_jnode *lin
 {
     for (uint32_t i = 0, n = gcut_jcount(lines); i < n; i++) {
         const gcut_jnode *x = gcut_jat(lines, i), *forced = gcut_jget(x, "forced"),
-                         *form = gcut_jget(x, "form");
+                         *format = gcut_jget(x, "form");
         if (strcmp(gcut_jstr(gcut_jneed(x, "fate")), "saved") != 0) continue;
         *GCUT_PUSH(a, &c->saved) = (gcut_claimed_saved){.value = name(gcut_jneed(x, "value")),
-                                                        .form = form ? gcut_jstr(form) : "plain",
+                                                        .format = format ? gcut_jstr(format) : "plain",
                                                         .bytes = whole(x, "bytes", MOST),
                                                         .forced = forced && gcut_jbool(forced),
                                                         .buffer = -1};

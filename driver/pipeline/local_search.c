@@ -149,7 +149,7 @@ static gcut_choice *choice_with(const gcut_problem *p, gcut_arena *arena, const 
     return gcut_choice_saving(&q, arena, saved, again, from->lambda);
 }
 
-static bool same_fate(const gcut_choice *x, const gcut_choice *y, gcut_ref v)
+static bool same_decision(const gcut_choice *x, const gcut_choice *y, gcut_ref v)
 {
     return x->decision[v] == y->decision[v] &&
            (x->decision[v] != GCUT_PLAN_SAVED || x->format[v] == y->format[v]);
@@ -158,7 +158,7 @@ static bool same_fate(const gcut_choice *x, const gcut_choice *y, gcut_ref v)
 static bool same_decisions(const gcut_problem *p, const gcut_choice *x, const gcut_choice *y)
 {
     bool same = true;
-    for (gcut_ref v = 1; same && v < p->g->values.n; v++) same = same_fate(x, y, v);
+    for (gcut_ref v = 1; same && v < p->g->values.n; v++) same = same_decision(x, y, v);
     return same;
 }
 
@@ -265,7 +265,7 @@ static double promise_of(const search *s, const gcut_choice *c)
     const gcut_choice *now = s->best.choice;
     double ns = 0, added = 0, bytes = 0, worth = GCUT_FLIP_WORTH * s->best.step_ns;
     for (gcut_ref v = 1; v < s->p->g->values.n; v++) {
-        if (same_fate(c, now, v)) continue;
+        if (same_decision(c, now, v)) continue;
         bytes += (double)s->p->price[v].bytes;
         ns += s->p->opt->machine.kernel_ns;
         if (now->decision[v] == GCUT_PLAN_RECOMPUTED && isfinite(s->p->price[v].recompute_ns))

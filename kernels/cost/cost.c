@@ -25,7 +25,7 @@
 typedef GCUT_VEC(uint32_t) buffer_list;
 typedef GCUT_VEC(gcut_cost_run) run_list;
 
-typedef enum asked { SUMS, BUFFERS, TERMS } asked;
+typedef enum output_kind { SUMS, BUFFERS, TERMS } output_kind;
 
 typedef struct walk {
     gcut_cost_at c;
@@ -298,7 +298,7 @@ static void walk_step(walk *w)
 }
 
 static gcut_costs walk_program(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
-                               uint32_t nat, int threads, gcut_arena *a, asked what)
+                               uint32_t nat, int threads, gcut_arena *a, output_kind what)
 {
     gcut_arena *scratch = gcut_arena_new(p->module->env, p->module->arena);
     int steps = steps_of(p);

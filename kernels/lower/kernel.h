@@ -64,8 +64,8 @@ typedef struct gcut_gemm_kernel {
 
 typedef struct gcut_copy_kernel {
     gcut_ref value;
-    uint32_t to;     /* the buffer */
-    uint32_t late;   /* the node right before which it runs; GCUT_NONE = right after its value */
+    uint32_t to;          /* the buffer */
+    uint32_t runs_before; /* the node right before which it runs; GCUT_NONE = right after its value */
     uint32_t source; /* the COPY kernel that saved the value, whose buffer is read instead; or GCUT_NONE */
 } gcut_copy_kernel;
 

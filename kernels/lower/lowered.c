@@ -17,7 +17,7 @@ uint32_t gcut_kernel_new(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node)
     if (kind == GCUT_KERNEL_LOOP)
         u.loop = (gcut_loop_kernel){.inner = GCUT_DIM_BAD, .rows = GCUT_DIM_BAD, .product = GCUT_NONE};
     if (kind == GCUT_KERNEL_COPY)
-        u.copy = (gcut_copy_kernel){.to = GCUT_NONE, .late = GCUT_NONE, .source = GCUT_NONE};
+        u.copy = (gcut_copy_kernel){.to = GCUT_NONE, .runs_before = GCUT_NONE, .source = GCUT_NONE};
     if (node != GCUT_NONE) *GCUT_PUSH(a, &u.nodes) = node;
     *GCUT_PUSH(a, &h->kernels) = u;
     return h->kernels.n - 1;

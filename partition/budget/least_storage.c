@@ -80,7 +80,7 @@ int64_t gcut_least_written(const gcut_least_storage *f, const gcut_node *n)
 
 /* ---- operands ---- */
 
-bool gcut_is_apart(const gcut_node *n)
+bool gcut_has_own_kernel(const gcut_node *n)
 {
     return gcut_node_class(n) == GCUT_CLASS_CONTRACTION ||
            gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_POOL;
@@ -89,7 +89,7 @@ bool gcut_is_apart(const gcut_node *n)
 /* Its results are in memory, or may be computed from less than its operands. */
 static bool ends_paths(const gcut_node *n)
 {
-    return gcut_is_apart(n) || gcut_node_class(n) == GCUT_CLASS_CONTROL ||
+    return gcut_has_own_kernel(n) || gcut_node_class(n) == GCUT_CLASS_CONTROL ||
            gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_EXPAND;
 }
 

@@ -37,18 +37,18 @@ int64_t gcut_least_bytes(const gcut_least_storage *f, gcut_ref v);
  * results that are read.  Others may run several times, and each run writes at least one result. */
 int64_t gcut_least_written(const gcut_least_storage *f, const gcut_node *n);
 
-/* A contraction or pooling: a kernel of its own, whose operands and results are all in memory, apart from each
- * other. */
-bool gcut_is_apart(const gcut_node *n);
+/* A contraction or pooling: no other node's kernel computes it, and its operands and results are all in memory, none
+ * over another. */
+bool gcut_has_own_kernel(const gcut_node *n);
 
-/* The fewest bytes in which the kernel of `node`, which is apart, finds its operands: a set S of stored values from
+/* The fewest bytes in which the kernel of `node`, its own, finds its operands: a set S of stored values from
  * which elementwise code, reductions and moves of elements compute them.  The kernels compute less than that on
  * the fly, chains of elementwise nodes for one operand (kernels/lower/fusion/prologue.c), so this only makes S
- * smaller.  What is apart, and a loop, is never computed on the fly: it stores its result.  S separates these from
- * the operands: each path from one to the other goes through a stored value.  The smallest such set is a minimum cut
- * of the network of partition/cut/network.h with other prices: computing a value on the fly costs nothing, and is
- * impossible for these; storing it costs its least bytes.  A node that is expanded later may hold a smaller set
- * within, so it counts 0.
+ * smaller.  What has its own kernel, and a loop, is never computed on the fly: it stores its result.  S separates
+ * these from the operands: each path from one to the other goes through a stored value.  The smallest such set is a
+ * minimum cut of the network of partition/cut/network.h with other prices: computing a value on the fly costs
+ * nothing, and is impossible for these; storing it costs its least bytes.  A node that is expanded later may hold a
+ * smaller set within, so it counts 0.
  *
  * Two values of S never share memory: a value written over another (kernels/lower/memory/shared_buffers.c) begins as
  * that one ends, views that lie in one buffer can be replaced in S by that buffer's value, which is never more

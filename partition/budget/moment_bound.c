@@ -258,7 +258,8 @@ static bool is_region(const gcut_node *n)
 static bool has_run(const bounding *s, const moment *m, const gcut_node *n)
 {
     if (m->backward && s->p->facts->side[n->res0] != GCUT_SIDE_BACKWARD) return true;
-    return m->before[n->res0] && (gcut_is_apart(n) || is_region(n) || gcut_value_runs_once(s->g, n->res0));
+    return m->before[n->res0] &&
+           (gcut_has_own_kernel(n) || is_region(n) || gcut_value_runs_once(s->g, n->res0));
 }
 
 /* To compute n after the moment.  What is late runs once. */
@@ -465,8 +466,8 @@ static bool may_be_moment(const bounding *s, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(s->g, i);
     if (n->nres == 0) return false;
-    if (gcut_is_apart(n) && is_forward(s, i)) return true;
-    return (gcut_is_apart(n) || is_region(n)) && s->least.late[n->res0] && s->p->facts->live[i];
+    if (gcut_has_own_kernel(n) && is_forward(s, i)) return true;
+    return (gcut_has_own_kernel(n) || is_region(n)) && s->least.late[n->res0] && s->p->facts->live[i];
 }
 
 /* Those at which a plan that saves everything has not enough room, one of each graph in turn, those that lack most
@@ -477,10 +478,10 @@ static excess *find_moments(const bounding *s, uint32_t *n)
     excess *all = gcut_calloc(s->arena, (size_t)g->nodes.n + 1, sizeof *all);
     uint32_t there = 0, seen = 0;
     for (uint32_t i = 0; i < g->nodes.n; i++) there += may_be_moment(s, i);
-    const uint64_t apart = 1 + (uint64_t)there * g->nodes.n / NODES_WALKED;
+    const uint64_t stride = 1 + (uint64_t)there * g->nodes.n / NODES_WALKED;
     *n = 0;
     for (uint32_t i = 0; i < g->nodes.n; i++) {
-        if (!may_be_moment(s, i) || seen++ % apart != 0) continue;
+        if (!may_be_moment(s, i) || seen++ % stride != 0) continue;
         all[*n] = excess_at(s, i);
         *n += all[*n].bytes > 0;
     }

@@ -97,12 +97,12 @@ static gcut_choice *one_more(improving *m, gcut_arena *arena, const gcut_choice 
     for (uint32_t k = 0; k < n; k++) {
         if (*left <= 0) break;
         gcut_recomputations more = {0};
-        gcut_recomputations *again =
+        gcut_recomputations *copies =
             gcut_schedule_recomputations(m->arena, m->p->facts, c->decision, &c->backward);
         uint32_t pos = position_of(m, l, found[k].reader);
         mark_chain(m, c, l, found[k].s->value, found[k].reader, &more);
-        for (uint32_t j = 0; j < more.n; j++) *GCUT_PUSH(m->arena, &again[pos]) = more.at[j];
-        gcut_choice *x = gcut_choice_saving(m->p, m->arena, m->saved, again, c->lambda);
+        for (uint32_t j = 0; j < more.n; j++) *GCUT_PUSH(m->arena, &copies[pos]) = more.at[j];
+        gcut_choice *x = gcut_choice_saving(m->p, m->arena, m->saved, copies, c->lambda);
         int64_t peak = gcut_live_peak(m->p, x);
         *left -= x->backward.n + l->nforward;
         double gain = (double)(l->peak_bytes - peak) / (x->fixed_ns - c->fixed_ns + 1);
@@ -111,9 +111,9 @@ static gcut_choice *one_more(improving *m, gcut_arena *arena, const gcut_choice 
         best = x;
     }
     if (!best) return NULL;
-    const gcut_recomputations *again =
+    const gcut_recomputations *copies =
         gcut_schedule_recomputations(m->arena, m->p->facts, best->decision, &best->backward);
-    return gcut_choice_saving(m->p, arena, m->saved, again, c->lambda);
+    return gcut_choice_saving(m->p, arena, m->saved, copies, c->lambda);
 }
 
 /* The same plan with whole chains of elementwise nodes in place of each copy. */

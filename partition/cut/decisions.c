@@ -153,7 +153,7 @@ static void settle(const gcut_problem *p, const bool *saved, gcut_arena *arena, 
     }
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
-        bool again = false;
+        bool recomputed = false;
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
             if (!in_domain(p, v)) continue;
             bool keep = p->force[v] == GCUT_CONSTRAINT_NONE
@@ -164,9 +164,9 @@ static void settle(const gcut_problem *p, const bool *saved, gcut_arena *arena, 
                 decision[v] = GCUT_PLAN_ALIVE;
             else if (need[v])
                 decision[v] = keep ? GCUT_PLAN_SAVED : GCUT_PLAN_RECOMPUTED;
-            again |= decision[v] == GCUT_PLAN_RECOMPUTED;
+            recomputed |= decision[v] == GCUT_PLAN_RECOMPUTED;
         }
-        for (uint32_t k = 0; again && k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
+        for (uint32_t k = 0; recomputed && k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
     }
     for (uint32_t i = 0; i < g->params.n; i++) {
         gcut_ref v = g->params.at[i].value;
@@ -197,14 +197,14 @@ static void sum_up(const gcut_problem *p, gcut_choice *c)
 }
 
 gcut_choice *gcut_choice_saving(const gcut_problem *p, gcut_arena *arena, const bool *saved,
-                                const gcut_recomputations *again, double lambda)
+                                const gcut_recomputations *copies, double lambda)
 {
     gcut_choice *c = gcut_calloc(arena, 1, sizeof *c);
     c->decision = gcut_calloc(arena, p->g->values.n, sizeof *c->decision);
     c->format = gcut_calloc(arena, p->g->values.n, sizeof *c->format);
     c->lambda = lambda;
     settle(p, saved, arena, c->decision);
-    c->backward = gcut_schedule_with(arena, p->facts, c->decision, again);
+    c->backward = gcut_schedule_with(arena, p->facts, c->decision, copies);
     sum_up(p, c);
     return c;
 }

@@ -63,7 +63,7 @@ double gcut_bound_printed(double bound_ns, double cost_ns);
  * rest, and copies it as gcut_schedule_with does.  The user's constraints overrule `saved`; views are never
  * saved.  Its lower bound is 0: not known. */
 gcut_choice *gcut_choice_saving(const gcut_problem *p, gcut_arena *arena, const bool *saved,
-                                const gcut_recomputations *again, double lambda);
+                                const gcut_recomputations *copies, double lambda);
 /* By value: whether that decision is SAVED. */
 bool *gcut_saved_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan_decision *decision);
 /* The copies from which gcut_schedule_with reproduces a plan's schedule; and the plan's decisions as a choice

@@ -324,7 +324,7 @@ static double key_of(const gcut_arc *a, key k)
     return k == KEY_BYTES ? (double)a->bytes : (double)a->weight;
 }
 
-static links *first_level(const gcut_network *net, gcut_arena *arena, key k)
+static links *first_links(const gcut_network *net, gcut_arena *arena, key k)
 {
     links *l = gcut_calloc(arena, 1, sizeof *l);
     l->nvertices = net->nvertices;
@@ -354,7 +354,7 @@ bool gcut_network_feasible(const gcut_network *net, gcut_arena *arena)
 /* ---- the next keys ---- */
 
 /* The network of the next key.  Arcs between vertices whose side is already decided are left out. */
-static links *next_level(const gcut_network *net, const links *l, gcut_arena *arena, key k)
+static links *next_links(const gcut_network *net, const links *l, gcut_arena *arena, key k)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
     bool *in_s = reach(scratch, l, l->tolerance, GCUT_NET_SOURCE, false);
@@ -394,12 +394,12 @@ static double precision_of(key k)
 static bool *settle_ties(const gcut_network *net, const links *l, gcut_arena *arena, const key *keys)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena), *before = scratch;
-    for (int level = 1; level < NKEYS; level++) {
+    for (int k = 1; k < NKEYS; k++) {
         scratch = gcut_arena_new(gcut_arena_env(arena), arena);
-        links *next = next_level(net, l, scratch, keys[level]);
+        links *next = next_links(net, l, scratch, keys[k]);
         if (!in_play(next)) break;
         push_initial(scratch, next, false);
-        maximise(scratch, next, precision_of(keys[level]));
+        maximise(scratch, next, precision_of(keys[k]));
         l = next;
         gcut_arena_free(before);
         before = scratch;
@@ -441,7 +441,7 @@ static gcut_cut solve(const gcut_network *net, gcut_arena *arena, const key *key
     if (!gcut_network_feasible(net, scratch))
         gcut_fail(gcut_arena_env(arena), GCUT_EPLAN, (gcut_place){0}, NULL,
                   "some value must be neither saved nor recomputed");
-    links *l = first_level(net, scratch, keys[0]);
+    links *l = first_links(net, scratch, keys[0]);
     push_initial(scratch, l, true);
     maximise(scratch, l, precision_of(keys[0]));
     gcut_cut cut = {.quantum = l->quantum, .tolerance = l->tolerance, .flow = flow_value(l)};
@@ -473,7 +473,7 @@ gcut_cut gcut_solve_smallest(const gcut_network *net, gcut_arena *arena)
 double *gcut_flow_of(const gcut_network *net, gcut_arena *arena)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
-    links *l = first_level(net, scratch, KEY_PRICE);
+    links *l = first_links(net, scratch, KEY_PRICE);
     push_initial(scratch, l, true);
     maximise(scratch, l, precision_of(KEY_PRICE));
     double *flow = gcut_alloc(arena, ((size_t)l->arc.n + 1) * sizeof *flow);

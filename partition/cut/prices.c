@@ -108,11 +108,11 @@ static bool packs_once(const pricing *p, const gcut_node *n, uint32_t k)
     const gcut_type *a = gcut_type_of(g, gcut_arg(g, n, 0)), *c = gcut_type_of(g, n->res0);
     if (!p->opt->packings || n->op != GCUT_OP_matmul || c->rank != 2) return false;
     gcut_place place = gcut_loc_place(g->module, n->loc);
-    bool turned = gcut_attr_flag(g, n, GCUT_KEY_ta);
+    bool transposed = gcut_attr_flag(g, n, GCUT_KEY_ta);
     int64_t rows = gcut_dim_at(g->module->dims, c->dim[0], p->opt->at, p->opt->nat, place),
             cols = gcut_dim_at(g->module->dims, c->dim[1], p->opt->at, p->opt->nat, place),
-            depth = gcut_dim_at(g->module->dims, a->dim[turned ? 0 : 1], p->opt->at, p->opt->nat, place);
-    return p->opt->packings(rows, cols, depth, turned ? rows : 1, gcut_dtype_bytes(c->dtype),
+            depth = gcut_dim_at(g->module->dims, a->dim[transposed ? 0 : 1], p->opt->at, p->opt->nat, place);
+    return p->opt->packings(rows, cols, depth, transposed ? rows : 1, gcut_dtype_bytes(c->dtype),
                             (int)p->m->threads, 0, k == 1) == 1;
 }
 

@@ -277,14 +277,14 @@ static bool is_elementwise(const gcut_node *n)
 }
 
 void gcut_schedule_add_chains(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
-                              gcut_recomputations *again)
+                              gcut_recomputations *copies)
 {
     const gcut_graph *g = f->g;
     gcut_arena *a = gcut_arena_new(gcut_arena_env(arena), arena);
     bool *there = gcut_calloc(a, (size_t)g->nodes.n + 1, 1);
-    for (uint32_t k = 0; k < again->n; k++) there[again->at[k]] = true;
-    for (uint32_t k = 0; k < again->n; k++) {
-        const gcut_node *n = gcut_node_at(g, again->at[k]);
+    for (uint32_t k = 0; k < copies->n; k++) there[copies->at[k]] = true;
+    for (uint32_t k = 0; k < copies->n; k++) {
+        const gcut_node *n = gcut_node_at(g, copies->at[k]);
         for (uint32_t j = 0; is_elementwise(n) && j < n->nargs; j++) {
             const gcut_ref v = gcut_arg(g, n, j);
             const uint32_t def = g->values.at[v].def;
@@ -294,7 +294,7 @@ void gcut_schedule_add_chains(gcut_arena *arena, const gcut_facts *f, const gcut
                     gcut_type_numel(g->module, gcut_type_of(g, n->res0)))
                 continue;
             there[def] = true;
-            *GCUT_PUSH(arena, again) = def;
+            *GCUT_PUSH(arena, copies) = def;
         }
     }
     gcut_arena_free(a);
@@ -333,7 +333,7 @@ static bool is_recomputed(const filling *s, uint32_t i)
 }
 
 gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
-                                 const gcut_recomputations *again)
+                                 const gcut_recomputations *copies)
 {
     uint32_t n;
     filling s = {.arena = gcut_arena_new(gcut_arena_env(arena), arena), .f = f, .decision = decision};
@@ -341,8 +341,8 @@ gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const g
     s.here = gcut_calloc(s.arena, (size_t)f->g->nodes.n + 1, 1);
     const uint32_t *order = gcut_backward_order(s.arena, f, &n);
     for (uint32_t i = 0; i <= n; i++) {
-        for (uint32_t k = 0; again && k < again[i].n; k++)
-            if (is_recomputed(&s, again[i].at[k])) want_node(&s, again[i].at[k]);
+        for (uint32_t k = 0; copies && k < copies[i].n; k++)
+            if (is_recomputed(&s, copies[i].at[k])) want_node(&s, copies[i].at[k]);
         want_reads(&s, order, n, i);
         fill_gap(&s, arena);
         if (i == n) break;
@@ -364,12 +364,12 @@ gcut_recomputations *gcut_schedule_recomputations(gcut_arena *arena, const gcut_
     s.there = gcut_calloc(s.arena, nn, 1);
     s.here = gcut_calloc(s.arena, nn, 1);
     const uint32_t *order = gcut_backward_order(s.arena, f, &n);
-    gcut_recomputations *again = gcut_calloc(arena, (size_t)n + 1, sizeof *again);
+    gcut_recomputations *copies = gcut_calloc(arena, (size_t)n + 1, sizeof *copies);
     for (uint32_t i = 0; i <= n; i++) {
         want_reads(&s, order, n, i);
         close_gap(&s); /* `here`: needed without a requested copy; by S3 the schedule contains it */
         for (; at < sched->n && (i == n || sched->node[at] != order[i]); at++) {
-            if (!s.here[sched->node[at]]) *GCUT_PUSH(arena, &again[i]) = sched->node[at];
+            if (!s.here[sched->node[at]]) *GCUT_PUSH(arena, &copies[i]) = sched->node[at];
             s.there[sched->node[at]] = true;
         }
         for (uint32_t k = 0; k < s.gap.n; k++) s.here[s.gap.at[k]] = false;
@@ -377,5 +377,5 @@ gcut_recomputations *gcut_schedule_recomputations(gcut_arena *arena, const gcut_
         if (i < n) s.there[order[i]] = true, at++;
     }
     gcut_arena_free(s.arena);
-    return again;
+    return copies;
 }

@@ -30,21 +30,21 @@ bool gcut_crosses(const gcut_graph *g, gcut_ref v, gcut_plan_decision decision);
  * Adds the operands of these nodes to `need`. */
 bool *gcut_needed_nodes(gcut_arena *arena, const gcut_graph *g, bool *need, const bool *given);
 
-/* A schedule with further copies.  again[i], i < n of gcut_backward_order, lists the nodes to copy before the
- * i-th BACKWARD node even if a copy exists; again[n] those to copy before the results.  All other recomputed
- * nodes are placed just before their first reader; again == NULL is the lazy schedule, each node at most
+/* A schedule with further copies.  copies[i], i < n of gcut_backward_order, lists the nodes to copy before the
+ * i-th BACKWARD node even if a copy exists; copies[n] those to copy before the results.  All other recomputed
+ * nodes are placed just before their first reader; copies == NULL is the lazy schedule, each node at most
  * once. Nodes need not be sorted; a node of which no result has the decision RECOMPUTED is ignored. */
 typedef GCUT_VEC(uint32_t) gcut_recomputations;
 gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
-                                 const gcut_recomputations *again);
+                                 const gcut_recomputations *copies);
 
 /* Adds to the list of one place what its elementwise nodes are computed from element by element, back to what is stored
  * in any case.  One loop makes all of it; without these, where an operand is in no memory, the loop that computes it
  * makes the copy too, however early that is. */
 void gcut_schedule_add_chains(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
-                              gcut_recomputations *again);
+                              gcut_recomputations *copies);
 
-/* The smallest lists from which gcut_schedule_with makes s again: recomputations placed earlier than their
+/* The smallest lists from which gcut_schedule_with reproduces s: recomputations placed earlier than their
  * first reader, and second copies.  n + 1 lists, n of gcut_backward_order. */
 gcut_recomputations *gcut_schedule_recomputations(gcut_arena *arena, const gcut_facts *f,
                                                   const gcut_plan_decision *decision, const gcut_schedule *s);

@@ -68,11 +68,11 @@ static names *places(const gcut_plan *plan, const gcut_problem *p, gcut_arena *a
     const gcut_graph *g = plan->joint;
     uint32_t n;
     const uint32_t *order = gcut_backward_order(arena, p->facts, &n);
-    const gcut_recomputations *again = gcut_recomputations_of(p, arena, plan);
+    const gcut_recomputations *copies = gcut_recomputations_of(p, arena, plan);
     names *out = gcut_calloc(arena, g->nodes.n + 1u, sizeof *out);
     for (uint32_t i = 0; i <= n; i++)
-        for (uint32_t k = 0; k < again[i].n; k++)
-            *GCUT_PUSH(arena, &out[again[i].at[k]]) =
+        for (uint32_t k = 0; k < copies[i].n; k++)
+            *GCUT_PUSH(arena, &out[copies[i].at[k]]) =
                 i < n ? g->values.at[gcut_node_at(g, order[i])->res0].name : NULL;
     return out;
 }

@@ -214,19 +214,19 @@ static uint32_t index_of(const replay *f, const uint32_t *order, uint32_t n, uin
               "%s.before: %%%s is no value that the backward graph alone computes", where(f, line), name);
 }
 
-static gcut_recomputations *copies(const replay *f)
+static gcut_recomputations *copies_of(const replay *f)
 {
     uint32_t n;
     const uint32_t *order = gcut_backward_order(f->arena, f->p->facts, &n);
-    gcut_recomputations *again = gcut_calloc(f->arena, (size_t)n + 1, sizeof *again);
+    gcut_recomputations *copies = gcut_calloc(f->arena, (size_t)n + 1, sizeof *copies);
     for (uint32_t i = 0; i < f->part->lines.n; i++) {
         const gcut_replay_line *l = f->part->lines.at[i];
         const gcut_graph *g = f->p->g;
         for (uint32_t k = 0; f->value[i] && gcut_def(g, f->value[i]) && k < l->nbefore; k++)
-            *GCUT_PUSH(f->arena, &again[index_of(f, order, n, i, l->before[k])]) =
+            *GCUT_PUSH(f->arena, &copies[index_of(f, order, n, i, l->before[k])]) =
                 g->values.at[f->value[i]].def;
     }
-    return again;
+    return copies;
 }
 
 /* ---- the choice ---- */
@@ -253,7 +253,7 @@ static gcut_choice *choice_of(gcut_problem *p, gcut_arena *arena, const gcut_pla
     bool *saved = default_saved(&f);
     for (uint32_t i = 0; i < part->lines.n; i++)
         if (f.value[i]) ask(&f, i, saved);
-    gcut_choice *c = gcut_choice_saving(p, arena, saved, copies(&f), lambda);
+    gcut_choice *c = gcut_choice_saving(p, arena, saved, copies_of(&f), lambda);
     gcut_choice *best = gcut_choose(p, scratch, NULL, lambda);
     c->lower_bound_ns = gcut_bound_printed(best->lower_bound_ns, c->cost_ns);
     c->quantum_ns = best->quantum_ns;

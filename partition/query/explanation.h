@@ -45,7 +45,7 @@ gcut_plan_decision gcut_why_flip(const gcut_why *w);
 /* Flips have changed what the minimum cut decides for v. */
 bool gcut_why_is_changed(const gcut_why *w);
 
-/* In the form in which it is saved, if it is. */
+/* In the format in which it is saved, if it is. */
 int64_t gcut_why_bytes(const gcut_why *w);
 /* The price of its arc in the cut: of being saved, or of being recomputed. */
 double gcut_why_arc(const gcut_why *w);

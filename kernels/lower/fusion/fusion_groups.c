@@ -236,7 +236,7 @@ static uint32_t group_other(gcut_lowered *h, gcut_kernel_kind kind, uint32_t nod
         copies[k] = gcut_kernel_new(h, GCUT_KERNEL_COPY, GCUT_NONE);
         gcut_kernel_place(h, copies[k], node);
         kernel_at(h, copies[k])->copy.value = v;
-        if (carried) kernel_at(h, copies[k])->copy.late = node;
+        if (carried) kernel_at(h, copies[k])->copy.runs_before = node;
     }
     uint32_t u = gcut_kernel_new(h, kind, node);
     gcut_kernel_place(h, u, node);

@@ -17,7 +17,7 @@ static uint32_t preferred(const gcut_lowered *h, uint32_t kernel)
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
     if (u->kind != GCUT_KERNEL_COPY) return gcut_kernel_result(u) + 1;
-    if (u->copy.late != GCUT_NONE) return u->copy.late + 1;
+    if (u->copy.runs_before != GCUT_NONE) return u->copy.runs_before + 1;
     uint32_t def = h->g->values.at[u->copy.value].def;
     return def == GCUT_NONE ? 0 : def + 2;
 }
