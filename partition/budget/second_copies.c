@@ -119,11 +119,11 @@ static gcut_choice *one_more(improving *m, gcut_arena *arena, const gcut_choice 
 /* The same plan with whole chains of elementwise nodes in place of each copy. */
 static gcut_choice *with_chains(const improving *m, gcut_arena *arena, const gcut_choice *c)
 {
-    gcut_recomputations *again =
+    gcut_recomputations *copies =
         gcut_schedule_recomputations(m->arena, m->p->facts, c->decision, &c->backward);
     for (uint32_t k = 0; k <= m->npos; k++)
-        gcut_schedule_add_chains(m->arena, m->p->facts, c->decision, &again[k]);
-    return gcut_choice_saving(m->p, arena, m->saved, again, c->lambda);
+        gcut_schedule_add_chains(m->arena, m->p->facts, c->decision, &copies[k]);
+    return gcut_choice_saving(m->p, arena, m->saved, copies, c->lambda);
 }
 
 void gcut_second_copies(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c, gcut_choices *out)

@@ -121,14 +121,15 @@ static void limit(gcut_simulated_plans *f)
     }
 }
 
-static void add_later(gcut_simulated_plans *f, gcut_arena *arena, const gcut_problem *p,
-                      const gcut_simulated_plan *m)
+static void add_second_copies(gcut_simulated_plans *f, gcut_arena *arena, const gcut_problem *p,
+                              const gcut_simulated_plan *m)
 {
     gcut_choices more = {0};
     gcut_second_copies(p, arena, m->choice, &more);
     for (uint32_t c = 0; c < more.n; c++)
         add(f, arena, p, more.at[c],
-            gcut_printf(arena, "%s, %u second copies%s", m->label, c / 2 + 1, c % 2 ? " of chains" : ""));
+            gcut_printf(arena, "%s, %u second cop%s%s", m->label, c / 2 + 1, c > 1 ? "ies" : "y",
+                        c % 2 ? " of chains" : ""));
 }
 
 /* Adds plans with second copies, made from plans over the whole range of costs and from those with the lowest
@@ -144,8 +145,8 @@ static void improve(gcut_simulated_plans *f, gcut_arena *arena, const gcut_probl
     drop_dominated(&best, CLEARLY);
     for (uint32_t i = 0; i < IMPROVED; i++) {
         uint32_t n = all.by_cost.n;
-        if (i < n) add_later(f, arena, p, &all.by_cost.at[(uint64_t)i * (n - 1) / (IMPROVED - 1)]);
-        if (i < best.by_cost.n) add_later(f, arena, p, &best.by_cost.at[best.by_cost.n - 1 - i]);
+        if (i < n) add_second_copies(f, arena, p, &all.by_cost.at[(uint64_t)i * (n - 1) / (IMPROVED - 1)]);
+        if (i < best.by_cost.n) add_second_copies(f, arena, p, &best.by_cost.at[best.by_cost.n - 1 - i]);
     }
 }
 
