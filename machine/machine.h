@@ -15,29 +15,13 @@
 #ifndef GCUT_MACHINE_MACHINE_H
 #define GCUT_MACHINE_MACHINE_H
 
-#include "graph/graph.h"
+#include "graph/ops/node_facts.h"
 
 /* Products are measured on a grid over the smaller side of the result, the larger one, and the contracted
  * length (machine/machine.c has the sizes). */
 enum { GCUT_GEMM_LO = 5, GCUT_GEMM_HI = 3, GCUT_GEMM_K = 5 };
 
 enum { GCUT_L2, GCUT_L3, GCUT_DRAM, GCUT_NLEVELS }; /* where data is */
-
-/* The classes of convolutions, by window and channels, that are computed and timed alike. */
-typedef enum gcut_window {
-    GCUT_WINDOW_point, /* 1x1 */
-    GCUT_WINDOW_plain,
-    GCUT_WINDOW_tiled,  /* 3x3, multiplied in tiles (Winograd's transforms) */
-    GCUT_WINDOW_narrow, /* x or y has few channels in a group */
-    GCUT_WINDOW_single, /* x has one channel: bound by stores */
-    GCUT_WINDOW_strided,
-    GCUT_WINDOW_patches,   /* windows do not overlap: each element of x is in one */
-    GCUT_WINDOW_depthwise, /* one channel in a group */
-    GCUT_NWINDOWS
-} gcut_window;
-
-/* Below this number of channels the transforms of GCUT_WINDOW_tiled cost more than they save. */
-#define GCUT_FEW_CHANNELS 24
 
 /* What decisions about kernels compare the time of one element with (machine/thresholds.def). */
 typedef enum gcut_threshold {
@@ -130,8 +114,6 @@ gcut_reach gcut_machine_reach(const gcut_machine *machine, double working_set);
 
 /* [m, k] times [k, n] in f32. */
 double gcut_machine_gemm_ns(const gcut_machine *machine, double m, double n, double k);
-/* The class of a convolution; kernels use the tiled algorithm for GCUT_WINDOW_tiled. */
-gcut_window gcut_conv_window(const gcut_graph *g, const gcut_node *n);
 
 /* Bytes that one kernel reads and writes, from the level that holds a working set of that size: L2, L3 or
  * memory, with smooth transitions around their sizes. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The class of a node's op, what a kernel fuses, and what it computes in.
+ * The class of a node's op, what a kernel fuses and computes in, and which algorithm a convolution takes.
  */
 #include "graph/ops/node_facts.h"
 
@@ -67,4 +67,43 @@ gcut_dtype gcut_node_widest(const gcut_graph *g, const gcut_node *n)
         if (gcut_dtype_bytes(u) > gcut_dtype_bytes(t)) t = u;
     }
     return t;
+}
+
+/* ---- convolutions ---- */
+
+/* Below this number of channels the transforms of GCUT_WINDOW_tiled cost more than they save. */
+#define FEW_CHANNELS 24
+
+/* Is the list [a, b]? */
+static bool both(const gcut_dim *list, gcut_dim a, gcut_dim b)
+{
+    return list[0] == a && list[1] == b;
+}
+
+static bool few(gcut_dim channels)
+{
+    return gcut_dim_known(channels) && channels < FEW_CHANNELS;
+}
+
+/* Symbolic sizes count as large, and never as those of a tiled window; nor does what shall take less
+ * workspace. */
+gcut_window gcut_conv_window(const gcut_graph *g, const gcut_node *n)
+{
+    const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
+    GCUT_ASSERT(gcut_is_convolution(n));
+    gcut_ref w = info->way == GCUT_WAY_conv_w ? n->res0 : gcut_arg(g, n, 1);
+    const gcut_dim *d = gcut_type_of(g, w)->dim; /* [O, C / groups, KH, KW] */
+    const gcut_dim *stride = gcut_attr_get(g, n, GCUT_KEY_stride)->u.dims,
+                   *dilation = gcut_attr_get(g, n, GCUT_KEY_dilation)->u.dims,
+                   groups = gcut_attr_get(g, n, GCUT_KEY_groups)->u.dim,
+                   out = gcut_dim_known(d[0]) ? d[0] / groups : d[0];
+    bool known = gcut_dim_known(d[0]) && gcut_dim_known(d[1]);
+    if (groups != 1 && d[1] == 1) return GCUT_WINDOW_depthwise;
+    if (!both(stride, 1, 1))
+        return both(stride, d[2], d[3]) && both(dilation, 1, 1) ? GCUT_WINDOW_patches : GCUT_WINDOW_strided;
+    if (both(d + 2, 1, 1)) return GCUT_WINDOW_point;
+    if (d[1] == 1) return GCUT_WINDOW_single;
+    if (few(d[1]) || few(out)) return GCUT_WINDOW_narrow;
+    if (gcut_mark_find(&n->marks, GCUT_MARK_less_workspace)) known = false;
+    return known && both(d + 2, 3, 3) && both(dilation, 1, 1) ? GCUT_WINDOW_tiled : GCUT_WINDOW_plain;
 }

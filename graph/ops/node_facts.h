@@ -36,4 +36,19 @@ double gcut_node_flops(const gcut_graph *g, const gcut_node *n, const gcut_dim_b
 /* The widest type among the node's operands and results. */
 gcut_dtype gcut_node_widest(const gcut_graph *g, const gcut_node *n);
 
+/* The classes of convolutions, by window and channels, that are computed and timed alike. */
+typedef enum gcut_window {
+    GCUT_WINDOW_point, /* 1x1 */
+    GCUT_WINDOW_plain,
+    GCUT_WINDOW_tiled,  /* 3x3, multiplied in tiles (Winograd's transforms) */
+    GCUT_WINDOW_narrow, /* x or y has few channels in a group */
+    GCUT_WINDOW_single, /* x has one channel: bound by stores */
+    GCUT_WINDOW_strided,
+    GCUT_WINDOW_patches,   /* windows do not overlap: each element of x is in one */
+    GCUT_WINDOW_depthwise, /* one channel in a group */
+    GCUT_NWINDOWS
+} gcut_window;
+/* The class of a convolution; kernels use the tiled algorithm for GCUT_WINDOW_tiled. */
+gcut_window gcut_conv_window(const gcut_graph *g, const gcut_node *n);
+
 #endif
