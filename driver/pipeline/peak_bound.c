@@ -3,9 +3,9 @@
  * A lower bound of the peak of every plan: what one contraction must have in memory.
  *
  * The peak is the resident bytes, of everything bound, plus the top of the arena.  Take a contraction c (a
- * product, convolution or attention) of the joint graph in the form that kernels are made of.  Every node
- * there leads to a result, so each plan runs c at least once, whatever it saves and however often it
- * recomputes a value.  While the kernel of c runs, these buffers are alive together:
+ * product, convolution or attention) of the joint graph in the form that kernels are made of, one that a result
+ * or an effect needs: without the pass dce there may be others.  Each plan runs c at least once, whatever it
+ * saves and however often it recomputes a value.  While the kernel of c runs, these buffers are alive together:
  *
  *   written  the whole result of c.  An epilogue works on its tiles, but the result still has its buffer
  *            (kernels/lower/fusion/epilogue.c), and no kernel writes a contraction over its operands.
@@ -52,7 +52,7 @@ static contraction *find_contractions(const facts *f, uint32_t *n)
     *n = 0;
     for (uint32_t i = 0; i < f->g->nodes.n; i++) {
         const gcut_node *c = gcut_node_at(f->g, i);
-        if (gcut_node_class(c) != GCUT_CLASS_CONTRACTION) continue;
+        if (gcut_node_class(c) != GCUT_CLASS_CONTRACTION || !f->least.needed[i]) continue;
         e[*n] = (contraction){i, gcut_least_written(&f->least, c)};
         for (uint32_t k = 0; k < c->nargs; k++)
             e[*n].most += gcut_least_bytes(&f->least, gcut_arg(f->g, c, k));

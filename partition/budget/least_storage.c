@@ -11,6 +11,7 @@
 #include "graph/ops/node_facts.h"
 #include "partition/cut/min_cut.h"
 #include "partition/cut/prices.h"
+#include "partition/cut/schedule.h"
 
 /* May operand k of n share memory with result r of n? */
 static bool shares_memory(const gcut_least_storage *f, const gcut_node *n, uint32_t k, gcut_ref r)
@@ -20,14 +21,20 @@ static bool shares_memory(const gcut_least_storage *f, const gcut_node *n, uint3
     return f->bytes[gcut_arg(f->g, n, k)] == f->bytes[r];
 }
 
-static void find_readers(gcut_least_storage *f)
+static void find_readers(gcut_least_storage *f, gcut_arena *arena)
 {
     const gcut_graph *g = f->g;
     for (uint32_t i = 0; i < g->params.n; i++)
         f->late[g->params.at[i].value] = gcut_param_is_late(&g->params.at[i]);
     gcut_add_dependents(g, f->late);
+    bool *need = gcut_calloc(arena, g->values.n, sizeof *need);
+    for (gcut_ref v = 1; v < g->values.n; v++) need[v] = gcut_value_runs_once(g, v);
+    for (uint32_t i = 0; i < g->results.n; i++) need[g->results.at[i].value] = true;
+    f->needed = gcut_needed_nodes(arena, g, need, NULL);
     for (uint32_t i = 0; i < g->results.n; i++) f->read[g->results.at[i].value] = true;
-    for (uint32_t i = 0; i < g->args.n; i++) f->read[g->args.at[i]] = true;
+    for (uint32_t i = 0; i < g->nodes.n; i++)
+        for (uint32_t k = 0; f->needed[i] && k < gcut_node_at(g, i)->nargs; k++)
+            f->read[gcut_arg(g, gcut_node_at(g, i), k)] = true;
 }
 
 static void find_resident(gcut_least_storage *f)
@@ -53,7 +60,7 @@ gcut_least_storage gcut_least_storage_of(gcut_arena *arena, const gcut_graph *g,
     f.read = gcut_calloc(arena, n, sizeof *f.read);
     f.late = gcut_calloc(arena, n, sizeof *f.late);
     for (gcut_ref v = 1; v < n; v++) f.bytes[v] = gcut_value_bytes(g, v, at, nat);
-    find_readers(&f);
+    find_readers(&f, arena);
     find_resident(&f);
     return f;
 }

@@ -22,7 +22,8 @@ typedef struct gcut_least_storage {
     bool rounds;    /* f32 values may be saved as bf16 */
     int64_t *bytes; /* by value: of its type */
     bool *resident; /* by value: it may lie in a bound buffer */
-    bool *read;     /* by value: a node reads it, or it is a result */
+    bool *read;     /* by value: a needed node reads it, or it is a result */
+    bool *needed;   /* by node: a result needs it, or it has effects; a plan runs no others */
     bool *late;     /* by value: it depends on a cotangent or a late input, so it runs once */
 } gcut_least_storage;
 

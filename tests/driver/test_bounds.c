@@ -438,6 +438,43 @@ static void no_ops(void **state)
     gcut_env_free(env);
 }
 
+/* No result needs %big, which reads and writes more than all else, though %r reads it.  Where dead code remains, no plan
+ * runs it, and no bound counts it. */
+static const char unneeded[] =
+    "gcut 1\n"
+    "func @f(input %x: f32[8, 16], param %w: f32[16, 16], param %v: f32[16, 4096]) -> (out loss: f32[]) {\n"
+    "  %h = matmul(%x, %w)\n"
+    "  %a = exp(%h)\n"
+    "  %big = matmul(%a, %v)\n"
+    "  %r = relu(%big)\n"
+    "  %loss = sum(%a)\n"
+    "  return %loss\n"
+    "}\n";
+
+static void unneeded_body(void *arg)
+{
+    gcut_env *env = arg;
+    static const char *const dce[] = {"dce"};
+    gcut_arena *a = gcut_arena_new(env, NULL);
+    gcut_graph *g = gcut_parse_module(env, a, "unneeded", unneeded, strlen(unneeded))->graphs.at[0];
+    gcut_settings opt = gcut_settings_of(NULL, NULL, 0);
+    opt.without = dce;
+    opt.nwithout = 1;
+    bounded b = bounded_of("unneeded", g, &opt, a);
+    assert_true(b.has_cost);
+    check_candidates(&b);
+    check_every_set(&b);
+    gcut_arena_free(a);
+}
+
+static void dead_code_that_remains(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    must(env, unneeded_body, env);
+    gcut_env_free(env);
+}
+
 /* Each softmax and the formula of one beside it: kernels store one value where the plan saves two. */
 static const char equal_values[] =
     "gcut 1\n"
@@ -526,6 +563,7 @@ int main(void)
         cmocka_unit_test(random_graphs),
         cmocka_unit_test(every_saved_set_of_small_graphs),
         cmocka_unit_test(peaks_beside_the_boundary),
+        cmocka_unit_test(dead_code_that_remains),
         cmocka_unit_test(no_ops),
         cmocka_unit_test(equal_values_have_one_buffer),
         cmocka_unit_test(nodes_with_effects_run_once),
