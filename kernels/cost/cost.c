@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
+#include "graph/ops/node_facts.h"
 #include "kernels/lower/fusion/epilogue.h"
 #include "kernels/lower/memory/concat.h"
 #include "kernels/lower/memory/updates_in_place.h"
@@ -190,11 +191,30 @@ static void launch(walk *w, gcut_cost *c, const gcut_work *x, gcut_terms *terms,
                                                                .term = terms->list.at};
 }
 
+/* The cotangent of a scalar, in any view or dtype. */
+static bool is_cotangent(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(g, v);
+    while (n && (n->op == GCUT_OP_cast || gcut_node_class(n) == GCUT_CLASS_VIEW)) {
+        v = gcut_arg(g, n, 0);
+        n = gcut_def(g, v);
+    }
+    return !n && gcut_type_of(g, v)->rank == 0 && g->params.at[g->values.at[v].index].role == GCUT_ROLE_cotan;
+}
+
+/* Does the kernel multiply by a cotangent what is in place already?  It is 1 unless bound, and then there is nothing
+ * to do; any other factor is some number. */
+static bool multiplies_by_one(const gcut_lowered *h, uint32_t kernel)
+{
+    const gcut_ref factor = gcut_scaling_factor(h, kernel);
+    return factor && is_cotangent(h->g, factor);
+}
+
 static void single(walk *w, const gcut_lowered *h, uint32_t kernel, const char *class)
 {
     gcut_cost *c = cost_of(w, h, kernel, class);
     c->times += w->times;
-    if (gcut_scaling_factor(h, kernel)) return; /* by the cotangent, which is 1 unless bound */
+    if (multiplies_by_one(h, kernel)) return;
     gcut_terms *terms = new_terms(w);
     gcut_work x = gcut_cost_work(&w->c, h, kernel);
     gcut_cost_touches(&w->c, w->a, h, kernel, 0, &w->touches);

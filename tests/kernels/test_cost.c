@@ -158,6 +158,27 @@ static void in_place(void **state)
     near(costs_of(*state, next, FAR, 1).ns, m.kernel_ns + memory_ns(&m, 2, 0.5));
 }
 
+/* A state is multiplied by a number where it is: the step tests at run time whether that is 1, and of a cotangent
+ * alone the prediction assumes so. */
+static void scaled_in_place(void **state)
+{
+    static const char *const role[] = {"input", "cotan"};
+    const gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 1);
+    for (int k = 0; k < 2; k++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "gcut 1\nfunc @f[N in 1..](state %%s: f32[N], %s %%d: f32[]) -> (next s: f32[N]) {\n"
+                 "  %%b = broadcast(%%d, shape=[N], axes=[])\n  %%t = mul(%%s, %%b)\n  return %%t\n}\n",
+                 role[k]);
+        const gcut_costs c = costs_of(*state, text, FAR, 1);
+        adds_up(&c);
+        if (k)
+            assert_true(c.ns == 0);
+        else
+            assert_that(c.ns, >=, m.kernel_ns + memory_ns(&m, 1, 0.5));
+    }
+}
+
 /* One long function computes while its operand comes; of several, the others do not. */
 static void parts(void **state)
 {
@@ -248,9 +269,11 @@ FIXTURE(world)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(products),           WITH_FIXTURE(fused),   WITH_FIXTURE(loops),
-        WITH_FIXTURE(in_place),           WITH_FIXTURE(parts),   WITH_FIXTURE(columns_and_operands),
-        WITH_FIXTURE(rows_of_reductions), WITH_FIXTURE(windows), WITH_FIXTURE(grows),
+        WITH_FIXTURE(products),        WITH_FIXTURE(fused),
+        WITH_FIXTURE(loops),           WITH_FIXTURE(in_place),
+        WITH_FIXTURE(parts),           WITH_FIXTURE(columns_and_operands),
+        WITH_FIXTURE(scaled_in_place), WITH_FIXTURE(rows_of_reductions),
+        WITH_FIXTURE(windows),         WITH_FIXTURE(grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
