@@ -16,7 +16,10 @@ static void need_rank4(infer *s, uint32_t k)
         BAD(s, "'%s': operand %u is %s, expected four axes", opname(s), k + 1, show(s, in(s, k)));
 }
 
-/* n constants of at least lo; NULL when absent. */
+/* No image has more rows or columns, and the product of such a stride and the columns of a row is an int64_t. */
+#define MOST INT32_MAX
+
+/* n constants from lo to MOST; NULL when absent. */
 static const gcut_dim *constants(infer *s, gcut_attr_key key, uint32_t n, int64_t lo)
 {
     const gcut_attr *a = attr(s, key);
@@ -25,9 +28,9 @@ static const gcut_dim *constants(infer *s, gcut_attr_key key, uint32_t n, int64_
         BAD(s, "'%s': %s has %u item%s, expected %u", opname(s), gcut_attr_name(key), a->n,
             a->n == 1 ? "" : "s", n);
     for (uint32_t i = 0; i < n; i++)
-        if (!gcut_dim_known(a->u.dims[i]) || a->u.dims[i] < lo)
-            BAD(s, "'%s': %s must be constants of at least %lld, not %s", opname(s), gcut_attr_name(key),
-                (long long)lo, show_dim(s, a->u.dims[i]));
+        if (!gcut_dim_known(a->u.dims[i]) || a->u.dims[i] < lo || a->u.dims[i] > MOST)
+            BAD(s, "'%s': %s must be constants from %lld to %lld, not %s", opname(s), gcut_attr_name(key),
+                (long long)lo, (long long)MOST, show_dim(s, a->u.dims[i]));
     return a->u.dims;
 }
 

@@ -163,10 +163,12 @@ static void what_does_not_fit_is_refused(void **state)
     static const struct {
         const char *expr, *says;
     } wrong[] = {
-        {"conv2d(%x, %w, stride=[0, 1])", "stride must be constants of at least 1, not 0"},
+        {"conv2d(%x, %w, stride=[0, 1])", "stride must be constants from 1 to 2147483647, not 0"},
+        {"conv_transpose2d(%y, %w, stride=[2147483648, 1])", "to 2147483647, not 2147483648"},
+        {"conv2d(%x, %w, dilation=[1, 4611686018427387904])", "to 2147483647, not 4611686018427387904"},
         {"conv2d(%x, %w, stride=[1])", "stride has 1 item, expected 2"},
         {"conv2d(%x, %w, stride=[N, 1])", "stride must be constants"},
-        {"conv2d(%x, %w, dilation=[0, 1])", "dilation must be constants of at least 1"},
+        {"conv2d(%x, %w, dilation=[0, 1])", "dilation must be constants from 1"},
         {"conv2d(%x, %w, pad=[1, 1])", "pad has 2 items, expected 4"},
         {"conv2d(%x, %w, groups=0)", "groups must be a constant of at least 1"},
         {"conv2d(%x, %w, groups=3)", "the channels of x and of w: 4 and 12 differ"},
@@ -184,7 +186,7 @@ static void what_does_not_fit_is_refused(void **state)
         {"conv_transpose2d(%y, %w, pad=[4, 0, 4, 0])", "padding takes 8 of 7 rows away"},
         {"max_pool2d(%x, window=[2, 2], pad=[0, 0, 2, 0])", "a padding of 2 is not below the window's 2"},
         {"max_pool2d(%x, window=[6, 2])", "the window spans 6 rows, but the padded input has only 5"},
-        {"max_pool2d(%x, window=[0, 2])", "window must be constants of at least 1"},
+        {"max_pool2d(%x, window=[0, 2])", "window must be constants from 1"},
         {"avg_pool2d(%v, window=[2, 2])", "operand 1 is %v f32[3], expected four axes"},
         {"max_pool2d_grad(%x, %x, window=[2, 2])", "y and the places of the window: 5 and 2 differ"},
         {"avg_pool2d_grad(%x, shape=[10, 11], window=[2, 2])",

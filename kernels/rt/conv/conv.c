@@ -40,38 +40,46 @@ enum { GEMM_PS = 20, PACK_PS = 500 };
 /* ---- the lattices of x ---- */
 
 /* Along one axis, the elements r, r + stride, … of x: `places` of them, which see taps k0, k0 + every, … of
- * the window. */
+ * the window.  There are as many lattices as the stride or, of a shorter axis, the elements. */
 typedef struct lattice {
     int64_t r, places, k0, every;
     axis tap; /* over y */
 } lattice;
 
+static int64_t lattices(int64_t size, int64_t stride)
+{
+    return gcut_rt_min(size, stride);
+}
+
 static lattice lattice_of(int64_t r, int64_t size, int64_t k, int64_t stride, int64_t dilation, int64_t pad)
 {
-    lattice l = {.r = r, .places = gcut_rt_ceildiv(size - r, stride), .every = 1};
-    while (l.every * dilation % stride != 0) l.every++;
-    while (l.k0 < l.every && gcut_rt_mod(r + pad - l.k0 * dilation, stride) != 0) l.k0++;
-    if (size <= r) l.places = 0;
-    if (l.k0 == l.every || l.k0 >= k) return l;
+    lattice l = {
+        .r = r, .places = gcut_rt_ceildiv(size - r, stride), .every = stride / gcd(stride, dilation)};
+    const int64_t most = gcut_rt_min(l.every, k);
+    while (l.k0 < most && gcut_rt_mod(r + pad - l.k0 * dilation, stride) != 0) l.k0++;
+    if (l.k0 == most) return l;
     l.tap = (axis){gcut_rt_ceildiv(k - l.k0, l.every), gcut_rt_floordiv(r + pad - l.k0 * dilation, stride),
                    -(l.every * dilation / stride)};
     return l;
 }
 
-static void lattices_of(const gcut_rt_conv *g, int64_t a, int64_t b, lattice l[2])
+static lattice row_lattice(const gcut_rt_conv *g, int64_t r)
 {
-    l[0] = lattice_of(a, g->h, g->kh, g->stride[0], g->dilation[0], g->pad[0]);
-    l[1] = lattice_of(b, g->w, g->kw, g->stride[1], g->dilation[1], g->pad[1]);
+    return lattice_of(r, g->h, g->kh, g->stride[0], g->dilation[0], g->pad[0]);
+}
+
+static lattice column_lattice(const gcut_rt_conv *g, int64_t r)
+{
+    return lattice_of(r, g->w, g->kw, g->stride[1], g->dilation[1], g->pad[1]);
 }
 
 /* Are there elements of x that no tap sees, wherever the window is? */
 static int has_blind_lattice(const gcut_rt_conv *g)
 {
-    for (int64_t r = 0; r < gcut_rt_max(g->stride[0], g->stride[1]); r++) {
-        lattice l[2];
-        lattices_of(g, r % g->stride[0], r % g->stride[1], l);
-        if (l[0].tap.n == 0 || l[1].tap.n == 0) return 1;
-    }
+    for (int64_t a = 0; a < lattices(g->h, g->stride[0]); a++)
+        if (row_lattice(g, a).tap.n == 0) return 1;
+    for (int64_t b = 0; b < lattices(g->w, g->stride[1]); b++)
+        if (column_lattice(g, b).tap.n == 0) return 1;
     return 0;
 }
 

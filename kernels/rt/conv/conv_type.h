@@ -342,10 +342,9 @@ void NAME(gcut_rt_conv_x)(const gcut_rt_conv *g, const T *y, const T *w, T *x, T
         NAME(vector) v = {g->n * g->c * g->h * g->w, x};
         gcut_rt_parallel(NAME(clear_part), &v, gcut_rt_worth(threads, v.n, PACK_PS));
     }
-    for (int64_t a = 0; a < g->stride[0]; a++)
-        for (int64_t b = 0; b < g->stride[1]; b++) {
-            lattice l[2];
-            lattices_of(g, a, b, l);
+    for (int64_t a = 0; a < lattices(g->h, g->stride[0]); a++)
+        for (int64_t b = 0; b < lattices(g->w, g->stride[1]); b++) {
+            const lattice l[2] = {row_lattice(g, a), column_lattice(g, b)};
             if (l[0].tap.n > 0 && l[1].tap.n > 0) NAME(lattice_x)(g, y, w, l, x, work, threads);
         }
 }
