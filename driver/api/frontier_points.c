@@ -64,14 +64,14 @@ static void tell(void *user, size_t done, size_t all)
 
 /* ---- choosing points ---- */
 
-/* By falling peak; at equal peaks, the slower first. */
+/* By falling peak; at equal peaks, the slower first; then by label, which two of `taken` do not share as well. */
 static int larger(const void *a, const void *b)
 {
     const gcut_candidate *x = *(const gcut_candidate *const *)a, *y = *(const gcut_candidate *const *)b;
     if (x->peak_bytes != y->peak_bytes) return x->peak_bytes > y->peak_bytes ? -1 : 1;
     double s = predicted(x), t = predicted(y);
     if (s != t) return s > t ? -1 : 1;
-    return (x > y) - (x < y);
+    return strcmp(x->label, y->label);
 }
 
 /* What that budget takes: one pointer for one plan. */

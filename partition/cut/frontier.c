@@ -69,10 +69,17 @@ static void emit(const search *s, gcut_cut_point x)
     *GCUT_PUSH(s->arena, &s->f->points) = x;
 }
 
+typedef struct found_point { /* a point and its place among those found */
+    gcut_cut_point point;
+    uint32_t index;
+} found_point;
+
 static int more_bytes(const void *a, const void *b)
 {
-    const gcut_cut_point *x = a, *y = b;
-    return (x->saved_bytes < y->saved_bytes) - (x->saved_bytes > y->saved_bytes);
+    const found_point *x = a, *y = b;
+    if (x->point.saved_bytes != y->point.saved_bytes)
+        return x->point.saved_bytes > y->point.saved_bytes ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
 }
 
 /* The points on the edge from a to b, whose costs meet at lambda, by falling bytes. */
@@ -81,18 +88,18 @@ static void fill_edge(const search *s, const gcut_cut_point *a, const gcut_cut_p
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(s->scratch), s->scratch);
     gcut_sides sides = gcut_ties_between(scratch, s->net, cut, b->side, a->side);
-    GCUT_VEC(gcut_cut_point) found = {0};
+    GCUT_VEC(found_point) found = {0};
     for (uint32_t i = 0; i < sides.n; i++) {
         gcut_cut_point x = point_of(s, sides.at[i]);
         x.from = x.to = lambda;
         x.between = true;
-        *GCUT_PUSH(scratch, &found) = x;
+        *GCUT_PUSH(scratch, &found) = (found_point){x, i};
     }
     if (found.n) qsort(found.at, found.n, sizeof *found.at, more_bytes);
     double last_ns = a->fixed_ns;
     int64_t last_bytes = a->saved_bytes;
     for (uint32_t i = 0; i < found.n; i++) {
-        gcut_cut_point *x = &found.at[i];
+        const gcut_cut_point *x = &found.at[i].point;
         bool falls = x->saved_bytes < last_bytes && x->saved_bytes > b->saved_bytes;
         if (!falls || !(x->fixed_ns > last_ns) || !(x->fixed_ns < b->fixed_ns)) continue;
         emit(s, *x);
@@ -141,8 +148,9 @@ static void walk(search *s, gcut_cut_point a, gcut_cut_point last)
 
 static int by_lambda(const void *a, const void *b)
 {
-    double x = ((const gcut_bound *)a)->lambda, y = ((const gcut_bound *)b)->lambda;
-    return (x > y) - (x < y);
+    const gcut_bound *x = a, *y = b;
+    if (x->lambda != y->lambda) return x->lambda < y->lambda ? -1 : 1;
+    return (x->cost_ns > y->cost_ns) - (x->cost_ns < y->cost_ns);
 }
 
 static gcut_cut_frontier *find(const gcut_problem *p, gcut_arena *arena, bool corners)

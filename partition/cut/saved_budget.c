@@ -40,6 +40,7 @@ typedef struct edge {
     uint32_t from, to;
     bool never; /* must not be cut */
     double ns, bytes;
+    uint32_t index; /* in the order in which they are found */
 } edge;
 
 /* The other storage format of a value whose save arc may be cut. */
@@ -105,11 +106,17 @@ static void name_components(program *q, const gcut_residual *residual, double sp
 
 /* ---- cut arcs ---- */
 
+static void add_edge(program *q, edge e)
+{
+    e.index = q->edges.n;
+    *GCUT_PUSH(q->arena, &q->edges) = e;
+}
+
 static void add_cut(program *q, uint32_t from, uint32_t to, double ns, double bytes)
 {
     if (from == to || from == WITH_SINK || to == WITH_SOURCE) return;
     if (from != WITH_SOURCE && to != WITH_SINK) {
-        *GCUT_PUSH(q->arena, &q->edges) = (edge){from, to, false, ns, bytes};
+        add_edge(q, (edge){.from = from, .to = to, .ns = ns, .bytes = bytes});
         return;
     }
     if (to == WITH_SINK) q->ns += ns, q->bytes += bytes;
@@ -117,12 +124,18 @@ static void add_cut(program *q, uint32_t from, uint32_t to, double ns, double by
     if (from != WITH_SOURCE) q->at_ns[from] -= ns, q->at_bytes[from] -= bytes;
 }
 
+/* Edges with the same ends in the order in which they are added up: sums of ns have the same bits with every qsort. */
 static int by_ends(const void *a, const void *b)
 {
     const edge *x = a, *y = b;
     if (x->from != y->from) return x->from < y->from ? -1 : 1;
     if (x->to != y->to) return x->to < y->to ? -1 : 1;
-    return 0;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static bool same_ends(const edge *x, const edge *y)
+{
+    return x->from == y->from && x->to == y->to;
 }
 
 static bool is_var(uint32_t c)
@@ -141,14 +154,14 @@ static void collect(program *q, const gcut_residual *residual, double spread)
     for (uint32_t i = 0; i < residual->n; i++) {
         uint32_t from = q->var[residual->at[i].from], to = q->var[residual->at[i].to];
         if (residual->at[i].by > spread && from != to && is_var(from) && is_var(to))
-            *GCUT_PUSH(q->arena, &q->edges) = (edge){from, to, true, 0, 0};
+            add_edge(q, (edge){.from = from, .to = to, .never = true});
     }
     if (q->edges.n) qsort(q->edges.at, q->edges.n, sizeof *q->edges.at, by_ends);
     uint32_t n = 0;
     for (uint32_t i = 0; i < q->edges.n; i++) {
         const edge *e = &q->edges.at[i];
         edge *last = &q->edges.at[n - (n > 0)];
-        if (n && by_ends(e, last) == 0)
+        if (n && same_ends(e, last))
             last->never |= e->never, last->ns += e->ns, last->bytes += e->bytes;
         else
             q->edges.at[n++] = *e;
