@@ -40,9 +40,21 @@ static gcut_dim saved_sym(const gcut_graph *g, const gcut_choice *c)
     return sum;
 }
 
-static void fill_decisions(gcut_plan *plan, const gcut_problem *p, const gcut_choice *c)
+/* The problem in which what the choice saves has the storage format of the choice: a search may change formats. */
+static gcut_problem in_formats_of(const gcut_problem *p, const gcut_choice *c, gcut_arena *arena)
+{
+    gcut_problem q = *p;
+    q.format = gcut_memdup(arena, p->format, p->g->values.n * sizeof *p->format);
+    for (gcut_ref v = 1; v < p->g->values.n; v++)
+        if (c->decision[v] == GCUT_PLAN_SAVED) q.format[v] = c->format[v];
+    return q;
+}
+
+static void fill_decisions(gcut_plan *plan, const gcut_problem *of, const gcut_choice *c)
 {
     const gcut_graph *g = plan->joint;
+    gcut_arena *scratch = gcut_arena_new(g->module->env, g->module->arena);
+    const gcut_problem q = in_formats_of(of, c, scratch), *p = &q;
     for (gcut_ref v = 1; v < g->values.n; v++) {
         gcut_decision *d = &plan->value[v];
         const char *why = NULL;
@@ -65,6 +77,7 @@ static void fill_decisions(gcut_plan *plan, const gcut_problem *p, const gcut_ch
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
             plan->value[v].copies += plan->value[v].decision == GCUT_PLAN_RECOMPUTED;
     }
+    gcut_arena_free(scratch);
 }
 
 gcut_plan *gcut_plan_from(const gcut_problem *p, const gcut_plan_options *opt, const gcut_choice *c)

@@ -12,7 +12,7 @@
 #include "driver/load/step.h"
 #include "interp/interp.h"
 #include "partition/cut/storage_format.h"
-#include "partition/partition.h"
+#include "partition/plan.h"
 #include "public.h"
 
 typedef struct world {
@@ -142,6 +142,34 @@ static void masks_body(void *arg)
         assert_int_equal(st.peak_bytes, st.predicted_bytes);
         gcut_arena_free(w->arena);
     }
+}
+
+/* A search may save a mask as bytes instead: its bytes and its price are then those of this format. */
+static void other_format_body(void *arg)
+{
+    world *w = arg;
+    w->arena = w->env->arena;
+    const gcut_plan *bits = plan_of(w, around(w, masks[0], 64), NULL, 512);
+    gcut_problem p = *gcut_problem_of(w->arena, bits), q = p;
+    bool *saved = gcut_calloc(w->arena, p.g->values.n, 1);
+    q.format = gcut_calloc(w->arena, p.g->values.n, sizeof *q.format);
+    for (gcut_ref v = 1; v < p.g->values.n; v++) saved[v] = bits->value[v].decision == GCUT_PLAN_SAVED;
+    const gcut_choice *c = gcut_choice_saving(&q, w->arena, saved, NULL, bits->options.lambda);
+    const gcut_plan *plain = gcut_plan_from(&p, &bits->options, c);
+    assert_int_equal(plain->saved_bytes, 512 * 64);
+    for (gcut_ref v = 1; v < p.g->values.n; v++) {
+        if (!saved[v]) continue;
+        const gcut_decision *d = &plain->value[v];
+        assert_int_equal(d->bytes, 512 * 64);
+        assert_true(d->save_ns == gcut_saved_ns(&p, v, GCUT_FORMAT_PLAIN) + c->lambda * 512 * 64);
+        assert_true(d->save_ns != bits->value[v].save_ns);
+    }
+}
+
+static void prices_are_of_the_format(void **state)
+{
+    world *w = *state;
+    must(w->env, other_format_body, w);
 }
 
 static void masks_cross_as_bits(void **state)
@@ -452,10 +480,14 @@ static void bits_of_every_alignment(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bits_of_every_alignment), WITH_FIXTURE(masks_cross_as_bits),
-        WITH_FIXTURE(rows_of_unknown_length),      WITH_FIXTURE(what_is_rounded),
-        WITH_FIXTURE(small_values_stay),           WITH_FIXTURE(other_types_are_refused),
-        WITH_FIXTURE(rounding_is_that_of_bf16),    WITH_FIXTURE(models_are_trained_alike)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bits_of_every_alignment),
+                                       WITH_FIXTURE(masks_cross_as_bits),
+                                       WITH_FIXTURE(prices_are_of_the_format),
+                                       WITH_FIXTURE(rows_of_unknown_length),
+                                       WITH_FIXTURE(what_is_rounded),
+                                       WITH_FIXTURE(small_values_stay),
+                                       WITH_FIXTURE(other_types_are_refused),
+                                       WITH_FIXTURE(rounding_is_that_of_bf16),
+                                       WITH_FIXTURE(models_are_trained_alike)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
