@@ -37,6 +37,7 @@ static void to_split(gcut_pipeline *p)
     if (!gcut_pipeline_searches(p)) {
         gcut_plan_options *asked = gcut_calloc(p->arena, 1, sizeof *asked);
         *asked = gcut_pipeline_plan_options(p);
+        p->asked = asked;
         p->planned = gcut_pipeline_loops(p, asked);
     }
     gcut_graph *g[2] = {p->planned ? p->planned : p->joint, NULL};

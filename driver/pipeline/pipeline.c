@@ -58,9 +58,12 @@ bool gcut_pipeline_searches(const gcut_pipeline *p)
 
 gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *asked)
 {
+    const gcut_plan_options *const before = p->asked;
     p->asked = asked;
-    return gcut_pipeline_make(p, GCUT_MAKES_PLANNED, p->joint,
-                              p->joint->name); /* reports name the joint graph */
+    gcut_graph *planned = gcut_pipeline_make(p, GCUT_MAKES_PLANNED, p->joint,
+                                             p->joint->name); /* reports name the joint graph */
+    p->asked = before;
+    return planned;
 }
 
 void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base)

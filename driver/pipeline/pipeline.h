@@ -35,7 +35,7 @@ typedef struct gcut_pipeline {
 
     /* joint ─▶ plan, forward and backward graph; of a forward-only step fwd is the joint graph, the rest NULL
      */
-    const gcut_plan_options *asked; /* plan options of the loops and the plan */
+    const gcut_plan_options *asked; /* of the loops and the plan; NULL: each candidate has its own */
     gcut_graph *planned;            /* in: joint.  With planned loops; joint when it has no loops */
     gcut_plan *plan;                /* in: planned */
     gcut_graph *fwd, *bwd;          /* in: plan */
@@ -69,8 +69,7 @@ gcut_graph *gcut_pipeline_make(gcut_pipeline *p, gcut_pass_group group, gcut_gra
 bool gcut_pipeline_verifies(const gcut_pipeline *p);
 /* Is the plan searched for under a budget, with loops planned by each candidate? */
 bool gcut_pipeline_searches(const gcut_pipeline *p);
-/* Plans what the loops of the joint graph save by `asked`, to which the pipeline then points; returns the
- * joint graph itself when it has no loops. */
+/* Plans what the loops of the joint graph save by `asked`; returns the joint graph itself when it has no loops. */
 gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *asked);
 /* Forward and backward graph of a plan of p->planned, named after `base`, which must be new to the module. */
 void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base);

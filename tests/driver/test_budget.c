@@ -317,6 +317,7 @@ static void check_candidates(void *arg)
     /* The real thing is what was tried in a copy. */
     opt.budget = o->list.at[o->list.n - 1].peak_bytes;
     gcut_pipeline *q = gcut_pipeline_new(g, &opt, GCUT_STAGE_KERNEL, j->arena);
+    assert_null(q->asked); /* what candidates asked for is freed with the search */
     uint32_t i = gcut_candidates_fit(o, opt.budget);
     const gcut_candidate best = gcut_budget_best(o, opt.budget);
     assert_int_equal(q->peak_bytes, best.peak_bytes);
