@@ -72,10 +72,12 @@ int64_t gcut_peak_bound(gcut_pipeline *p)
     const contraction *e = find_contractions(&f, &n);
     int64_t most = 0;
     for (uint32_t i = 0; i < n && e[i].most > most; i++) {
-        bool *may = gcut_calloc(a, f.g->values.n, sizeof *may);
+        gcut_arena *scratch = gcut_arena_new(p->env, a);
+        bool *may = gcut_calloc(scratch, f.g->values.n, sizeof *may);
         const int64_t bytes = gcut_least_written(&f.least, gcut_node_at(f.g, e[i].node)) +
-                              gcut_least_read(&f.least, e[i].node, may, a);
+                              gcut_least_read(&f.least, e[i].node, may, scratch);
         if (bytes > most) most = bytes;
+        gcut_arena_free(scratch);
     }
     gcut_arena_free(a);
     return gcut_resident_bytes(p->joint, p->at, p->nat) + most;

@@ -93,32 +93,92 @@ typedef struct place {
 
 typedef GCUT_VEC(place) places;
 
-static double work_between(const finder *f, uint32_t from, uint32_t to)
+/* The work of nodes 0 to i - 1, in parts of its total: sums of integers, so that equal layers have equal work wherever
+ * they are. */
+static int64_t *find_work(const finder *f)
 {
-    double sum = 0;
-    for (uint32_t i = from; i < to; i++)
-        if (is_forward(f->p, i)) {
-            double ns = f->p->price[gcut_node_at(f->g, i)->res0].recompute_ns;
-            sum += isinf(ns) ? 0 : ns;
-        }
-    return sum;
+    const uint32_t n = f->g->nodes.n;
+    double *ns = gcut_calloc(f->arena, (size_t)n + 1, sizeof *ns), total = 0;
+    int64_t *work = gcut_calloc(f->arena, (size_t)n + 1, sizeof *work);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!is_forward(f->p, i)) continue;
+        ns[i] = f->p->price[gcut_node_at(f->g, i)->res0].recompute_ns;
+        if (isinf(ns[i])) ns[i] = 0;
+        total += ns[i];
+    }
+    for (uint32_t i = 0; i < n; i++)
+        work[i + 1] = work[i] + (total > 0 ? (int64_t)(ns[i] / total * 0x1p60) : 0);
+    return work;
+}
+
+/* Cuts in a list, and a tree that finds the least of them: of the work of its two blocks together, then by position. */
+typedef struct thinning {
+    const finder *f;
+    const places *cuts;
+    const int64_t *work;
+    uint32_t *before, *after; /* by cut: its neighbours; GCUT_NONE = none */
+    int64_t *both;            /* by cut: the work of its two blocks; INT64_MAX = removed, or none */
+    uint32_t *least, size;    /* of children 2 i and 2 i + 1, the cut with less; cut k is size + k */
+} thinning;
+
+static void update(thinning *t, uint32_t k, int64_t both)
+{
+    t->both[k] = both;
+    for (uint32_t i = (t->size + k) / 2; i > 0; i /= 2) {
+        const uint32_t x = t->least[2 * i], y = t->least[2 * i + 1];
+        t->least[i] = t->both[y] < t->both[x] ? y : x;
+    }
+}
+
+static int64_t work_around(const thinning *t, uint32_t k)
+{
+    const uint32_t before = t->before[k], after = t->after[k];
+    const uint32_t from = before == GCUT_NONE ? 0 : t->cuts->at[before].at + 1;
+    const uint32_t to = after == GCUT_NONE ? t->f->g->nodes.n : t->cuts->at[after].at + 1;
+    return t->work[to] - t->work[from];
+}
+
+static thinning thinning_of(const finder *f, const places *cuts)
+{
+    thinning t = {.f = f, .cuts = cuts, .work = find_work(f), .size = 1};
+    while (t.size < cuts->n) t.size *= 2;
+    t.before = gcut_calloc(f->arena, cuts->n, sizeof *t.before);
+    t.after = gcut_calloc(f->arena, cuts->n, sizeof *t.after);
+    t.both = gcut_calloc(f->arena, t.size, sizeof *t.both);
+    t.least = gcut_calloc(f->arena, 2 * (size_t)t.size, sizeof *t.least);
+    for (uint32_t k = 0; k < t.size; k++) t.least[t.size + k] = k, t.both[k] = INT64_MAX;
+    for (uint32_t k = 0; k < cuts->n; k++) {
+        t.before[k] = k ? k - 1 : GCUT_NONE;
+        t.after[k] = k + 1 < cuts->n ? k + 1 : GCUT_NONE;
+    }
+    for (uint32_t k = 0; k < cuts->n; k++) t.both[k] = work_around(&t, k);
+    for (uint32_t i = t.size - 1; i > 0; i--) {
+        const uint32_t x = t.least[2 * i], y = t.least[2 * i + 1];
+        t.least[i] = t.both[y] < t.both[x] ? y : x;
+    }
+    return t;
+}
+
+static void remove_least(thinning *t)
+{
+    const uint32_t k = t->least[1], before = t->before[k], after = t->after[k];
+    if (before != GCUT_NONE) t->after[before] = after;
+    if (after != GCUT_NONE) t->before[after] = before;
+    update(t, k, INT64_MAX);
+    if (before != GCUT_NONE) update(t, before, work_around(t, before));
+    if (after != GCUT_NONE) update(t, after, work_around(t, after));
 }
 
 /* Removes the cut whose two blocks together have the least work, until GCUT_MAX_BLOCKS blocks remain. */
 static void thin_out(const finder *f, places *cuts)
 {
-    while (cuts->n + 1 > GCUT_MAX_BLOCKS) {
-        uint32_t best = 0;
-        double least = INFINITY;
-        for (uint32_t k = 0; k < cuts->n; k++) {
-            uint32_t from = k ? cuts->at[k - 1].at + 1 : 0;
-            uint32_t to = k + 1 < cuts->n ? cuts->at[k + 1].at + 1 : f->g->nodes.n;
-            double w = work_between(f, from, to);
-            if (w < least) least = w, best = k;
-        }
-        for (uint32_t k = best; k + 1 < cuts->n; k++) cuts->at[k] = cuts->at[k + 1];
-        cuts->n--;
-    }
+    if (cuts->n < GCUT_MAX_BLOCKS) return;
+    thinning t = thinning_of(f, cuts);
+    for (uint32_t n = cuts->n; n + 1 > GCUT_MAX_BLOCKS; n--) remove_least(&t);
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < cuts->n; k++)
+        if (t.both[k] != INT64_MAX) cuts->at[n++] = cuts->at[k];
+    cuts->n = n;
 }
 
 static void mark_advance(const gcut_problem *p, gcut_arena *arena, gcut_blocks *b)

@@ -149,6 +149,35 @@ static void body_revolve(void *arg)
     }
 }
 
+/* Of a long uniform chain those cuts stay whose two blocks are longest: no block that was merged is longer than two
+ * that are left. */
+static void body_long_chain(void *arg)
+{
+    gcut_env *env = arg;
+    gcut_arena *a = gcut_arena_new(env, NULL);
+    const gcut_plan_options opt = {.machine = gcut_machine_at(gcut_machine_model_shipped(), 0)};
+    const gcut_problem *p = gcut_problem_new(a, chain_of(env, a, 100000), &opt);
+    const gcut_blocks b = gcut_blocks_of(p, a);
+    uint32_t longest = 0, least = UINT32_MAX, before = 0;
+    assert_int_equal(b.n, GCUT_MAX_BLOCKS);
+    for (uint32_t k = 0; k + 1 < b.n; k++) { /* the last ends with the backward graph */
+        const uint32_t n = b.end[k] + 1 - (k ? b.end[k - 1] + 1 : 0);
+        if (n > longest) longest = n;
+        if (k && n + before < least) least = n + before;
+        before = n;
+    }
+    assert_that(longest, <=, least);
+    gcut_arena_free(a);
+}
+
+static void long_chains_have_even_blocks(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    must(env, body_long_chain, env);
+    gcut_env_free(env);
+}
+
 static void uniform_chains_reach_revolve(void **state)
 {
     (void)state;
@@ -552,6 +581,7 @@ static void families_of_random_graphs_are_sound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(uniform_chains_reach_revolve),
+                                       cmocka_unit_test(long_chains_have_even_blocks),
                                        cmocka_unit_test(linear_graphs_reach_the_stage_program),
                                        cmocka_unit_test(a_deep_transformer),
                                        cmocka_unit_test(simulated_plans_compute_what_save_all_computes),
