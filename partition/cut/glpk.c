@@ -21,6 +21,7 @@
  *   - the environment belongs to the thread: it is freed where it was made, before a function here returns or
  *     throws, and only when this file made it, because glp_free_env destroys a host program's objects too.
  *     Nothing else that can throw runs while it is open.
+ *   - hooks can be set but not read: those of a host program are gone afterwards (doc/embedding.md).
  */
 #include "partition/cut/glpk.h"
 
@@ -46,6 +47,15 @@ static int swallow(void *info, const char *s)
     return 1;
 }
 
+/* A host's environment has its terminal setting again, and none of our hooks. */
+static void leave_env(const session *s)
+{
+    glp_error_hook(NULL, NULL);
+    glp_term_hook(NULL, NULL);
+    glp_term_out(s->term);
+    if (s->owns_env) glp_free_env();
+}
+
 static void close_session(void *what)
 {
     session *s = what;
@@ -55,22 +65,17 @@ static void close_session(void *what)
     if (s->prob) glp_delete_prob(s->prob);
     s->graph = NULL;
     s->prob = NULL;
-    glp_error_hook(NULL, NULL);
-    glp_term_hook(NULL, NULL);
-    glp_term_out(s->term);
-    if (s->owns_env) glp_free_env();
+    leave_env(s);
 }
 
-/* GLPK's error hook.  GLPK's objects are in an unknown state then: they are freed with the whole environment.
- */
+/* GLPK's error hook.  GLPK's objects are in an unknown state then: they are freed with the whole environment. */
 static void on_error(void *what)
 {
     session *s = what;
     s->open = false;
     s->graph = NULL;
     s->prob = NULL;
-    glp_error_hook(NULL, NULL);
-    if (s->owns_env) glp_free_env();
+    leave_env(s);
     gcut_fail(s->env, GCUT_ENOMEM, (gcut_place){0}, NULL, "GLPK ran out of memory");
 }
 
