@@ -180,6 +180,7 @@ static void compare(void *arg, const gcut_made *m)
     j->keep = m->keep;
     j->a = m->scratch;
     j->settings = gcut_settings_of(j->env, j->opt, j->size);
+    j->settings.threads = gcut_rt_threads(j->settings.threads); /* as the plans are, so they are run */
     GCUT_COPY_KNOWN(j->env, gcut_compare_options, j->given, j->how_size, &j->how);
     check_list(j);
     name_all(j);

@@ -67,7 +67,7 @@ static const gcut_explained_kernel *kernel_of(const explaining *e, const char *a
 static void add_kernels(const explaining *e, gcut_cost_explanation *out)
 {
     const gcut_pipeline *p = e->p;
-    const int threads = p->opt.threads;
+    const int threads = p->threads;
     const gcut_costs costs = gcut_program_costs(p->program, p->machine, p->at, p->nat, threads, e->a),
                      c = gcut_program_terms(p->program, p->machine, p->at, p->nat, threads, e->a);
     uint32_t n, k = 0;
@@ -115,7 +115,7 @@ static void explain(void *arg, const gcut_made *m)
     e->p = gcut_pipeline_new(e->g, &opt, GCUT_STAGE_KERNEL, e->a);
     out->name = copy(e, e->value);
     out->machine = copy(e, e->p->machine->made);
-    out->threads = e->p->opt.threads > 0 ? e->p->opt.threads : e->p->machine->default_threads;
+    out->threads = e->p->threads;
     out->at = gcut_sizes_named(e->keep, e->p->module, e->p->at, e->p->nat);
     out->nat = e->p->nat;
     add_kernels(e, out);

@@ -19,7 +19,6 @@
 #include "driver/options/default_sizes.h"
 #include "driver/pipeline/compile.h"
 #include "driver/pipeline/plan_info.h"
-#include "gradcut/gradcut_rt.h"
 #include "interp/interp.h"
 #include "report/report.h"
 
@@ -382,7 +381,7 @@ static void describe_request(job *j)
     j->out->budget = j->opt.budget;
     j->out->at = gcut_sizes_named(j->keep, p->module, others, n);
     j->out->nat = n;
-    j->out->threads = gcut_rt_threads(p->opt.threads);
+    j->out->threads = p->threads;
 }
 
 static void trace(void *arg, const gcut_made *m)

@@ -317,6 +317,7 @@ static void trace(void *arg, const gcut_made *m)
     opt.budget = opt.saved_budget = 0;
     opt.plan = NULL;
     opt.dump = "";
+    if (j->how.rounds > 0) opt.threads = gcut_rt_threads(opt.threads); /* as the plans are, so they are run */
     j->p = gcut_pipeline_new(j->g, &opt, GCUT_STAGE_JOINT, j->a);
     j->candidates = gcut_candidates_of(j->p, j->a);
     choose_shown(j, j->how.points ? (uint32_t)j->how.points : POINTS);
@@ -324,7 +325,7 @@ static void trace(void *arg, const gcut_made *m)
     j->out->graph = gcut_keep(j->keep, j->p->primal->name);
     j->out->at = gcut_sizes_named(j->keep, j->p->module, j->p->at, j->p->nat);
     j->out->nat = j->p->nat;
-    j->out->threads = gcut_rt_threads(j->p->opt.threads);
+    j->out->threads = j->p->threads;
     j->out->rounds = j->how.rounds;
     j->out->seed = j->p->opt.seed;
     add_points(j);

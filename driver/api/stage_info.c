@@ -325,7 +325,7 @@ static void read_buffers(const looking *j, gcut_stage_info *out)
 {
     uint32_t n;
     gcut_memory memory;
-    out->threads = gcut_rt_threads(j->p->opt.threads);
+    out->threads = j->p->threads;
     const gcut_placed *b =
         gcut_program_placement(j->p->program, j->p->at, j->p->nat, out->threads, j->a, &n, &memory);
     out->arena_bytes = memory.arena_bytes;

@@ -130,8 +130,7 @@ static void add_program(const making *m)
     const gcut_pipeline *p = m->p;
     uint32_t n;
     gcut_memory memory;
-    const gcut_placed *b =
-        gcut_program_placement(p->program, p->at, p->nat, gcut_rt_threads(p->opt.threads), m->a, &n, &memory);
+    const gcut_placed *b = gcut_program_placement(p->program, p->at, p->nat, p->threads, m->a, &n, &memory);
     int64_t *index = gcut_calloc(m->a, n + 1u, sizeof *index);
     for (uint32_t i = 0; i < n; i++) {
         index[i] = -1;
@@ -146,8 +145,7 @@ static void add_program(const making *m)
                                                                  .last = b[i].death};
     }
     add_saved(m, index);
-    const gcut_costs costs =
-        gcut_program_touches(p->program, p->machine, p->at, p->nat, p->opt.threads, m->a);
+    const gcut_costs costs = gcut_program_touches(p->program, p->machine, p->at, p->nat, p->threads, m->a);
     for (uint32_t i = 0; i < costs.n; i++) {
         const gcut_cost *x = &costs.at[i];
         int64_t *uses = gcut_calloc(m->a, x->nbuffers + 1u, sizeof *uses);
@@ -168,7 +166,7 @@ gcut_certificate *gcut_certificate_of(const gcut_plan *plan, gcut_arena *arena)
     making m = {.plan = plan, .p = plan->pipeline, .g = plan->joint, .a = arena};
     m.c = gcut_calloc(arena, 1, sizeof *m.c);
     gcut_text graph = {.arena = arena};
-    m.c->threads = gcut_rt_threads(m.p->opt.threads);
+    m.c->threads = m.p->threads;
     if (plan->joint != m.p->joint) {
         gcut_print_graph(plan->joint, &(gcut_print_options){.no_loc = true}, &graph);
         m.c->graph = graph.at;

@@ -18,6 +18,7 @@
 #include "graph/external.h"
 #include "interp/initial_values.h"
 #include "import/npy.h"
+#include "partition/budget/simulator.h"
 
 /* ---- slots ---- */
 
@@ -286,12 +287,41 @@ char *gcut_step_memory(gcut_arena *a, int64_t bytes)
     return at;
 }
 
-static void place_compiled(gcut_step *s)
+/* Places the arena; returns its bytes, with those of the block of saved values. */
+static int64_t init_plan(gcut_step *s, const gcut_dim_binding *at, int threads)
 {
     gcut_rt_error err = {0};
     int64_t *dims = gcut_calloc(s->memory, s->nsizes + 1, sizeof *dims);
-    for (uint32_t i = 0; i < s->nsizes; i++) dims[i] = s->size[i].value;
-    if (s->entry->init(s->plan, dims, s->threads, &err) != GCUT_RT_OK) fail_rt(s, &err);
+    for (uint32_t i = 0; i < s->nsizes; i++) dims[i] = at[i].value;
+    if (s->entry->init(s->plan, dims, threads, &err) != GCUT_RT_OK) fail_rt(s, &err);
+    const gcut_rt_plan *plan = s->plan;
+    return plan->arena_bytes + (s->p->opt.apart ? plan->saved_bytes : 0);
+}
+
+/* The budget: of the smallest peak, that of the plan. */
+static int64_t budget_of(gcut_step *s)
+{
+    const gcut_pipeline *p = s->p;
+    if (p->opt.budget != GCUT_BUDGET_MIN) return p->opt.budget;
+    return gcut_resident_bytes(p->joint, p->at, p->nat) + init_plan(s, p->at, p->threads);
+}
+
+/* Kernels have workspace for each thread, so the arena grows with their number.  A step that is given none uses those
+ * that there are; under a budget, as many of them as the budget has room for, else those that its plan is for. */
+static void place_threads(gcut_step *s)
+{
+    const gcut_pipeline *p = s->p;
+    const bool limited = p->opt.budget && p->opt.threads <= 0;
+    int64_t room = limited ? budget_of(s) : 0;
+    for (uint32_t i = 0; i < s->nslots; i++) room -= s->slot[i].bytes;
+    s->threads = gcut_rt_threads(p->opt.threads);
+    while (init_plan(s, s->size, s->threads) > room && limited && s->threads != p->threads)
+        s->threads = s->threads > p->threads ? s->threads - 1 : p->threads;
+}
+
+static void place_compiled(gcut_step *s)
+{
+    place_threads(s);
     s->arena_bytes = ((gcut_rt_plan *)s->plan)->arena_bytes;
     s->saved_bytes = s->p->opt.apart ? ((gcut_rt_plan *)s->plan)->saved_bytes : 0;
     bool lent = s->lent && s->lent_bytes >= s->arena_bytes;

@@ -47,7 +47,7 @@ struct gcut_step {
     bool ready; /* prepared for the present bindings */
     gcut_dim_binding *size;
     uint32_t nsizes;
-    int threads;
+    int threads; /* that run it; of the compiled backend at the present sizes */
     /* compiled backend */
     const gcut_rt_entry *entry;
     void *plan;

@@ -32,7 +32,6 @@ static void add_options(gcut_hash *h, const gcut_settings *o)
     key.f64 = false;
     key.dump = key.plan = key.machine = NULL;
     gcut_settings_hash(h, &key);
-    gcut_hash_int(h, gcut_rt_threads(o->threads)); /* budgets depend on it */
 }
 
 static const char *key_of(gcut_graph *g, const gcut_settings *o, gcut_arena *a)

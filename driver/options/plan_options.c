@@ -40,7 +40,7 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
                                    p->opt.saved_budget == GCUT_SAVE_NOTHING ? 0 : p->opt.saved_budget,
                                .at = p->at,
                                .nat = p->nat,
-                               .machine = gcut_machine_at(p->machine, p->opt.threads),
+                               .machine = gcut_machine_at(p->machine, p->threads),
                                .packings = gcut_rt_gemm_packings,
                                .save = p->opt.save,
                                .recompute = p->opt.recompute,

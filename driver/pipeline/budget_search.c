@@ -14,7 +14,6 @@
 #include "driver/pipeline/less_workspace.h"
 #include "driver/pipeline/local_search.h"
 #include "driver/pipeline/peak_bound.h"
-#include "gradcut/gradcut_rt.h"
 #include "partition/budget/moment_bound.h"
 #include "partition/budget/simulator.h"
 #include "partition/cut/frontier.h"
@@ -51,7 +50,7 @@ static double cost_bound(const gcut_candidates *o, const gcut_candidate *of, int
 static void holders_text(const gcut_pipeline *q, gcut_text *t)
 {
     gcut_arena *a = t->arena;
-    gcut_peak peak = gcut_program_peak(q->program, q->at, q->nat, gcut_rt_threads(q->opt.threads), a);
+    gcut_peak peak = gcut_program_peak(q->program, q->at, q->nat, q->threads, a);
     int64_t rest = 0;
     gcut_text_add(t, "it is reached in the %s graph, at %s, where these are alive:",
                   peak.backward ? "backward" : "forward", peak.at);

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "driver/pipeline/saved_storage.h"
-#include "gradcut/gradcut_rt.h"
 #include "partition/budget/simulated_plans.h"
 #include "partition/budget/simulator.h"
 #include "partition/plan.h"
@@ -271,10 +270,9 @@ int64_t gcut_candidate_peak(gcut_candidates *o, gcut_candidate *of)
     uint32_t *at = gcut_map_at(o->arena, &o->index, first);
     if (!*at || memcmp(o->known.at[*at - 1].key, key, sizeof key) != 0) {
         gcut_pipeline *q = gcut_candidate_lower(o, of, o->arena);
-        const int threads = gcut_rt_threads(q->opt.threads);
         gcut_known_plan known = {.peak_bytes = q->peak_bytes, .step_ns = q->plan->step_ns};
-        known.alive = gcut_program_alive(q->program, q->at, q->nat, threads, o->arena, &known.nsteps);
-        known.alternatives = gcut_program_alternatives(q->program, q->at, q->nat, threads, o->arena);
+        known.alive = gcut_program_alive(q->program, q->at, q->nat, q->threads, o->arena, &known.nsteps);
+        known.alternatives = gcut_program_alternatives(q->program, q->at, q->nat, q->threads, o->arena);
         for (uint32_t i = 0; i < known.alternatives.n; i++) /* names of a graph that is freed here */
             known.alternatives.at[i].value = gcut_keep(o->arena, known.alternatives.at[i].value);
         memcpy(known.key, key, sizeof key);

@@ -79,6 +79,7 @@ static gcut_pipeline *begin(const gcut_pass_table *passes, bool keeps_graphs, gc
     gcut_passes_apply(p, GCUT_MAKES_PRIMAL, g);
     p->primal = g[0];
     p->machine = gcut_machine_find(a, p->opt.machine);
+    p->threads = p->opt.threads > 0 ? p->opt.threads : p->machine->default_threads;
     if (p->opt.optimizer) p->optimizer = gcut_optimizer_parse(env, p->opt.optimizer);
     p->optimizer.keep_grads = p->opt.keep_grads;
     return p;

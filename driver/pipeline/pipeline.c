@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "gradcut/gradcut_rt.h"
 #include "graph/verify.h"
 #include "text/text.h"
 #include "partition/budget/simulator.h"
@@ -26,6 +25,7 @@ gcut_pipeline *gcut_pipeline_nested(const gcut_pipeline *p, gcut_graph *planned,
                          .arena = a,
                          .opt = p->opt,
                          .machine = p->machine,
+                         .threads = p->threads,
                          .optimizer = p->optimizer,
                          .at = p->at,
                          .nat = p->nat,
@@ -102,7 +102,7 @@ int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, u
 static void measure_calls(const gcut_pipeline *p)
 {
     const gcut_graph *g = p->joint;
-    const gcut_memory m = gcut_program_memory(p->program, p->at, p->nat, gcut_rt_threads(p->opt.threads));
+    const gcut_memory m = gcut_program_memory(p->program, p->at, p->nat, p->threads);
     int64_t *call = p->plan->call_bytes;
     p->plan->block_bytes = m.saved_bytes;
     for (int k = 0; k < 2; k++) call[k] = sum(p, m.call_bytes[k], m.saved_bytes);
@@ -126,11 +126,11 @@ void gcut_pipeline_lower(gcut_pipeline *p)
     gcut_graph_rename(p->kfwd, gcut_printf(p->arena, p->bwd ? "%s.kernel" : "%s.fwd.kernel", p->fwd->name));
     if (p->kbwd) gcut_graph_rename(p->kbwd, gcut_printf(p->arena, "%s.kernel", p->bwd->name));
     gcut_passes_apply(p, GCUT_MAKES_PROGRAM, g);
-    p->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, gcut_rt_threads(p->opt.threads));
+    p->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, p->threads);
     if (!p->plan) return;
     p->plan->peak_bytes = p->peak_bytes;
     if (p->opt.apart) measure_calls(p);
-    p->plan->step_ns = gcut_program_ns(p->program, p->machine, p->at, p->nat, p->opt.threads);
+    p->plan->step_ns = gcut_program_ns(p->program, p->machine, p->at, p->nat, p->threads);
 }
 
 void gcut_stage_check(gcut_env *env, gcut_stage_name stage, const char *call)

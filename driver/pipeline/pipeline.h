@@ -20,6 +20,8 @@ typedef struct gcut_pipeline {
     /* the request */
     gcut_settings opt;                 /* with its strings and lists copied */
     const gcut_machine_model *machine; /* what prices and predictions come from */
+    int threads; /* that the plan is for: those of the options, else the machine model's default number; never
+                    those of the machine that plans */
     gcut_optimizer optimizer;
     gcut_plan_file *file; /* the plan to replay; NULL = none */
     gcut_dim_binding *at; /* a size for every symbol of the graph */
@@ -43,8 +45,8 @@ typedef struct gcut_pipeline {
     /* fwd, bwd ─▶ program */
     gcut_graph *kfwd, *kbwd; /* in: fwd and bwd.  Without composite ops that have no kernel */
     gcut_program *program;   /* in: kfwd, kbwd */
-    int64_t peak_bytes;      /* of the whole step at `at`, once there is a program; behind a search in which
-                                nothing fits, the smallest found */
+    int64_t peak_bytes;      /* of the whole step at `at` with `threads`, once there is a program; behind a
+                                search in which nothing fits, the smallest found */
     int64_t bound_bytes;     /* behind such a search, gcut_peak_bound; else 0 */
 
     gcut_rewritings rewritten; /* what identities of real numbers replaced, in the order of the passes */

@@ -153,7 +153,7 @@ static void add_machine(const looking *j, gcut_plan_info *out)
     if (!p) return;
     out->machine = p->machine->made;
     out->machine_hash = hash_of(p->machine, j->a);
-    out->threads = p->opt.threads ? p->opt.threads : p->machine->default_threads;
+    out->threads = p->threads;
     const gcut_plan_side *file = p->file ? &p->file->head : NULL;
     if (!file || !file->machine_hash || !strcmp(file->machine_hash, out->machine_hash)) return;
     out->file_machine = file->machine;

@@ -337,7 +337,8 @@ typedef struct gcut_options {
     size_t nat;
     const char *const *save, *const *recompute; /* names of values that must be saved, or recomputed */
     size_t nsave, nrecompute;
-    int threads;       /* 0 = OMP_NUM_THREADS, else every core; prices are then at the model's own default */
+    int threads;       /* that a plan is for and a step has; 0: the machine model's default number for a plan,
+                          OMP_NUM_THREADS, else every core for a step, or as many as its budget has room for */
     uint64_t seed;     /* of values that are neither bound nor declared as data, and of measured rounds */
     bool keep_grads;   /* gradients stay results when there is an optimizer */
     bool forward_only; /* compile and run without derivatives; plans ignore it */

@@ -146,8 +146,8 @@ typedef struct gcut_plan_info {
     const char *machine,
         *machine_hash; /* the machine model that prices come from: its name, and of its contents */
     int threads,
-        priced_threads; /* of the step, or the model's default; and those of the prices, which differ where
-                                    the model has no section for that number */
+        priced_threads; /* that the plan is for: options.threads, or the model's default number; and those of the
+                           prices, which differ where the model has no section for that number */
     const char *file_machine,
         *file_machine_hash; /* of the plan file that was replayed, where it was priced by
                                                      another model; else NULL */

@@ -338,12 +338,77 @@ static void bounds_hold_on_random_graphs(void **state)
     gcut_env_free(env);
 }
 
+/* ---- the number of threads ---- */
+
+/* Attention has workspace for each thread. */
+static const char heads[] =
+    "gcut 1\nfunc @f(param %w: f32[64, 64], input %x: f32[512, 64]) -> (out loss: f32[]) {\n"
+    "  %h = matmul(%x, %w)\n  %q = reshape(%h, shape=[1, 8, 64, 64])\n  %a = attention(%q, %q, %q)\n"
+    "  %s = mul(%a, %a)\n  %loss = sum(%s)\n  return %loss\n}\n";
+
+typedef struct team_run {
+    int64_t planned, ran; /* peaks */
+    int threads;          /* that ran it */
+    double ns;
+} team_run;
+
+/* Plans and runs a step without a number of threads where there are so many. */
+static team_run run_with(gcut_env *env, gcut_arena *a, const char *there, int64_t budget)
+{
+    gcut_options given = with_budget(budget);
+    given.threads = 0;
+    gcut_settings opt = read_options(given);
+    setenv("OMP_NUM_THREADS", there, 1);
+    gcut_graph *g = gcut_parse_module(env, a, "heads", heads, strlen(heads))->graphs.at[0];
+    gcut_pipeline *p = gcut_pipeline_new(g, &opt, GCUT_STAGE_KERNEL, a);
+    gcut_step *s = gcut_step_of_pipeline(p, a);
+    gcut_step_prepare(s);
+    gcut_step_run(s, GCUT_RT_STEP);
+    const gcut_stats *st = gcut_step_stats(s);
+    assert_int_equal(st->peak_bytes, st->predicted_bytes);
+    unsetenv("OMP_NUM_THREADS");
+    return (team_run){p->peak_bytes, st->peak_bytes, st->threads, p->plan->step_ns};
+}
+
+/* A plan is the same wherever it is made; a step has the threads that there are, and keeps a budget nevertheless. */
+static void teams_body(void *arg)
+{
+    gcut_env *env = arg;
+    gcut_arena *a = gcut_arena_new(env, NULL);
+    const team_run few = run_with(env, a, "2", 0), many = run_with(env, a, "8", 0);
+    assert_int_equal(few.planned, many.planned);
+    assert_true(few.ns == many.ns);
+    assert_int_equal(few.threads, 2);
+    assert_int_equal(few.ran, few.planned); /* the shipped model is for two threads */
+    assert_int_equal(many.threads, 8);
+    assert_that(many.ran, >, many.planned);
+    const team_run ample = run_with(env, a, "8", many.ran), tight = run_with(env, a, "8", few.ran),
+                   between = run_with(env, a, "8", many.ran - 1),
+                   least = run_with(env, a, "8", GCUT_BUDGET_MIN);
+    assert_int_equal(ample.threads, 8);
+    assert_that(tight.ran, <=, few.ran);
+    assert_that(between.threads, <, 8);
+    assert_that(between.ran, <, many.ran);
+    assert_int_equal(least.planned, run_with(env, a, "2", GCUT_BUDGET_MIN).planned);
+    assert_that(least.ran, <=, least.planned);
+    gcut_arena_free(a);
+}
+
+static void plans_are_for_no_machine(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    must(env, teams_body, env);
+    gcut_env_free(env);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_keep_their_budgets),
         cmocka_unit_test(other_policies_are_held_to_it),
         cmocka_unit_test(bounds_hold_on_random_graphs),
+        cmocka_unit_test(plans_are_for_no_machine),
     };
     *(void **)&reset_mark = dlsym(RTLD_DEFAULT, "high_water_reset");
     *(void **)&read_mark = dlsym(RTLD_DEFAULT, "high_water");
