@@ -383,37 +383,6 @@ static const char loop_peak[] =
     "  return %loss\n"
     "}\n";
 
-typedef struct peak_case {
-    gcut_env *env;
-    const char *name, *text;
-} peak_case;
-
-static void peak_body(void *arg)
-{
-    const peak_case *c = arg;
-    gcut_arena *a = gcut_arena_new(c->env, NULL);
-    gcut_graph *g = gcut_parse_module(c->env, a, c->name, c->text, strlen(c->text))->graphs.at[0];
-    gcut_settings opt = gcut_settings_of(NULL, NULL, 0);
-    bounded b = bounded_of(c->name, g, &opt, a);
-    assert_true(b.has_cost);
-    check_candidates(&b);
-    check_every_set(&b);
-    assert_that(b.tighter, >, 0);
-    gcut_arena_free(a);
-}
-
-static void peaks_beside_the_boundary(void **state)
-{
-    (void)state;
-    const peak_case cases[] = {{NULL, "forward peak", forward_peak}, {NULL, "loop peak", loop_peak}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        peak_case c = cases[i];
-        c.env = gcut_env_new(NULL, NULL);
-        must(c.env, peak_body, &c);
-        gcut_env_free(c.env);
-    }
-}
-
 /* A function without ops has candidate plans too, and a bound: what is resident. */
 static void no_ops_body(void *arg)
 {
@@ -438,8 +407,8 @@ static void no_ops(void **state)
     gcut_env_free(env);
 }
 
-/* No result needs %big, which reads and writes more than all else, though %r reads it.  Where dead code remains, no plan
- * runs it, and no bound counts it. */
+/* No result needs %big, which %r reads and which is larger than all else.  Without the pass dce it stays in the graph; no
+ * plan computes it, so no bound may count it. */
 static const char unneeded[] =
     "gcut 1\n"
     "func @f(input %x: f32[8, 16], param %w: f32[16, 16], param %v: f32[16, 4096]) -> (out loss: f32[]) {\n"
@@ -451,28 +420,40 @@ static const char unneeded[] =
     "  return %loss\n"
     "}\n";
 
-static void unneeded_body(void *arg)
+typedef struct fixture {
+    const char *name, *text;
+    const char *without; /* a pass; NULL: none */
+    bool tighter;        /* the bound of a moment is above that of the boundary for some plan */
+    gcut_env *env;
+} fixture;
+
+static void fixture_body(void *arg)
 {
-    gcut_env *env = arg;
-    static const char *const dce[] = {"dce"};
-    gcut_arena *a = gcut_arena_new(env, NULL);
-    gcut_graph *g = gcut_parse_module(env, a, "unneeded", unneeded, strlen(unneeded))->graphs.at[0];
+    const fixture *c = arg;
+    gcut_arena *a = gcut_arena_new(c->env, NULL);
+    gcut_graph *g = gcut_parse_module(c->env, a, c->name, c->text, strlen(c->text))->graphs.at[0];
     gcut_settings opt = gcut_settings_of(NULL, NULL, 0);
-    opt.without = dce;
-    opt.nwithout = 1;
-    bounded b = bounded_of("unneeded", g, &opt, a);
+    opt.without = &c->without;
+    opt.nwithout = c->without != NULL;
+    bounded b = bounded_of(c->name, g, &opt, a);
     assert_true(b.has_cost);
     check_candidates(&b);
     check_every_set(&b);
+    if (c->tighter) assert_that(b.tighter, >, 0);
     gcut_arena_free(a);
 }
 
-static void dead_code_that_remains(void **state)
+static void every_saved_set_of_fixtures(void **state)
 {
     (void)state;
-    gcut_env *env = gcut_env_new(NULL, NULL);
-    must(env, unneeded_body, env);
-    gcut_env_free(env);
+    fixture c[] = {{"forward peak", forward_peak, NULL, true, NULL},
+                   {"loop peak", loop_peak, NULL, true, NULL},
+                   {"unneeded", unneeded, "dce", false, NULL}};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        c[i].env = gcut_env_new(NULL, NULL);
+        must(c[i].env, fixture_body, &c[i]);
+        gcut_env_free(c[i].env);
+    }
 }
 
 /* Each softmax and the formula of one beside it: kernels store one value where the plan saves two. */
@@ -562,8 +543,7 @@ int main(void)
         cmocka_unit_test(published_sizes),
         cmocka_unit_test(random_graphs),
         cmocka_unit_test(every_saved_set_of_small_graphs),
-        cmocka_unit_test(peaks_beside_the_boundary),
-        cmocka_unit_test(dead_code_that_remains),
+        cmocka_unit_test(every_saved_set_of_fixtures),
         cmocka_unit_test(no_ops),
         cmocka_unit_test(equal_values_have_one_buffer),
         cmocka_unit_test(nodes_with_effects_run_once),

@@ -5,9 +5,6 @@
  */
 #include "harness.h"
 
-#include <glpk.h>
-
-#include "partition/cut/glpk.h"
 #include "partition/cut/min_cut.h"
 
 typedef struct world {
@@ -318,31 +315,6 @@ static void impossible_is_an_error(void **state)
     assert_int_equal(gcut_protect(w->env, impossible_body, w), GCUT_EPLAN);
 }
 
-/* More than the mebibyte that the environment's owner allows. */
-static void large_body(void *p)
-{
-    enum { N = 50000 };
-    world *w = p;
-    gcut_pipe *pipes = gcut_calloc(w->env->arena, N, sizeof *pipes);
-    for (uint32_t i = 0; i + 1 < N; i++) pipes[i] = (gcut_pipe){.from = i, .to = i + 1, .cap = 1};
-    gcut_glpk_flow(w->env->arena, N, pipes, N - 1, 0, N - 1);
-}
-
-/* In the environment of a host program GLPK prints afterwards what it printed before, also behind an error: its own
- * errors turn the terminal on. */
-static void a_host_keeps_its_terminal(void **state)
-{
-    world *w = *state;
-    assert_int_equal(glp_init_env(), 0);
-    glp_term_out(GLP_OFF);
-    must(w->env, large_body, w);
-    assert_int_equal(glp_term_out(GLP_OFF), GLP_OFF);
-    glp_mem_limit(1);
-    assert_int_equal(gcut_protect(w->env, large_body, w), GCUT_ENOMEM);
-    assert_int_equal(glp_term_out(GLP_OFF), GLP_OFF);
-    glp_free_env();
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,7 +322,6 @@ int main(void)
         WITH_FIXTURE(cuts_survive_rounding),
         WITH_FIXTURE(glpk_traps),
         WITH_FIXTURE(impossible_is_an_error),
-        WITH_FIXTURE(a_host_keeps_its_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
