@@ -185,7 +185,7 @@ typedef struct writer {
     gcut_rewrite rw;
     gcut_ref *one;              /* by value of g, inside of a head: for the cotangent 1 */
     bool *leaves;               /* by value of g: read outside of heads, or a result */
-    GCUT_VEC(uint32_t) waiting; /* nodes of g */
+    GCUT_VEC(uint32_t) waiting; /* nodes of g that are not written yet */
 } writer;
 
 static void find_exits(writer *w)
@@ -232,8 +232,8 @@ static void write_node(writer *w, uint32_t i)
     if (w->leaves[v]) gcut_rewrite_use(&w->rw, i, scaled(w, v, n->loc));
 }
 
-/* Is node i of a head a product with a parameter, dx = y' w'? */
-static bool goes_down(const writer *w, uint32_t i)
+/* Is node i of a head the product dx = y' w', which makes the cotangent of the operand that is no parameter? */
+static bool makes_cotangent(const writer *w, uint32_t i)
 {
     const search *s = w->s;
     const gcut_node *n = gcut_node_at(s->g, i);
@@ -247,7 +247,7 @@ static void write_waiting(writer *w)
     w->waiting.n = 0;
 }
 
-/* Products that make gradients of parameters run before those that go on downwards: x is dead before dx is made. */
+/* The products dw = x' y' of a head come before dx = y' w': x may be dead when dx is made. */
 static gcut_graph *write_out(const search *s, const char *name)
 {
     const gcut_graph *g = s->g;
@@ -258,15 +258,14 @@ static gcut_graph *write_out(const search *s, const char *name)
     gcut_build b = {.g = w.rw.dst, .loc = g->loc, .name = one_name(g, s->cotan)};
     w.one[s->cotan] = gcut_bfull(&b, gcut_type_of(g, s->cotan), 1);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
-        if (goes_down(&w, i)) {
+        if (makes_cotangent(&w, i)) {
             *GCUT_PUSH(w.rw.scratch, &w.waiting) = i;
-            continue;
-        }
-        if (!s->in[i]) write_waiting(&w);
-        if (s->in[i])
+        } else if (s->in[i]) {
             write_node(&w, i);
-        else
+        } else {
+            write_waiting(&w);
             gcut_rewrite_copy(&w.rw, i);
+        }
     }
     write_waiting(&w);
     return gcut_rewrite_end(&w.rw);

@@ -342,22 +342,27 @@ static double added(const calibration *c, uint32_t first, uint32_t i)
     return ns > least ? ns : least;
 }
 
-/* The time of an op that is a kernel by itself less its traffic with L2, which prices add again; at least a
- * quarter, since the two overlap. */
+/* At least a quarter of ns, since arithmetic and traffic overlap. */
+static double without(double ns, double traffic)
+{
+    return ns - traffic > ns / 4 ? ns - traffic : ns / 4;
+}
+
+/* The time of an op that is a kernel by itself less its traffic with L2, which prices add. */
 static double computing(const calibration *c, uint32_t v)
 {
     const visit *x = &c->visits.at[v];
     double ns = alone(c, v, c->off[0]),
            moves = gcut_machine_move_ns(&c->at[0], x->in, x->out, x->in + x->out);
-    return (ns - moves > ns / 4 ? ns - moves : ns / 4) / x->work;
+    return without(ns, moves) / x->work;
 }
 
-/* The rate of a contraction with all its data in L2: without what bringing it from farther takes. */
+/* The rate of a contraction with all its data in L2: less its traffic beyond, which predictions add. */
 static double near_rate(const calibration *c, const gcut_machine *m, uint32_t v, uint32_t off)
 {
     const visit *x = &c->visits.at[v];
     const double ns = alone(c, v, off), brings = gcut_machine_bring_ns(m, x->in, x->out, x->in + x->out);
-    return (ns - brings > ns / 4 ? ns - brings : ns / 4) / x->work;
+    return without(ns, brings) / x->work;
 }
 
 static void fill_ops(const calibration *c, int s, gcut_machine *m)

@@ -94,4 +94,15 @@ typedef enum gcut_dim_cmp { GCUT_DIM_EQUAL, GCUT_DIM_DIFFERS, GCUT_DIM_UNDECIDED
 /* EQUAL by normal form; DIFFERS when the ranges of a-b exclude 0 or a multiple rules it out. */
 gcut_dim_cmp gcut_dim_compare(gcut_dims *t, gcut_dim a, gcut_dim b, const gcut_dim_decl *decl, uint32_t n);
 
+/* Of two int64; 0 for 0 and 0. */
+static inline int64_t gcut_dim_gcd(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t r = a % b;
+        a = b;
+        b = r;
+    }
+    return a < 0 ? -a : a;
+}
+
 #endif

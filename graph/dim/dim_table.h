@@ -122,16 +122,6 @@ const gcut_dim_atom *gcut_dim_sole(const gcut_dims *t, gcut_dim d, gcut_dim_op o
 
 gcut_dim_error gcut_dim_opaque(gcut_dims *t, gcut_dim_op op, gcut_dim a, gcut_dim b, gcut_dim *out);
 
-static inline int64_t gcut_dim_gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a < 0 ? -a : a;
-}
-
 /* Floor division of int64; b != 0, and the quotient must fit. */
 static inline int64_t gcut_dim_floordiv(int64_t a, int64_t b)
 {

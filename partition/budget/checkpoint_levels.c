@@ -172,15 +172,6 @@ static gcut_nesting nesting_at(const table *t, gcut_arena *arena, uint32_t m)
 
 /* ---- grids ---- */
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t r = a % b;
-        a = b, b = r;
-    }
-    return a;
-}
-
 typedef struct scale {
     int64_t top; /* bytes that the table must reach */
     int64_t unit;
@@ -205,11 +196,11 @@ static uint32_t scales(const gcut_chain *c, scale out[3])
         const gcut_block_cost *b = &c->at[k];
         int64_t most = 0;
         for (uint32_t o = 0; o < b->nopt; o++) {
-            unit = gcd(unit, b->opt[o].keep);
+            unit = gcut_dim_gcd(unit, b->opt[o].keep);
             if (b->opt[o].keep > most) most = b->opt[o].keep;
             if (b->opt[o].work > work) work = b->opt[o].work;
         }
-        unit = gcd(unit, b->cut_bytes);
+        unit = gcut_dim_gcd(unit, b->cut_bytes);
         if (b->cut_bytes > widest) widest = b->cut_bytes;
         keep += most;
         cuts += b->cut_bytes;

@@ -40,8 +40,9 @@ typedef struct moment {
     bool *
         after; /* by value: depends on the node's results; of a forward moment, all of the backward graph, too */
     bool *before; /* by value: they depend on it */
-    bool *read;   /* by value: the kernel may find its operands in it, and `room` does without these */
-    int64_t room; /* beside what the node writes and, at a forward moment or where it is a region, reads */
+    bool *read;   /* by value: it is counted in what `room` leaves out for operands */
+    int64_t
+        room; /* without what the node writes, and at a forward moment or of a region without what it reads */
 } moment;
 
 typedef struct excess {
@@ -51,23 +52,6 @@ typedef struct excess {
 } excess;
 
 /* ---- the largest bound of a network ---- */
-
-typedef struct corner {
-    double fixed;
-    int64_t bytes;
-} corner;
-
-static corner corner_of(const gcut_network *net, const gcut_cut *cut)
-{
-    corner x = {0, 0};
-    for (uint32_t i = 0; i < net->arcs.n; i++) {
-        const gcut_arc *a = &net->arcs.at[i];
-        if (!cut->source_side[a->from] || cut->source_side[a->to]) continue;
-        x.fixed += a->fixed;
-        x.bytes += a->bytes;
-    }
-    return x;
-}
 
 /* A part of the solutions: what is decided of some values. */
 typedef struct branch {
@@ -107,11 +91,11 @@ static void relax(bounding *s, gcut_network *net, int64_t room, branch *b, doubl
     gcut_network_at(net, 0);
     if (room >= 0 && gcut_network_feasible(net, a)) {
         gcut_cut high_cut = gcut_solve(net, a), low_cut = high_cut;
-        corner high = corner_of(net, &high_cut), low = high;
+        gcut_cut_sums high = gcut_network_cut(net, high_cut.source_side), low = high;
         b->bound = high_cut.lower_bound;
         if (high.bytes > room) {
             low_cut = gcut_solve_smallest(net, a);
-            low = corner_of(net, &low_cut);
+            low = gcut_network_cut(net, low_cut.source_side);
             if (low_cut.lower_bound > (double)room) b->bound = INFINITY;
         }
         while (low.bytes <= room && low.bytes < high.bytes && high.bytes > room && s->solved < s->most) {
@@ -120,7 +104,7 @@ static void relax(bounding *s, gcut_network *net, int64_t room, branch *b, doubl
             if (!(lambda > 0)) break;
             gcut_network_at(net, lambda);
             const gcut_cut cut = gcut_solve(net, a);
-            const corner x = corner_of(net, &cut);
+            const gcut_cut_sums x = gcut_network_cut(net, cut.source_side);
             s->solved += s->g->nodes.n;
             b->bound = fmax(b->bound, cut.lower_bound - all - 0x1p-49 * (cut.lower_bound + all));
             if (!(x.fixed + lambda * (double)x.bytes < (low.fixed + lambda * (double)low.bytes) * (1 - 1e-9)))
@@ -253,7 +237,7 @@ static bool is_region(const gcut_node *n)
     return gcut_node_class(n) == GCUT_CLASS_CONTROL;
 }
 
-/* The run of n for which no plan pays is over at the moment.  Other kernels than those of their own may compute it both
+/* The run of n for which no plan pays is over at the moment.  What is fused into other kernels may be computed both
  * before and after. */
 static bool has_run(const bounding *s, const moment *m, const gcut_node *n)
 {
@@ -320,14 +304,14 @@ static gcut_network *moment_network(const bounding *s, const moment *m, gcut_are
 
 /* ---- moments ---- */
 
-/* The least bytes of the operands of a region, but for what it carries: that is copied to its results first.  They are
- * stored, or copies of views are.  Sets m->read. */
+/* The fewest bytes in which a region finds its operands, without carried values, which are copied to its results before
+ * it runs.  An operand is stored, or what it is a view of, or a copy of the view.  Sets m->read. */
 static int64_t region_reads(const bounding *s, moment *m, gcut_arena *a)
 {
     const gcut_graph *g = s->g;
     const gcut_node *at = gcut_node_at(g, m->node);
-    int64_t *bytes = gcut_calloc(a, g->values.n, sizeof *bytes),
-            sum = 0; /* by value: of the most that views read */
+    /* By value: the most that an operand takes of it. */
+    int64_t *bytes = gcut_calloc(a, g->values.n, sizeof *bytes), sum = 0;
     for (uint32_t k = at->op == GCUT_OP_if ? 0 : gcut_node_carries(g, at); k < at->nargs; k++) {
         gcut_ref v = gcut_arg(g, at, k);
         int64_t least = gcut_least_bytes(&s->least, v);

@@ -116,16 +116,6 @@ static gcut_choice *one_more(improving *m, gcut_arena *arena, const gcut_choice 
     return gcut_choice_saving(m->p, arena, m->saved, copies, c->lambda);
 }
 
-/* The same plan with whole chains of elementwise nodes in place of each copy. */
-static gcut_choice *with_chains(const improving *m, gcut_arena *arena, const gcut_choice *c)
-{
-    gcut_recomputations *copies =
-        gcut_schedule_recomputations(m->arena, m->p->facts, c->decision, &c->backward);
-    for (uint32_t k = 0; k <= m->npos; k++)
-        gcut_schedule_add_chains(m->arena, m->p->facts, c->decision, &copies[k]);
-    return gcut_choice_saving(m->p, arena, m->saved, copies, c->lambda);
-}
-
 void gcut_second_copies(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c, gcut_choices *out)
 {
     gcut_env *env = p->g->module->env;
@@ -141,7 +131,6 @@ void gcut_second_copies(const gcut_problem *p, gcut_arena *arena, const gcut_cho
         if (given == 0) given = peak;
         if (peak <= WORTH * given) {
             *GCUT_PUSH(arena, out) = (gcut_choice *)c;
-            *GCUT_PUSH(arena, out) = with_chains(&m, arena, c);
             given = peak;
         }
         c = one_more(&m, arena, c, &l, &left);
@@ -149,4 +138,17 @@ void gcut_second_copies(const gcut_problem *p, gcut_arena *arena, const gcut_cho
         if (!c) break;
     }
     gcut_arena_free(scratch);
+}
+
+gcut_choice *gcut_chains_copied(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c)
+{
+    gcut_arena *scratch = gcut_arena_new(p->g->module->env, arena);
+    uint32_t n;
+    gcut_backward_order(scratch, p->facts, &n);
+    gcut_recomputations *copies = gcut_schedule_recomputations(scratch, p->facts, c->decision, &c->backward);
+    for (uint32_t k = 0; k <= n; k++) gcut_schedule_add_chains(scratch, p->facts, c->decision, &copies[k]);
+    gcut_choice *out =
+        gcut_choice_saving(p, arena, gcut_saved_of(p, scratch, c->decision), copies, c->lambda);
+    gcut_arena_free(scratch);
+    return out;
 }

@@ -12,8 +12,11 @@ typedef GCUT_VEC(gcut_choice *) gcut_choices;
 /* As c, with further copies of what it recomputes: as long as there is one that lowers the simulated peak, of
  * a value that waits through the peak between two readers, made again for the second one; of several the one
  * that lowers it most for its cost.  Adds to `out` each plan on the way that is clearly smaller than the one
- * before it, and next to each one the same with whole chains of elementwise nodes copied (gcut_schedule_add_chains).
- * Memory from `arena`. */
+ * before it.  Memory from `arena`. */
 void gcut_second_copies(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c, gcut_choices *out);
+
+/* As c, with the whole chain of elementwise nodes copied where c copies its end (gcut_schedule_add_chains).  Memory
+ * from `arena`. */
+gcut_choice *gcut_chains_copied(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c);
 
 #endif

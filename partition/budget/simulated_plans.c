@@ -126,10 +126,11 @@ static void add_second_copies(gcut_simulated_plans *f, gcut_arena *arena, const 
 {
     gcut_choices more = {0};
     gcut_second_copies(p, arena, m->choice, &more);
-    for (uint32_t c = 0; c < more.n; c++)
-        add(f, arena, p, more.at[c],
-            gcut_printf(arena, "%s, %u second cop%s%s", m->label, c / 2 + 1, c > 1 ? "ies" : "y",
-                        c % 2 ? " of chains" : ""));
+    for (uint32_t c = 0; c < more.n; c++) {
+        const char *label = gcut_printf(arena, "%s, %u second cop%s", m->label, c + 1, c ? "ies" : "y");
+        add(f, arena, p, more.at[c], label);
+        add(f, arena, p, gcut_chains_copied(p, arena, more.at[c]), gcut_printf(arena, "%s of chains", label));
+    }
 }
 
 /* Adds plans with second copies, made from plans over the whole range of costs and from those with the lowest

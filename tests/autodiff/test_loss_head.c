@@ -134,7 +134,7 @@ static uint32_t nodes_in_heads(const gcut_graph *g)
     return count;
 }
 
-/* The last node of heads, which goes on downwards: what makes gradients of parameters comes before. */
+/* The last node of heads: dx, after the gradients of parameters. */
 static const gcut_node *last_in_heads(const gcut_graph *g)
 {
     const gcut_node *last = NULL;

@@ -76,19 +76,14 @@ static bool is_product(const gcut_type *w, const gcut_dim *stride, const gcut_di
     return true;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    return b == 0 ? a : gcd(b, a % b);
-}
-
-/* w in the order of its taps; of x, in that of the taps that a lattice sees, the one that sees most: every so many
- * taps a multiple of the stride lies between them. */
+/* w in the order of its taps; of x, in that of the taps that one lattice sees (kernels/rt/conv/conv.c): each has at most
+ * one of `every` neighbouring taps. */
 static gcut_dim taps_elements(gcut_module *m, const gcut_type *w, gcut_way way, const gcut_dim *stride,
                               const gcut_dim *dilation)
 {
     gcut_dim n = gcut_dim_times(m, w->dim[0], w->dim[1]);
     for (int d = 0; d < 2; d++) {
-        const int64_t every = way == GCUT_WAY_conv_x ? stride[d] / gcd(stride[d], dilation[d]) : 1;
+        const int64_t every = way == GCUT_WAY_conv_x ? stride[d] / gcut_dim_gcd(stride[d], dilation[d]) : 1;
         n = gcut_dim_times(m, n, gcut_dim_make(m->dims, GCUT_DIM_CEILDIV, w->dim[2 + d], every));
     }
     return n;
