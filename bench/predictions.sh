@@ -11,7 +11,7 @@
 #   MACHINE  a model's file instead of calibrations   CALIBRATE  further options of them: --force
 #   GRADCUT, ZOO  the programs   CLASSES  a file for the classes of every case, as CSV
 #
-# A busy machine is refused by the calibration.  Half an hour on two cores.
+# A busy machine is refused by the calibration.  Some 25 minutes on two cores.
 set -eu
 cd "$(dirname "$0")/.."
 gradcut=${GRADCUT:-build/gradcut} zoo=${ZOO:-build/examples/zoo}

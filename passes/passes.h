@@ -21,7 +21,7 @@ gcut_graph *gcut_pass_cse(gcut_graph *g, const char *name);
 gcut_graph *gcut_pass_merge(gcut_graph *g, const char *name);
 /* sums of products that a scan carries -> one product after the scan (passes/scan_products.c) */
 gcut_graph *gcut_pass_products(gcut_graph *g, const char *name);
-/* the stack of what a scan carries into its iterations -> that of what it carries out of them (passes/scan_shifts.c) */
+/* the stack of carried values at the start of iterations -> that at their end, shifted (passes/scan_shifts.c) */
 gcut_graph *gcut_pass_shifts(gcut_graph *g, const char *name);
 /* products of every row of a gather -> products of the rows of its table, where these are at most half as
  * many at the sizes `at` (passes/gathered_products.c) */

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The stack of what a scan carries into its iterations is read as the stack of what it carries out of them.
+ * Computes the stack of carried values at the start of each iteration from the stack of those at its end.
  *
  *   in:    any graph, preferably after gcut_pass_products
- *   out:   the same values; where a scan has both stacks, of c_t and of c_{t+1}, [c_0, c_1, ...] without its
- *          last element, or in a reverse scan [c_1, c_2, ..., c_0] from its second one on, replaces the first
+ *   out:   the same values; where a scan stacks a carried value both at the start and at the end of each iteration,
+ *          readers of the first stack read a slice of a concatenation:
+ *            [c_0, c_1, ..., c_T] without its last element, or
+ *            [c_1, ..., c_T, c_0] without its first one, where the scan is reverse
  *   keeps: parameters, results, names, marks, locations, run-time checks
  *
- * Differentiation adds the stack of c_t: the gradient of a recurrent weight contracts it.  A step needs the stack
- * of c_{t+1} anyway where iterations yield what they carry on.  One of them in memory is enough.
+ * Differentiation adds the first stack: the gradient of a recurrent weight contracts it.  Recurrent networks yield
+ * the second one, which their next layer reads.  Without this pass a step stores both.
  *
- * The backward scan goes on reading the stack of c_t: whether it needs it is decided with what an iteration
- * saves.
+ * The scan marked #adjoint keeps its operand: whether its iterations read the carried value is decided by the
+ * plan of an iteration (partition/scan_plans.c).
  */
 #include "passes/passes.h"
 #include "graph/rewrite.h"
 #include "graph/scan_stack.h"
 
-/* A stack of c_t. */
+/* A stack of a carried value at the start of each iteration. */
 typedef struct shift {
     uint32_t scan, carry; /* node of src */
-    gcut_ref after;       /* of src: the stack of c_{t+1}; 0: the value is no such stack, or there is none */
+    gcut_ref after; /* of src: the stack at the end of each iteration; 0: the value is not to be replaced */
     gcut_ref stack, shifted; /* of dst; shifted 0: not made */
 } shift;
 
@@ -44,7 +46,7 @@ static void find_shifts(shifter *s, uint32_t id)
     }
 }
 
-/* A row more than the stack, and without the row at the other end: there is no iteration if that is the same. */
+/* The concatenation has T + 1 elements, so that the slice is valid for T = 0, too. */
 static gcut_ref make_shifted(shifter *s, gcut_ref v)
 {
     const gcut_graph *g = s->rw.src;
@@ -69,7 +71,7 @@ static gcut_ref make_shifted(shifter *s, gcut_ref v)
 }
 
 /* What node id reads in place of v. */
-static gcut_ref stand_in(shifter *s, uint32_t id, gcut_ref v)
+static gcut_ref replacement(shifter *s, uint32_t id, gcut_ref v)
 {
     shift *x = &s->of[v];
     const gcut_mark *adjoint = gcut_mark_find(&gcut_node_at(s->rw.src, id)->marks, GCUT_MARK_adjoint);
@@ -87,7 +89,7 @@ gcut_graph *gcut_pass_shifts(gcut_graph *g, const char *name)
         const gcut_node *n = gcut_node_at(g, i);
         for (uint32_t k = 0; k < n->nargs; k++) {
             const gcut_ref v = gcut_arg(g, n, k);
-            if (s.of[v].after) s.rw.map[v] = stand_in(&s, i, v);
+            if (s.of[v].after) s.rw.map[v] = replacement(&s, i, v);
         }
         gcut_rewrite_copy(&s.rw, i);
         for (uint32_t k = 0; k < n->nargs; k++) {

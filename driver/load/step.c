@@ -306,8 +306,9 @@ static int64_t budget_of(gcut_step *s)
     return gcut_resident_bytes(p->joint, p->at, p->nat) + init_plan(s, p->at, p->threads);
 }
 
-/* Kernels have workspace for each thread, so the arena grows with their number.  A step that is given none uses those
- * that there are; under a budget, as many of them as the budget has room for, else those that its plan is for. */
+/* Kernels have workspace for each thread, so the arena grows with their number.  Without options.threads a step has the
+ * threads of gcut_rt_threads(0), under a budget as many of them as the budget has room for, at least those of its
+ * plan. */
 static void place_threads(gcut_step *s)
 {
     const gcut_pipeline *p = s->p;

@@ -117,7 +117,7 @@ static const gcut_probe others[] = {
 };
 
 /* Eight windows, each as the convolution, its gradient in x and its gradient in w, in the order of
- * gcut_window; n: images, enough for threads to share them evenly. */
+ * gcut_window.  n images: so many that threads get equal parts of the work. */
 #define PAD "pad=[1, 1, 1, 1]"
 #define CONV(n, x, w, y, shape, how, window)                                                                 \
     P(conv2d, n, 0, "input %x$: @[" x "], input %k$: @[" w "]", "%y$ = conv2d(%x$, %k$" how ")", "@[" y "]") \

@@ -4,9 +4,10 @@
  *
  * A flip changes the decision of one value: what is saved becomes recomputed, or the other way round.  All
  * other decisions stay, except of values that only this one needs, and the schedule is rebuilt.  Of a node that makes
- * several values, as a loop does, all that have one decision may change together.  Where a value is no longer saved, its operands may be saved instead: that is a flip, too.  So may what is computed from it, where
- * that takes fewer bytes, as several masks of one value do: this is tried of a plan that does not fit and that no
- * other flip makes smaller.
+ * several values, as a loop does, all that have one decision may change together.  Where a value is no longer saved,
+ * its operands may be saved instead: that is a flip, too.  So may what is computed from it, where that takes fewer
+ * bytes, as several masks of one value do: this is tried of a plan that does not fit and that no other flip makes
+ * smaller.
  *
  * A round lowers the plan once for each of the most promising flips and takes those that are better, the best
  * first, each again from the plan so far; it goes on to less promising ones as long as none is better.  Values
@@ -44,8 +45,8 @@ enum {
 };
 
 /* A value that is recomputed has two flips: alone, or with the other results of its node.  One that is saved has five:
- * nothing is saved in its place, likewise, or its operands, or its readers; or it stays saved in its other storage
- * format. */
+ * it becomes recomputed, alone or with the other results, or its operands or its readers are saved in its place, or it
+ * stays saved in its other storage format. */
 typedef enum flip_kind { ALONE, RUN, OPERANDS, READERS, FORMAT, NKINDS } flip_kind;
 
 typedef struct flip {

@@ -365,7 +365,7 @@ static const gcut_pass_row rows[] = {
     {"head",     'h', GCUT_MAKES_JOINT,   ALWAYS, MAY,  EACH(gcut_pass_head),       "the gradient of a loss head becomes one for the cotangent 1, multiplied behind it"},
     SIMPLIFY(GCUT_MAKES_JOINT, has_regions, has_regions),
     {"products", 'p', GCUT_MAKES_JOINT,   has_regions, MAY, EACH(gcut_pass_products), "sums of products that loops carry become one product behind the loop"},
-    {"shifts",   'e', GCUT_MAKES_JOINT,   has_regions, MAY, EACH(gcut_pass_shifts), "the stack of what loops carry in is read as that of what they carry out"},
+    {"shifts",   'e', GCUT_MAKES_JOINT,   has_regions, MAY, EACH(gcut_pass_shifts), "stacks of carried values at the start of iterations become shifted stacks of those at their end"},
     SIMPLIFY(GCUT_MAKES_JOINT, ALWAYS, has_regions),
     {"algebra",  'a', GCUT_MAKES_JOINT,   is_algebraic, MAY, WITH(algebra),         "identities of real numbers in the reverse pass and the updates, too"},
     SIMPLIFY(GCUT_MAKES_JOINT, is_rewritten, has_rewritten_loops),

@@ -16,7 +16,7 @@ static void need_rank4(infer *s, uint32_t k)
         BAD(s, "'%s': operand %u is %s, expected four axes", opname(s), k + 1, show(s, in(s, k)));
 }
 
-/* No image has more rows or columns, and the product of such a stride and the columns of a row is an int64_t. */
+/* The product of two such numbers is an int64_t. */
 #define MOST INT32_MAX
 
 /* n constants from lo to MOST; NULL when absent. */

@@ -38,9 +38,9 @@ typedef GCUT_VEC(uint32_t) gcut_recomputations;
 gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
                                  const gcut_recomputations *copies);
 
-/* Adds to the list of one place what its elementwise nodes are computed from element by element, back to what is stored
- * in any case.  One loop makes all of it; without these, where an operand is in no memory, the loop that computes it
- * makes the copy too, however early that is. */
+/* Extends copies[i], given as `copies`, by the recomputed elementwise nodes from which its elementwise nodes compute each
+ * element.  One loop computes such a chain where it is copied.  A node that is copied without its chain joins the loop
+ * that computes its operand first, if that operand is not stored, and so is computed as early as the first copy. */
 void gcut_schedule_add_chains(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
                               gcut_recomputations *copies);
 

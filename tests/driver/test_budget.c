@@ -352,7 +352,7 @@ typedef struct team_run {
     double ns;
 } team_run;
 
-/* Plans and runs a step without a number of threads where there are so many. */
+/* Plans and runs a step without options.threads, with OMP_NUM_THREADS as given. */
 static team_run run_with(gcut_env *env, gcut_arena *a, const char *there, int64_t budget)
 {
     gcut_options given = with_budget(budget);

@@ -198,8 +198,8 @@ static void no_wish_is_better(void **state)
     gcut_ctx_free(ctx);
 }
 
-/* An LSTM with little memory: whether a loop is run again is decided for all of its results, of which the backward loop
- * reads five.  Flipped one by one, they left gaps of 19 and 5 % of the step. */
+/* The backward loop of an LSTM reads five results of the forward loop, and recomputing one of them runs the whole loop.
+ * Where they flip one by one only, the gaps are 0.19 and 0.05 of the step. */
 static void loops_are_saved_whole(void **state)
 {
     (void)state;

@@ -33,13 +33,13 @@ static uint32_t below(world *w, uint32_t n)
 
 /* ---- random plans ---- */
 
-/* A random part of all values saved, and of what is recomputed some nodes once more in random places. */
 static bool is_elementwise(const gcut_node *n)
 {
     return gcut_node_class(n) == GCUT_CLASS_POINTWISE || gcut_node_class(n) == GCUT_CLASS_VIEW;
 }
 
-/* Nothing is lost, and no elementwise node is without a recomputed one of as many elements that it reads. */
+/* Asserts that the list keeps its nodes, and that with each elementwise node it has the recomputed elementwise nodes of
+ * as many elements that this one reads. */
 static void add_chains(world *w, const gcut_facts *f, const gcut_plan_decision *decision,
                        gcut_recomputations *list)
 {
@@ -62,6 +62,8 @@ static void add_chains(world *w, const gcut_facts *f, const gcut_plan_decision *
     }
 }
 
+/* A random part of all values saved, and further copies of some recomputed nodes in random places, with their chains in
+ * half of the plans that have many. */
 static gcut_plan *random_plan(world *w, const gcut_problem *p)
 {
     const gcut_graph *g = p->g;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Stacks of carried values that are read as shifted stacks: which are, and that every result keeps its bits, for no
- * iteration too.  The step of a recurrent network stores one stack of its states.
+ * Which stacks of carried values become shifted stacks, and that all results keep their bits, at 0, 1 and 4 iterations.
+ * The step of a recurrent network stores one stack of its states.
  */
 #include "oracle.h"
 
@@ -13,8 +13,8 @@
 /* %c and %d are carried, %x is sliced. */
 static const struct {
     const char *name, *yields; /* of the body, and how many of them are stacked */
-    uint32_t stacks, left;     /* of the scan: as written; of those that are read, behind the pass */
-    const char *results;
+    uint32_t stacks, left;     /* stacks of the scan: as written, and after the pass and dce */
+    const char *results;       /* the stacks that are read */
 } rows[] = {
     {"one of each", "%p, %q, %c, %p", 2, 1, "%s0"},
     {"both read", "%p, %q, %c, %p", 2, 1, "%s0, %s1"},
@@ -32,7 +32,7 @@ typedef struct job {
     bool reverse;
 } job;
 
-/* Of each stack that is read: its elements, twice as much. */
+/* Each stack that is read is added to itself. */
 static const char *program(const job *j)
 {
     gcut_text t = {.arena = j->env->arena};
