@@ -9,7 +9,7 @@
  *   keeps:  the graphs; the bits of the interpreter for f32 where an op fixes its order of sums; the same C for
  *           the same input
  *
- *   lower/  the states L1 to L9 (lowered.h draws them): fusion/ decides which nodes share a kernel, memory/
+ *   lower/  the states L1 to L10 (lowered.h draws them): fusion/ decides which nodes share a kernel, memory/
  *           where values are and in which order kernels run
  *   cost/   predicted time: bytes, arithmetic, launches
  *   emit/   C: functions, tables, entry points

@@ -21,13 +21,13 @@ static gcut_lowered *add_graph(gcut_program *p, gcut_graph *g)
 static const struct {
     const char *state;
     void (*lower)(gcut_program *, gcut_lowered *); /* one graph, */
-    void (*finish)(gcut_program *);                /* or, once they are in state L7, all of them */
+    void (*finish)(gcut_program *);                /* or, once they are in state L8, all of them */
 } passes[] = {
     {"L1 fusion groups", gcut_make_fusion_groups, NULL}, {"L2 row sums", gcut_move_row_sums, NULL},
     {"L3 loop columns", gcut_choose_loop_columns, NULL}, {"L4 prologues", gcut_make_prologues, NULL},
     {"L5 buffers", gcut_assign_buffers, NULL},           {"L6 launch order", gcut_order_launches, NULL},
-    {"L7 epilogues", gcut_make_epilogues, NULL},         {"L8 live ranges", NULL, gcut_find_live_ranges},
-    {"L9 shared buffers", NULL, gcut_share_buffers},
+    {"L7 sibling loops", gcut_merge_siblings, NULL},     {"L8 epilogues", gcut_make_epilogues, NULL},
+    {"L9 live ranges", NULL, gcut_find_live_ranges},     {"L10 shared buffers", NULL, gcut_share_buffers},
 };
 enum { NPASSES = sizeof passes / sizeof *passes };
 

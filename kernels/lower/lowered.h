@@ -3,7 +3,7 @@
  * Lowered graphs, their buffers, and the program that they are of.
  *
  * Every value has a view of the root that owns its storage (view.h).  Nodes that compute are in kernels
- * (kernel.h); a root that another kernel reads is stored in a buffer.  Lowering goes through nine states,
+ * (kernel.h); a root that another kernel reads is stored in a buffer.  Lowering goes through ten states,
  * each made by one pass, which keeps what held before:
  *
  *   state              pass                 what is there from then on
@@ -13,9 +13,10 @@
  *   L4 prologues       prologue.c           operands that products compute while they pack them
  *   L5 buffers         buffer_assignment.c  buffers, bindings, copies; with it region.c, updates_in_place.c, concat.c
  *   L6 launch order    launch_order.c       the order of kernels
- *   L7 epilogues       epilogue.c           loops that run on the tiles of a product
- *   L8 live ranges     live_ranges.c        steps, live ranges of buffers
- *   L9 shared buffers  shared_buffers.c     results over operands that die as they are made
+ *   L7 sibling loops   sibling_loops.c      loops that read the same values are one
+ *   L8 epilogues       epilogue.c           loops that run on the tiles of a product
+ *   L9 live ranges     live_ranges.c        steps, live ranges of buffers
+ *   L10 shared buffers shared_buffers.c     results over operands that die as they are made
  *
  * Invariants, one function each in verify_lowered.c, which lower.c calls after every pass in debug builds,
  * sanitized builds and tests:
@@ -34,9 +35,9 @@
  *   L5a  what a kernel reads of another, a parameter or a result has a buffer, of its dtype and, unless it
  *        is a part of a concat or a saved value's beginning, its elements
  *   L6a  the order has every live kernel once, behind all that it depends on
- *   L7a  an epilogue runs right behind its product and has its rows and columns
- *   L8a  the buffers that a kernel reads or writes are alive at its step
- *   L9a  a kernel finds in a buffer what was written there for it, and no epilogue writes what its product
+ *   L8a  an epilogue runs right behind its product and has its rows and columns
+ *   L9a  the buffers that a kernel reads or writes are alive at its step
+ *   L10a a kernel finds in a buffer what was written there for it, and no epilogue writes what its product
  *        still reads
  *
  * Names in lower/, cost/ and emit/: p is the program, h a lowered graph, g its graph and m its module; u is a

@@ -279,7 +279,7 @@ static const char *L5a_buffers(const check *c)
     return fault;
 }
 
-/* ---- L6 to L8 ---- */
+/* ---- L6 to L9 ---- */
 
 static uint32_t *positions(const check *c)
 {
@@ -305,7 +305,7 @@ static const char *L6a_order(const check *c)
     return NULL;
 }
 
-static const char *L7a_epilogues(const check *c)
+static const char *L8a_epilogues(const check *c)
 {
     for (uint32_t i = 0; i < c->h->order.n; i++) {
         const uint32_t kernel = c->h->order.at[i];
@@ -313,12 +313,12 @@ static const char *L7a_epilogues(const check *c)
         if (u->kind != GCUT_KERNEL_LOOP || u->loop.product == GCUT_NONE) continue;
         if (!i || c->h->order.at[i - 1] != u->loop.product ||
             kernel_at(c, u->loop.product)->kind != GCUT_KERNEL_GEMM)
-            FAULT(c, "L7a: loop %u does not run right behind its product", kernel);
+            FAULT(c, "L8a: loop %u does not run right behind its product", kernel);
         const gcut_ref y = node_at(c, kernel_at(c, u->loop.product)->nodes.at[0])->res0;
         const gcut_type *t = gcut_type_of(c->h->g, y);
         if (u->loop.flat || u->loop.blocked || t->dim[t->rank - 1] != u->loop.inner ||
             gcut_dim_product(c->p->module, t->dim, t->rank - 1) != u->loop.rows)
-            FAULT(c, "L7a: loop %u does not go along the rows of %%%s", kernel, name_of(c, y));
+            FAULT(c, "L8a: loop %u does not go along the rows of %%%s", kernel, name_of(c, y));
     }
     return NULL;
 }
@@ -330,12 +330,12 @@ static const char *alive(const check *c, uint32_t u, uint32_t buffer)
     while (c->p->buffers.at[buffer].kind == GCUT_BUFFER_PART) buffer = c->p->buffers.at[buffer].whole;
     const gcut_buffer *b = &c->p->buffers.at[buffer];
     if (b->birth > step || b->death < step || b->birth < 0)
-        FAULT(c, "L8a: buffer %u (%s) lives from step %d to %d, and kernel %u uses it at step %d", buffer,
+        FAULT(c, "L9a: buffer %u (%s) lives from step %d to %d, and kernel %u uses it at step %d", buffer,
               b->name, b->birth, b->death, u, step);
     return NULL;
 }
 
-static const char *L8a_live_ranges(const check *c)
+static const char *L9a_live_ranges(const check *c)
 {
     const gcut_lowered *h = c->h;
     const char *fault = NULL;
@@ -344,7 +344,7 @@ static const char *L8a_live_ranges(const check *c)
         const gcut_kernel *u = kernel_at(c, kernel);
         gcut_cursor at = {0};
         if (i && u->step < kernel_at(c, h->order.at[i - 1])->end)
-            FAULT(c, "L8a: kernel %u begins before the one in front of it ends", kernel);
+            FAULT(c, "L9a: kernel %u begins before the one in front of it ends", kernel);
         fault = alive(c, kernel, u->workspace_each);
         if (!fault) fault = alive(c, kernel, u->workspace_all);
         if (!fault && u->kind == GCUT_KERNEL_COPY) fault = alive(c, kernel, u->copy.to);
@@ -361,7 +361,7 @@ static const char *L8a_live_ranges(const check *c)
     return fault;
 }
 
-/* ---- L9: shared ---- */
+/* ---- L10: shared ---- */
 
 /* What was written to a buffer last: a root, a copy of a value, or parts of a concat; parameters of one
  * buffer are the first of them. */
@@ -389,7 +389,7 @@ static const char *expect(const check *c, const content *now, uint32_t u, uint32
                           gcut_ref v)
 {
     if (buffer == GCUT_NONE || now[buffer] == want) return NULL;
-    FAULT(c, "L9a: kernel %u reads %%%s from buffer %u, which has %s", u, name_of(c, v), buffer,
+    FAULT(c, "L10a: kernel %u reads %%%s from buffer %u, which has %s", u, name_of(c, v), buffer,
           now[buffer] == PARTS ? "parts of a concat"
           : now[buffer] >> 32  ? "a copy"
                                : name_of(c, (gcut_ref)now[buffer]));
@@ -441,14 +441,14 @@ static const char *overwrites_operand(const check *c, uint32_t epilogue)
         for (uint32_t k = 0; k < u->nodes.n; k++) {
             const uint32_t b = c->h->buffer[node_at(c, u->nodes.at[k])->res0];
             if (b != GCUT_NONE && b == gcut_read_buffer(c->h, &at, v))
-                FAULT(c, "L9a: epilogue %u overwrites %%%s, which its product still reads", epilogue,
+                FAULT(c, "L10a: epilogue %u overwrites %%%s, which its product still reads", epilogue,
                       name_of(c, v));
         }
     return NULL;
 }
 
 /* In a body, what was written may be that of the iteration before. */
-static const char *L9a_contents(const check *c)
+static const char *L10a_contents(const check *c)
 {
     const gcut_lowered *h = c->h;
     const char *fault = NULL;
@@ -475,7 +475,7 @@ const char *gcut_lowered_fault(const gcut_program *p, const gcut_lowered *h, int
     } invariants[] = {
         {1, L1a_members}, {1, L1b_at_hand},   {1, L1c_no_circle},   {1, L1d_index},
         {2, L2a_nodes},   {3, L3a_columns},   {4, L4a_prologues},   {5, L5a_buffers},
-        {6, L6a_order},   {7, L7a_epilogues}, {8, L8a_live_ranges}, {9, L9a_contents},
+        {6, L6a_order},   {8, L8a_epilogues}, {9, L9a_live_ranges}, {10, L10a_contents},
     };
     const check c = {p, h, a};
     const char *fault = NULL;

@@ -2,7 +2,7 @@
  *
  * Loops that run on the tiles of a matrix product while they are in cache.
  *
- * in:  L6.   out: L7: such loops have the rows of their product.   keeps: members, buffers, order.
+ * in:  L7.   out: L8: such loops have the rows of their product.   keeps: members, buffers, order.
  */
 #include "kernels/lower/fusion/epilogue.h"
 
@@ -93,17 +93,27 @@ static void note(gcut_lowered *h, uint32_t gemm, uint32_t kernel, gcut_reason r)
     }
 }
 
+static const gcut_type *type_of_product(const gcut_lowered *h, uint32_t gemm)
+{
+    return gcut_type_of(h->g, gcut_node_at(h->g, h->kernels.at[gemm].nodes.at[0])->res0);
+}
+
+gcut_reason gcut_decide_epilogue(const gcut_lowered *h, uint32_t gemm, const gcut_kernel *u)
+{
+    const gcut_type *t = type_of_product(h, gemm);
+    return can_divide(h, u, t) ? decide_divided(h, gemm, u, t)
+                               : decide(h, gemm, u, u->loop.rows, u->loop.inner);
+}
+
 static void make(gcut_lowered *h, uint32_t gemm, uint32_t kernel)
 {
     gcut_kernel *u = &h->kernels.at[kernel];
-    const gcut_type *t = gcut_type_of(h->g, gcut_node_at(h->g, h->kernels.at[gemm].nodes.at[0])->res0);
-    const bool divides = can_divide(h, u, t);
-    const gcut_reason r =
-        divides ? decide_divided(h, gemm, u, t) : decide(h, gemm, u, u->loop.rows, u->loop.inner);
+    const gcut_type *t = type_of_product(h, gemm);
+    const gcut_reason r = gcut_decide_epilogue(h, gemm, u);
     note(h, gemm, kernel, r);
     if (r != GCUT_REASON_fused) return;
     u->loop.product = gemm;
-    if (!divides) return;
+    if (!can_divide(h, u, t)) return;
     u->loop.flat = false;
     u->loop.rows = rows_of(h, t);
     u->loop.inner = t->dim[t->rank - 1];

@@ -20,6 +20,7 @@
 #include "graph/external.h"
 #include "graph/ops/node_facts.h"
 #include "kernels/lower/fusion/kernel_paths.h"
+#include "kernels/lower/fusion/loop_merge.h"
 #include "kernels/lower/fusion/reads.h"
 #include "kernels/lower/fusion/reason.h"
 #include "kernels/lower/lower.h"
@@ -36,14 +37,6 @@ static bool is_loop(const gcut_lowered *h, uint32_t u)
 }
 
 /* ---- joining ---- */
-
-/* Is a loop of that many elements, which sums up all of them, worth walking in chunks though not every operand steps
- * evenly along them?  A short one has too few chunks for the threads, and saves little memory. */
-static bool is_long(const gcut_lowered *h, gcut_dim numel)
-{
-    int64_t n;
-    return !gcut_dim_eval(h->g->module->dims, numel, h->at, h->nat, &n) || n >= GCUT_UNEVEN_LEAST;
-}
 
 /* How a node of that many elements would sit in a loop. */
 static gcut_reason level_in(const gcut_kernel *u, gcut_dim numel, gcut_level *level)
@@ -66,7 +59,7 @@ static gcut_reason decide_join(const gcut_lowered *h, uint32_t kernel, const gcu
     const gcut_reason r = level_in(u, numel, level);
     if (r != GCUT_REASON_fused) return r;
     if (h->unfused) return GCUT_REASON_unfused;
-    if (u->loop.flat && !is_long(h, numel) && !gcut_kernel_takes_evenly(h, u, n, numel))
+    if (u->loop.flat && !gcut_loop_is_long(h, numel) && !gcut_kernel_takes_evenly(h, u, n, numel))
         return GCUT_REASON_uneven;
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref v = gcut_arg(h->g, n, k);
@@ -87,68 +80,12 @@ static void join(gcut_lowered *h, uint32_t u, uint32_t node, gcut_level level)
     h->level[n->res0] = level;
 }
 
-/* Every value of loop `from` that a member of `to` reads is at hand where it is read. */
-static bool at_hand(const gcut_lowered *h, uint32_t from, const gcut_kernel *to, gcut_dim inner)
-{
-    for (gcut_use x = {0}; gcut_next_use(h, to, &x);) {
-        /* A row reduction consumes FULL values although its own level is ROW. */
-        const bool row = h->level[x.n->res0] == GCUT_LEVEL_ROW && gcut_op_of(x.n)->emit != GCUT_EMIT_REDUCE;
-        const gcut_view *view = &h->view[x.v];
-        const gcut_type *t = gcut_type_of(h->g, x.v);
-        if (gcut_kernel_source(h, x.v) != from) continue;
-        gcut_level l = h->level[view->root];
-        if (l != GCUT_LEVEL_FULL && l != GCUT_LEVEL_ROW) return false;
-        if (l == GCUT_LEVEL_FULL && row) return false;
-        if (!(l == GCUT_LEVEL_ROW && !row ? gcut_view_row_repeat(h->g->module, t, view, inner)
-                                          : gcut_view_identity(h->g, t, view)))
-            return false;
-    }
-    return true;
-}
-
 /* All members of loop b can become members of loop a. */
 static gcut_reason decide_merge(const gcut_lowered *h, uint32_t a, uint32_t b)
 {
-    const gcut_kernel *x = kernel_at(h, a), *y = kernel_at(h, b);
-    if (x->kind != GCUT_KERNEL_LOOP || y->kind != GCUT_KERNEL_LOOP) return GCUT_REASON_producer_stores;
-    if (h->unfused) return GCUT_REASON_unfused;
-    if (x->loop.numel != y->loop.numel) return GCUT_REASON_elements;
-    if (x->loop.inner != GCUT_DIM_BAD && y->loop.inner != GCUT_DIM_BAD &&
-        (x->loop.inner != y->loop.inner || x->loop.flat != y->loop.flat))
-        return GCUT_REASON_rows;
-    if ((x->loop.flat || y->loop.flat) && !is_long(h, x->loop.numel) &&
-        !(gcut_kernel_is_even(h, x, x->loop.numel) && gcut_kernel_is_even(h, y, y->loop.numel)))
-        return GCUT_REASON_uneven;
-    if (x->nodes.n + y->nodes.n > GCUT_MAX_MEMBERS) return GCUT_REASON_members;
-    if (x->loop.complete || y->loop.complete) return GCUT_REASON_complete;
-    if (gcut_kernel_reaches(h, a, b, true) || gcut_kernel_reaches(h, b, a, true)) return GCUT_REASON_cycle;
-    gcut_dim inner = x->loop.inner != GCUT_DIM_BAD ? x->loop.inner : y->loop.inner;
-    return at_hand(h, b, x, inner) && at_hand(h, a, y, inner) ? GCUT_REASON_fused
-                                                              : GCUT_REASON_other_elements;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-static void merge(gcut_lowered *h, uint32_t a, uint32_t b)
-{
-    gcut_kernel *x = kernel_at(h, a), *y = kernel_at(h, b);
-    gcut_kernels_join(h, a, b);
-    for (uint32_t i = 0; i < y->nodes.n; i++) {
-        uint32_t node = y->nodes.at[i];
-        *GCUT_PUSH(h->g->module->arena, &x->nodes) = node;
-        h->kernel_of[gcut_node_at(h->g, node)->res0] = a;
-    }
-    qsort(x->nodes.at, x->nodes.n, sizeof *x->nodes.at, by_number);
-    if (x->loop.inner == GCUT_DIM_BAD)
-        x->loop.inner = y->loop.inner, x->loop.rows = y->loop.rows, x->loop.flat = y->loop.flat;
-    x->loop.blocked = x->loop.blocked || y->loop.blocked;
-    x->loop.recomputed = x->loop.recomputed || y->loop.recomputed;
-    y->dead = true;
-    y->nodes.n = 0;
+    const gcut_reason r = gcut_loops_match(h, a, b);
+    if (r != GCUT_REASON_fused) return r;
+    return gcut_kernel_reaches(h, a, b, true) || gcut_kernel_reaches(h, b, a, true) ? GCUT_REASON_cycle : r;
 }
 
 static void pull_in(gcut_lowered *h, uint32_t u, uint32_t node)
@@ -159,7 +96,7 @@ static void pull_in(gcut_lowered *h, uint32_t u, uint32_t node)
         if (s == GCUT_NONE || s == u) continue;
         const gcut_reason r = decide_merge(h, u, s);
         gcut_set_reason(h, node, k, r);
-        if (r == GCUT_REASON_fused) merge(h, u, s);
+        if (r == GCUT_REASON_fused) gcut_loops_merge(h, u, s);
     }
 }
 
@@ -210,8 +147,9 @@ static gcut_reason decide_reduce(const gcut_lowered *h, gcut_ref x, gcut_axes_po
     if (h->level[h->view[x].root] != GCUT_LEVEL_FULL) return GCUT_REASON_other_elements;
     if (!gcut_view_identity(h->g, gcut_type_of(h->g, x), &h->view[x])) return GCUT_REASON_other_elements;
     if (how == GCUT_EVERY && open)
-        return is_long(h, u->loop.numel) || gcut_kernel_is_even(h, u, u->loop.numel) ? GCUT_REASON_fused
-                                                                                     : GCUT_REASON_uneven;
+        return gcut_loop_is_long(h, u->loop.numel) || gcut_kernel_is_even(h, u, u->loop.numel)
+                   ? GCUT_REASON_fused
+                   : GCUT_REASON_uneven;
     if (how == GCUT_EVERY) return u->loop.flat ? GCUT_REASON_fused : GCUT_REASON_rows;
     return !u->loop.flat && (open || u->loop.inner == inner) ? GCUT_REASON_fused : GCUT_REASON_rows;
 }

@@ -76,6 +76,7 @@ void gcut_kernel_place(gcut_lowered *h, uint32_t kernel, uint32_t node)
 
 void gcut_kernels_join(gcut_lowered *h, uint32_t a, uint32_t b)
 {
+    if (h->walks->complete) return;
     if (top_of(h, a) < top_of(h, b))
         raise(h->walks, a, b);
     else

@@ -15,7 +15,8 @@ bool gcut_kernel_reaches(const gcut_lowered *h, uint32_t from, uint32_t to, bool
  * goes below it.  Node n is later than all before it, so a kernel that takes it depends on nothing later; what
  * may depend on that kernel, all with a top of at least the kernel's own, is raised with it. */
 void gcut_kernel_place(gcut_lowered *h, uint32_t kernel, uint32_t node);
-/* Kernels a and b become one, and with them rises what may depend on the lower one. */
+/* Kernels a and b become one, and with them rises what may depend on the lower one.  Later than that, when every top is
+ * infinite, it changes nothing. */
 void gcut_kernels_join(gcut_lowered *h, uint32_t a, uint32_t b);
 /* What comes now, copies and orders, is not in graph order: every top is infinite. */
 void gcut_kernels_placed(gcut_lowered *h);

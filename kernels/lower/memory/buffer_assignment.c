@@ -220,8 +220,21 @@ static void assign_temporaries(gcut_program *p, gcut_lowered *h)
     }
 }
 
+void gcut_assign_workspace(gcut_program *p, gcut_lowered *h, uint32_t kernel)
+{
+    gcut_kernel *u = &h->kernels.at[kernel];
+    const gcut_workspace x = gcut_workspace_of(h, kernel);
+    u->workspace_each = u->workspace_all = GCUT_NONE;
+    if (x.each != 0) {
+        u->workspace_each = gcut_buffer_new(p, GCUT_BUFFER_ARENA, GCUT_U8, x.each, x.each_name);
+        p->buffers.at[u->workspace_each].shared_by = kernel;
+        p->buffers.at[u->workspace_each].graph = h->index;
+    }
+    if (x.all != 0) u->workspace_all = gcut_buffer_new(p, GCUT_BUFFER_ARENA, x.type, x.all, x.all_name);
+}
+
 /* Workspace; and where a product puts an operand that it would compute as it packs, should that be better. */
-static void assign_workspace(gcut_program *p, gcut_lowered *h)
+static void assign_workspaces(gcut_program *p, gcut_lowered *h)
 {
     for (uint32_t kernel = 0; kernel < h->kernels.n; kernel++) {
         gcut_kernel *u = &h->kernels.at[kernel];
@@ -232,13 +245,7 @@ static void assign_workspace(gcut_program *p, gcut_lowered *h)
             p->buffers.at[c->buffer].graph = h->index;
             p->buffers.at[c->buffer].packed_by = kernel;
         }
-        const gcut_workspace x = gcut_workspace_of(h, kernel);
-        if (x.each != 0) {
-            u->workspace_each = gcut_buffer_new(p, GCUT_BUFFER_ARENA, GCUT_U8, x.each, x.each_name);
-            p->buffers.at[u->workspace_each].shared_by = kernel;
-            p->buffers.at[u->workspace_each].graph = h->index;
-        }
-        if (x.all != 0) u->workspace_all = gcut_buffer_new(p, GCUT_BUFFER_ARENA, x.type, x.all, x.all_name);
+        gcut_assign_workspace(p, h, kernel);
     }
 }
 
@@ -256,5 +263,5 @@ void gcut_assign_buffers(gcut_program *p, gcut_lowered *h)
     gcut_store_in_concats(p, h);
     gcut_store_changed(p, h);
     assign_temporaries(p, h);
-    assign_workspace(p, h);
+    assign_workspaces(p, h);
 }

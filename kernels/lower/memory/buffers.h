@@ -20,5 +20,7 @@ void gcut_store_in(gcut_lowered *h, gcut_ref v, uint32_t to);
 bool gcut_can_own_buffer(const gcut_lowered *h, gcut_ref v);
 /* A new kernel that copies v there, or what the COPY kernel `source` saved of it; GCUT_NONE: v itself. */
 uint32_t gcut_copy_new(gcut_lowered *h, gcut_ref v, uint32_t to, uint32_t source);
+/* Buffers for what a kernel needs besides operands and results (workspace.h); those that it had are used no more. */
+void gcut_assign_workspace(gcut_program *p, gcut_lowered *h, uint32_t kernel);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * The live ranges of buffers.
  *
- * in:  L7 of all graphs.   out: L8, steps, birth and death of every buffer.   keeps: all else.
+ * in:  L8 of all graphs.   out: L9, steps, birth and death of every buffer.   keeps: all else.
  *
  * One timeline for the whole program: a body's steps follow its owner's, so that a body's temporaries share
  * memory with each other and with everything that does not live through the region.

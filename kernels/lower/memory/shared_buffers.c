@@ -2,7 +2,7 @@
  *
  * A loop writes its result over an operand that dies in it.
  *
- * in:  L8 of all graphs.   out: L9: two buffers of the arena become one where the second begins as the
+ * in:  L9 of all graphs.   out: L10: two buffers of the arena become one where the second begins as the
  *      first ends, at a loop that reads every element of the first before it writes that of the second.
  *
  * Within a column a loop stores only after it has computed everything, so what matters is the phase: nothing
