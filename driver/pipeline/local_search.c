@@ -44,16 +44,19 @@ enum {
     EXCHANGES = 4,      /* begun, the most promising first, before the search ends */
 };
 
-/* A value that is recomputed has two flips: alone, or with the other results of its node.  One that is saved has five:
- * it becomes recomputed, alone or with the other results, or its operands or its readers are saved in its place, or it
- * stays saved in its other storage format. */
-typedef enum flip_kind { ALONE, RUN, OPERANDS, READERS, FORMAT, NKINDS } flip_kind;
+/* A value that is recomputed has three flips: it becomes saved, alone or with the other results of its node, or it loses
+ * its further copies and waits for all readers.  One that is saved has five: it becomes recomputed, alone or with the
+ * other results, or its operands or its readers are saved in its place, or it stays saved in its other storage
+ * format. */
+typedef enum flip_kind { ALONE, RUN, ONCE, OPERANDS, READERS, FORMAT, NKINDS } flip_kind;
 
 typedef struct flip {
     gcut_ref v;
     flip_kind kind;
     double gain; /* promise_of, then gain_of */
 } flip;
+
+typedef GCUT_VEC(flip) flips;
 
 typedef struct search {
     gcut_candidates *o;
@@ -72,8 +75,7 @@ typedef struct search {
     uint64_t end;       /* o->nodes_tried at which the search ends */
     /* The flips of the last round that are faster and do not fit; gain: the ns that they save, times ns for each byte
      * above.  One that saves little pays for little of what has to make room. */
-    flip *too_large;
-    uint32_t ntoo_large;
+    flips too_large;
 } search;
 
 /* ---- classes ---- */
@@ -94,7 +96,9 @@ static uint64_t hash_of_type(const gcut_type *t)
 /* Equal where the graph around two values is the same up to a distance. */
 static uint64_t *classes_of(const gcut_graph *g, gcut_arena *a)
 {
-    uint64_t *h = gcut_calloc(a, g->values.n, sizeof *h), *next = gcut_calloc(a, g->values.n, sizeof *next);
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(a), a);
+    uint64_t *h = gcut_calloc(a, g->values.n, sizeof *h),
+             *next = gcut_calloc(scratch, g->values.n, sizeof *next);
     for (gcut_ref v = 1; v < g->values.n; v++) {
         const gcut_node *n = gcut_def(g, v);
         h[v] = mix(hash_of_type(gcut_type_of(g, v)), n ? 1 + n->op * 16u + g->values.at[v].index : 0);
@@ -113,6 +117,7 @@ static uint64_t *classes_of(const gcut_graph *g, gcut_arena *a)
         }
         memcpy(h, next, g->values.n * sizeof *h);
     }
+    gcut_arena_free(scratch);
     return h;
 }
 
@@ -135,16 +140,22 @@ static gcut_format changed_format(const gcut_problem *p, gcut_ref v, gcut_format
     return format == GCUT_FORMAT_PLAIN ? other : GCUT_FORMAT_PLAIN;
 }
 
+static gcut_problem in_formats_of(const gcut_problem *p, gcut_arena *arena, const gcut_choice *from)
+{
+    gcut_problem q = *p;
+    q.format = gcut_memdup(arena, p->format, p->g->values.n * sizeof *p->format);
+    for (gcut_ref v = 1; v < p->g->values.n; v++)
+        if (from->decision[v] == GCUT_PLAN_SAVED) q.format[v] = from->format[v];
+    return q;
+}
+
 /* The values of `changed` get their other format. */
 static gcut_choice *choice_with(const gcut_problem *p, gcut_arena *arena, const gcut_choice *from,
                                 const bool *saved, const gcut_ref *changed, uint32_t nchanged)
 {
     gcut_recomputations *again =
         gcut_schedule_recomputations(arena, p->facts, from->decision, &from->backward);
-    gcut_problem q = *p; /* with the formats of `from` */
-    q.format = gcut_memdup(arena, p->format, p->g->values.n * sizeof *p->format);
-    for (gcut_ref v = 1; v < p->g->values.n; v++)
-        if (from->decision[v] == GCUT_PLAN_SAVED) q.format[v] = from->format[v];
+    gcut_problem q = in_formats_of(p, arena, from);
     for (uint32_t i = 0; i < nchanged; i++)
         q.format[changed[i]] = changed_format(p, changed[i], q.format[changed[i]]);
     return gcut_choice_saving(&q, arena, saved, again, from->lambda);
@@ -208,6 +219,28 @@ static bool flip_run(const gcut_problem *p, const gcut_choice *from, gcut_ref v,
     return n > 1;
 }
 
+/* The values of the list have no copies but the first.  NULL: they have none. */
+static const gcut_choice *copied_once(const search *s, const gcut_choice *from, const gcut_ref *v, uint32_t n)
+{
+    const gcut_problem *p = s->p;
+    bool *once = gcut_calloc(s->round, (size_t)p->g->nodes.n + 1, sizeof *once), any = false;
+    gcut_recomputations *copies =
+        gcut_schedule_recomputations(s->round, p->facts, from->decision, &from->backward);
+    uint32_t npos;
+    gcut_backward_order(s->round, p->facts, &npos);
+    for (uint32_t i = 0; i < n; i++) once[p->g->values.at[v[i]].def] = true;
+    for (uint32_t i = 0; i <= npos; i++) {
+        uint32_t kept = 0;
+        for (uint32_t k = 0; k < copies[i].n; k++)
+            if (!once[copies[i].at[k]]) copies[i].at[kept++] = copies[i].at[k];
+        any |= kept < copies[i].n;
+        copies[i].n = kept;
+    }
+    if (!any) return NULL;
+    const gcut_problem q = in_formats_of(p, s->round, from);
+    return gcut_choice_saving(&q, s->round, gcut_saved_of(p, s->round, from->decision), copies, from->lambda);
+}
+
 /* All values of the list flipped.  Readers are saved in their place only where they are smaller: masks, instead of what
  * they are computed from. */
 static const gcut_choice *flipped(const search *s, const gcut_choice *from, const gcut_ref *v, uint32_t n,
@@ -215,6 +248,7 @@ static const gcut_choice *flipped(const search *s, const gcut_choice *from, cons
 {
     const gcut_problem *p = s->p;
     bool *saved = gcut_saved_of(p, s->round, from->decision), any = false;
+    if (kind == ONCE) return copied_once(s, from, v, n);
     if (kind != FORMAT)
         for (uint32_t i = 0; i < n; i++) saved[v[i]] = from->decision[v[i]] != GCUT_PLAN_SAVED;
     for (uint32_t i = 0; i < n; i++)
@@ -276,6 +310,7 @@ static double promise_of(const search *s, const gcut_choice *c)
             added += s->p->price[v].recompute_ns;
         if (c->decision[v] == GCUT_PLAN_SAVED) added += gcut_saved_ns(s->p, v, c->format[v]);
     }
+    if (bytes == 0) ns = now->recompute_ns - c->recompute_ns; /* the same decisions, fewer copies */
     if (!has_budget(s)) {
         double gain =
             DOUBT * ns - added / DOUBT_ADDED + s->lambda * (double)(now->saved_bytes - c->saved_bytes);
@@ -368,13 +403,14 @@ static bool is_tried(const search *s, flip_kind kind)
 }
 
 /* The flips of one value of each class that are promising, the most promising first. */
-static uint32_t find_flips(search *s, flip *out)
+static flips find_flips(search *s)
 {
     const gcut_graph *g = s->p->g;
     const gcut_choice *now = s->best.choice;
     gcut_arena *round = s->round;
     gcut_map seen = {0};
-    uint32_t n = 0, values = 0;
+    flips out = {0};
+    uint32_t values = 0;
     for (gcut_ref v = 1; v < g->values.n; v++) values += is_flippable(s->p, now, v);
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (s->keeps[v] || !is_flippable(s->p, now, v)) continue;
@@ -382,38 +418,39 @@ static uint32_t find_flips(search *s, flip *out)
         if ((values > FEW_VALUES || !has_budget(s)) && (*known)++) continue;
         for (int k = ALONE; k < (now->decision[v] == GCUT_PLAN_SAVED ? NKINDS : OPERANDS); k++) {
             if (!is_tried(s, (flip_kind)k) || s->vain[k][v]) continue;
+            if (k == ONCE && now->decision[v] == GCUT_PLAN_SAVED) continue;
             s->round = gcut_arena_new(gcut_arena_env(round), round);
             const gcut_choice *c = flipped(s, now, &v, 1, (flip_kind)k);
             double promise = c ? promise_of(s, c) : 0;
-            if (promise > 0) out[n++] = (flip){v, (flip_kind)k, promise};
+            if (promise > 0) *GCUT_PUSH(round, &out) = (flip){v, (flip_kind)k, promise};
             gcut_arena_free(s->round);
         }
     }
     s->round = round;
-    if (n) qsort(out, n, sizeof *out, by_gain);
-    return n;
+    if (out.n) qsort(out.at, out.n, sizeof *out.at, by_gain);
+    return out;
 }
 
 /* Keeps those that are better than the plan so far, the best first. */
-static uint32_t keep_better(search *s, flip *m, uint32_t n)
+static void keep_better(search *s, flips *m)
 {
     const bool fits = s->best.peak_bytes <= s->budget;
     uint32_t kept = 0;
-    s->ntoo_large = 0;
-    for (uint32_t i = 0; i < n && s->o->nodes_tried < s->end; i++) {
+    s->too_large.n = 0;
+    for (uint32_t i = 0; i < m->n && s->o->nodes_tried < s->end; i++) {
         if (kept && i >= TRIED_AT_ONCE) break;
-        const flip f = m[i];
+        const flip f = m->at[i];
         gcut_candidate x = evaluate(s, flipped(s, s->best.choice, &f.v, 1, f.kind));
         double gain = gain_of(s, &x), shorter = s->best.step_ns - x.step_ns;
         if (gain > 0)
-            m[kept++] = (flip){f.v, f.kind, gain};
+            m->at[kept++] = (flip){f.v, f.kind, gain};
         else if (!has_budget(s))
             settle(s, f.v, f.kind);
         if (fits && x.peak_bytes > s->budget && shorter > GCUT_FLIP_WORTH * s->best.step_ns)
-            s->too_large[s->ntoo_large++] = (flip){f.v, f.kind, shorter * shorter / bytes_above(s, &x)};
+            *GCUT_PUSH(s->arena, &s->too_large) = (flip){f.v, f.kind, shorter * shorter / bytes_above(s, &x)};
     }
-    if (kept) qsort(m, kept, sizeof *m, by_gain);
-    return kept;
+    m->n = kept;
+    if (kept) qsort(m->at, kept, sizeof *m->at, by_gain);
 }
 
 static bool apply(search *s, const flip *m)
@@ -436,11 +473,12 @@ static void improve(search *s)
 {
     for (bool goes_on = true; goes_on && s->o->nodes_tried < s->end;) {
         s->round = gcut_arena_new(gcut_arena_env(s->o->arena), s->o->arena);
-        flip *m = gcut_calloc(s->round, NKINDS * (size_t)s->p->g->values.n, sizeof *m);
-        uint32_t n = keep_better(s, m, find_flips(s, m)), better = 0;
+        flips m = find_flips(s);
+        uint32_t better = 0;
+        keep_better(s, &m);
         bool fits = s->best.peak_bytes <= s->budget;
-        for (uint32_t i = 0; i < n && fits == (s->best.peak_bytes <= s->budget); i++)
-            better += apply(s, &m[i]);
+        for (uint32_t i = 0; i < m.n && fits == (s->best.peak_bytes <= s->budget); i++)
+            better += apply(s, &m.at[i]);
         gcut_arena_free(s->round);
         s->stuck = !better && !s->stuck && !fits && !s->formats;
         goes_on = better || s->stuck;
@@ -457,7 +495,7 @@ static bool exchange(search *s, const flip *f)
     t.best.choice = choice_with(s->p, s->arena, c, gcut_saved_of(s->p, t.round, c->decision), NULL, 0);
     t.flips++;
     gcut_arena *mine = t.round;
-    t.too_large = gcut_calloc(mine, NKINDS * (size_t)s->p->g->values.n, sizeof *t.too_large);
+    t.too_large = (flips){0};
     s->keeps[f->v] = true;
     improve(&t);
     s->keeps[f->v] = false;
@@ -484,7 +522,6 @@ static search search_of(gcut_candidates *o, const gcut_candidate *from, int64_t 
     s.alike = classes_of(g, o->arena);
     s.keeps = gcut_calloc(o->arena, g->values.n, sizeof *s.keeps);
     for (int k = 0; k < NKINDS; k++) s.vain[k] = gcut_calloc(o->arena, g->values.n, sizeof *s.vain[k]);
-    s.too_large = gcut_calloc(o->arena, NKINDS * (size_t)g->values.n, sizeof *s.too_large);
     return s;
 }
 
@@ -506,11 +543,11 @@ gcut_candidate gcut_candidate_refined(gcut_candidates *o, const gcut_candidate *
     if (isnan(s.best.step_ns)) return s.best;
     improve(&s);
     for (bool better = s.best.peak_bytes <= budget; better && o->nodes_tried < s.end;) {
-        const uint32_t n = s.ntoo_large;
-        if (n) qsort(s.too_large, n, sizeof *s.too_large, by_gain);
+        const flips from_here = s.too_large;
+        if (from_here.n) qsort(from_here.at, from_here.n, sizeof *from_here.at, by_gain);
         better = false;
-        for (uint32_t k = 0; k < n && k < EXCHANGES && !better && o->nodes_tried < s.end; k++)
-            better = exchange(&s, &s.too_large[k]);
+        for (uint32_t k = 0; k < from_here.n && k < EXCHANGES && !better && o->nodes_tried < s.end; k++)
+            better = exchange(&s, &from_here.at[k]);
         if (better) improve(&s);
     }
     return result_of(&s, from);

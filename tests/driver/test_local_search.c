@@ -199,7 +199,8 @@ static void no_wish_is_better(void **state)
 }
 
 /* The backward loop of an LSTM reads five results of the forward loop, and recomputing one of them runs the whole loop.
- * Where they flip one by one only, the gaps are 0.19 and 0.05 of the step. */
+ * Where they flip one by one only, the gaps are 0.19 and 0.05 of the step.  Where a second run of the loop also
+ * multiplies again what it reads, the first is 0.12. */
 static void loops_are_saved_whole(void **state)
 {
     (void)state;
@@ -211,7 +212,7 @@ static void loops_are_saved_whole(void **state)
     static const struct {
         int64_t budget;
         double gap; /* of the step */
-    } cases[] = {{5562376, 0.15}, {6446344, 0.035}};
+    } cases[] = {{5562376, 0.117}, {6446344, 0.035}};
     for (size_t k = 0; k < 2; k++) {
         gcut_options o = TEST_OPTIONS;
         o.at = at;
