@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Two cuts per moment and division of prices, each at the multiplier that bounds best.  Half of the nodes that may be
- * solved are for all moments without branches, the rest for the best ones with branches.
+ * Two cuts per moment and division of prices, each at the multiplier that bounds best: of all moments with a few divisions
+ * and without branches, then of the best ones with branches, then of these with better divisions, which steps along the
+ * slope find.
  */
 #include "partition/budget/moment_bound.h"
 
@@ -12,14 +13,24 @@
 #include "graph/ops/infer.h"
 #include "graph/ops/node_facts.h"
 #include "partition/budget/least_storage.h"
+#include "partition/budget/budgeted_cut.h"
 
-/* Nodes of the networks that are solved for one bound, after which no further multiplier, branch or moment is tried. */
-#define NODES_SOLVED 100000
+/* Nodes of the networks that are solved for one part of the work on one bound, after which no further multiplier, moment,
+ * division or branch is tried. */
+#define NODES_SOLVED 50000
 
 #define MOST_BRANCHES 256 /* of one network */
 
+/* A step along the slope aims at a bound this part above the best so far.  After STEPS_IN_VAIN steps that gave no better
+ * one it aims half as far; of one moment no more than STEPS are tried. */
+#define AIM 0.1
+#define STEPS 40
+#define STEPS_IN_VAIN 3
+
 /* Nodes that are walked to find moments; where all would be more, they are tried at equal distances. */
 #define NODES_WALKED 20000000
+
+typedef struct moment moment;
 
 typedef struct bounding {
     const gcut_problem *p;
@@ -27,14 +38,14 @@ typedef struct bounding {
     gcut_least_storage least;
     gcut_arena *arena;
     int64_t room;
-    double *share;   /* by value: the part of the price of computing it that counts at the moment */
-    bool saves_too;  /* likewise of that of saving it; else all of it counts at the boundary */
-    uint64_t solved; /* nodes of the networks so far */
-    uint64_t most;   /* then nothing further is tried */
-    uint32_t parts;  /* into which the solutions of one network are divided */
+    double *share;         /* by value: the part of the price of computing it that counts at the moment */
+    bool saves_too;        /* likewise of that of saving it; else all of it counts at the boundary */
+    const moment *at;      /* whose network is solved; NULL: that of the boundary */
+    double *slope;         /* by value, for the first result of a node: what its share adds to the bound */
+    gcut_budgeted_cut cut; /* counts nodes of graphs */
 } bounding;
 
-typedef struct moment {
+struct moment {
     uint32_t node;
     bool backward; /* the run of the node in the backward graph, else that in the forward graph */
     bool *
@@ -43,131 +54,13 @@ typedef struct moment {
     bool *read;   /* by value: it is counted in what `room` leaves out for operands */
     int64_t
         room; /* without what the node writes, and at a forward moment or of a region without what it reads */
-} moment;
+};
 
 typedef struct excess {
     uint32_t node;
     uint32_t rank; /* among those of its graph */
     int64_t bytes;
 } excess;
-
-/* ---- the largest bound of a network ---- */
-
-/* A part of the solutions: what is decided of some values. */
-typedef struct branch {
-    double bound;    /* of every solution of it */
-    uint32_t split;  /* the arc of the value to decide next; GCUT_NONE: nothing to gain */
-    uint32_t parent; /* 1 + index of the branch it is a part of; 0: of none */
-    uint32_t arc;    /* what it decides beyond that */
-    bool kept;
-    bool done;
-} branch;
-
-typedef GCUT_VEC(branch) branches;
-
-/* The bytes that both cuts treat differently: the largest such save. */
-static uint32_t largest_difference(const gcut_network *net, const gcut_cut *x, const gcut_cut *y)
-{
-    uint32_t best = GCUT_NONE;
-    for (uint32_t i = 0; i < net->arcs.n; i++) {
-        const gcut_arc *a = &net->arcs.at[i];
-        if (a->kind != GCUT_ARC_SAVE || a->bytes == 0) continue;
-        const bool in_x = x->source_side[a->from] && !x->source_side[a->to],
-                   in_y = y->source_side[a->from] && !y->source_side[a->to];
-        if (in_x != in_y && (best == GCUT_NONE || a->bytes > net->arcs.at[best].bytes)) best = i;
-    }
-    return best;
-}
-
-/* The maximum over lambda of (minimum cut at lambda - lambda * room), a concave function: between two cuts whose
- * bytes are above and below the room, it is at most where their lines meet.  Sets b->bound and b->split; *reached:
- * the cost of a solution within the room. */
-static void relax(bounding *s, gcut_network *net, int64_t room, branch *b, double *reached)
-{
-    gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
-    b->split = GCUT_NONE;
-    b->bound = INFINITY;
-    s->solved += s->g->nodes.n;
-    gcut_network_at(net, 0);
-    if (room >= 0 && gcut_network_feasible(net, a)) {
-        gcut_cut high_cut = gcut_solve(net, a), low_cut = high_cut;
-        gcut_cut_sums high = gcut_network_cut(net, high_cut.source_side), low = high;
-        b->bound = high_cut.lower_bound;
-        if (high.bytes > room) {
-            low_cut = gcut_solve_smallest(net, a);
-            low = gcut_network_cut(net, low_cut.source_side);
-            if (low_cut.lower_bound > (double)room) b->bound = INFINITY;
-        }
-        while (low.bytes <= room && low.bytes < high.bytes && high.bytes > room && s->solved < s->most) {
-            const double lambda = (low.fixed - high.fixed) / (double)(high.bytes - low.bytes),
-                         all = lambda * (double)room;
-            if (!(lambda > 0)) break;
-            gcut_network_at(net, lambda);
-            const gcut_cut cut = gcut_solve(net, a);
-            const gcut_cut_sums x = gcut_network_cut(net, cut.source_side);
-            s->solved += s->g->nodes.n;
-            b->bound = fmax(b->bound, cut.lower_bound - all - 0x1p-49 * (cut.lower_bound + all));
-            if (!(x.fixed + lambda * (double)x.bytes < (low.fixed + lambda * (double)low.bytes) * (1 - 1e-9)))
-                break;
-            if (x.bytes > room)
-                high = x, high_cut = cut;
-            else
-                low = x, low_cut = cut;
-        }
-        if (low.bytes <= room) *reached = low.fixed;
-        if (isfinite(b->bound)) b->split = largest_difference(net, &low_cut, &high_cut);
-    }
-    gcut_arena_free(a);
-}
-
-/* Sets the prices of what the branch and those above it decide: what is kept is paid for and takes room, what is not
- * must not be kept.  Returns what is paid. */
-static double decide(gcut_network *net, const branches *all, const branch *b, int64_t *room)
-{
-    double paid = 0;
-    for (; b->parent; b = &all->at[b->parent - 1]) {
-        gcut_arc *x = &net->arcs.at[b->arc];
-        if (b->kept) paid += x->fixed, *room -= x->bytes;
-        x->fixed = b->kept ? 0 : INFINITY;
-        x->bytes = 0;
-    }
-    return paid;
-}
-
-/* Branch and bound: the part with the lowest bound is divided by one value, kept or not. */
-static double largest_bound(bounding *s, gcut_network *net, int64_t room)
-{
-    const size_t size = net->arcs.n * sizeof *net->arcs.at;
-    gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
-    const gcut_arc *arcs = gcut_memdup(a, net->arcs.at, size);
-    branches all = {0};
-    double reached = INFINITY, best;
-    branch *root = GCUT_PUSH(a, &all);
-    *root = (branch){.parent = 0};
-    relax(s, net, room, root, &reached);
-    for (;;) {
-        uint32_t at = GCUT_NONE;
-        for (uint32_t i = 0; i < all.n; i++)
-            if (!all.at[i].done && (at == GCUT_NONE || all.at[i].bound < all.at[at].bound)) at = i;
-        best = fmin(all.at[at].bound, reached);
-        if (all.at[at].split == GCUT_NONE || all.at[at].bound >= reached) break;
-        if (all.n >= s->parts || s->solved >= s->most) break;
-        all.at[at].done = true;
-        for (int kept = 0; kept < 2; kept++) {
-            branch b = {.parent = at + 1, .arc = all.at[at].split, .kept = kept};
-            int64_t left = room;
-            double cost = INFINITY;
-            memcpy(net->arcs.at, arcs, size);
-            const double paid = decide(net, &all, &b, &left);
-            relax(s, net, left, &b, &cost);
-            b.bound = fmax(b.bound + paid, all.at[at].bound);
-            reached = fmin(reached, cost + paid);
-            *GCUT_PUSH(a, &all) = b;
-        }
-    }
-    gcut_arena_free(a);
-    return best;
-}
 
 /* ---- networks ---- */
 
@@ -200,17 +93,25 @@ static double part_of(double price, double share)
     return isfinite(price) ? price * share : price;
 }
 
+/* What v takes where it crosses; INFINITY: it cannot. */
+static double boundary_save(const bounding *s, gcut_ref v, int64_t *bytes)
+{
+    const char *why;
+    double ns = gcut_save_price(s->p, v, 0, &why);
+    *bytes = 0;
+    if (ns > 0 && isfinite(ns)) least_save(s, v, &ns, bytes);
+    return ns;
+}
+
 /* What crosses; the constraints of the user are left out, which only lowers it. */
 static gcut_network *boundary_network(const bounding *s, gcut_arena *a)
 {
     const gcut_graph *g = s->g;
     gcut_network *net = gcut_network_new(a, g->values.n);
     for (gcut_ref v = 1; v < g->values.n; v++) {
-        const char *why;
         if (s->p->facts->side[v] == GCUT_SIDE_BACKWARD) continue;
-        double save = gcut_save_price(s->p, v, 0, &why), ns = save;
-        int64_t bytes = 0;
-        if (save > 0 && isfinite(save)) least_save(s, v, &ns, &bytes);
+        int64_t bytes;
+        const double ns = boundary_save(s, v, &bytes);
         gcut_network_value(net, v, part_of(ns, s->saves_too ? 1 - s->share[v] : 1), bytes, 0, NULL);
         if (s->p->facts->read[v]) gcut_network_read(net, v, NULL);
         if (!gcut_def(g, v)) gcut_network_work(net, INFINITY, NULL, NULL, 0, &v, 1);
@@ -254,17 +155,23 @@ static double after_ns(const bounding *s, const moment *m, const gcut_node *n)
     return once ? INFINITY : again_ns(s, n);
 }
 
-/* Saving or computing v cost at least this, if it is in memory at the moment.  Results of one node share a run. */
-static double presence_ns(const bounding *s, gcut_ref v)
+/* Saving or computing v cost at least this, if it is in memory at the moment and all of its price counts there.
+ * Results of one node share a run. */
+static double presence(const bounding *s, gcut_ref v)
 {
     const gcut_node *n = gcut_def(s->g, v);
     double ns;
     int64_t bytes;
-    if (!n || !s->saves_too || s->share[v] == 0 || s->least.resident[v] || s->p->facts->kept[v] ||
-        gcut_node_class(n) == GCUT_CLASS_VIEW)
+    if (!n || !s->saves_too || s->least.resident[v] || s->p->facts->kept[v] ||
+        gcut_node_class(n) == GCUT_CLASS_VIEW || s->p->facts->side[v] == GCUT_SIDE_BACKWARD)
         return 0;
     least_save(s, v, &ns, &bytes);
-    return fmin(part_of(ns, s->share[v]), again_ns(s, n) / n->nres);
+    return fmin(ns, s->p->price[n->res0].recompute_ns / n->nres);
+}
+
+static double presence_ns(const bounding *s, gcut_ref v)
+{
+    return s->share[v] == 0 ? 0 : part_of(presence(s, v), s->share[v]);
 }
 
 static void add_kept(const bounding *s, gcut_network *net, const moment *m, gcut_ref v)
@@ -407,6 +314,66 @@ static void divide(bounding *s, const moment *m, const division *d)
         divide_forward(s, m, d);
 }
 
+/* ---- slopes ---- */
+
+static double if_finite(double x)
+{
+    return isfinite(x) ? x : 0;
+}
+
+/* Adds what the arcs of the cut count for each unit of share: prices of the moment rise with it, and those of the
+ * boundary fall. */
+static void add_slopes(void *user, const gcut_network *net, const gcut_cut *cut, double weight)
+{
+    const bounding *s = user;
+    for (uint32_t i = 0; i < net->arcs.n; i++) {
+        const gcut_arc *x = &net->arcs.at[i];
+        const gcut_node *n = gcut_def(s->g, x->value);
+        if (!n || !cut->source_side[x->from] || cut->source_side[x->to]) continue;
+        const bool counts = s->at ? has_run(s, s->at, n) && s->p->facts->side[n->res0] != GCUT_SIDE_BACKWARD
+                                  : !gcut_value_runs_once(s->g, n->res0);
+        int64_t bytes;
+        double price = 0;
+        if (x->kind == GCUT_ARC_RECOMPUTE && counts) price = s->p->price[n->res0].recompute_ns;
+        if (x->kind == GCUT_ARC_SAVE && s->saves_too)
+            price = s->at ? presence(s, x->value) : boundary_save(s, x->value, &bytes);
+        s->slope[n->res0] += (s->at ? weight : -weight) * if_finite(price);
+    }
+}
+
+/* The prices that the share of node n divides; 0: none. */
+static double divided(const bounding *s, const gcut_node *n)
+{
+    int64_t bytes;
+    if (n->nres == 0 || s->p->facts->side[n->res0] == GCUT_SIDE_BACKWARD) return 0;
+    return if_finite(s->p->price[n->res0].recompute_ns) + if_finite(boundary_save(s, n->res0, &bytes));
+}
+
+/* A step of that length along the slope, in ns of divided prices (a projected subgradient).  False: it is flat. */
+static bool climb(bounding *s, double ns)
+{
+    const gcut_graph *g = s->g;
+    double norm = 0;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        const double all = divided(s, n);
+        if (all == 0) continue;
+        double *x = &s->slope[n->res0];
+        if (s->share[n->res0] <= 0) *x = fmax(*x, 0);
+        if (s->share[n->res0] >= 1) *x = fmin(*x, 0);
+        *x /= all;
+        norm += *x * *x;
+    }
+    for (uint32_t i = 0; norm > 0 && i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        const double all = divided(s, n);
+        if (all == 0) continue;
+        const double to = s->share[n->res0] + ns / norm * s->slope[n->res0] / all;
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) s->share[v] = fmin(1, fmax(0, to));
+    }
+    return norm > 0;
+}
+
 /* Bytes that the moment of a node lacks where all that is read after it is kept. */
 static excess excess_at(const bounding *s, uint32_t node)
 {
@@ -482,7 +449,8 @@ static excess *find_moments(const bounding *s, uint32_t *n)
 typedef struct attempt {
     uint32_t node; /* of the moment; GCUT_NONE: the boundary */
     uint32_t division;
-    double bound; /* without branches */
+    double bound;  /* without branches */
+    double *share; /* by value; NULL: those of the division */
 } attempt;
 
 typedef GCUT_VEC(attempt) attempts;
@@ -495,19 +463,33 @@ static int by_bound(const void *a, const void *b)
     return (x->division > y->division) - (x->division < y->division);
 }
 
-static double bound_of(bounding *s, const attempt *of)
+/* By the shares as they are.  m: NULL for the boundary alone. */
+static double bound_at(bounding *s, const moment *m)
 {
     gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
     double sum = 0;
-    for (gcut_ref v = 0; v < s->g->values.n; v++) s->share[v] = 0;
-    if (of->node != GCUT_NONE) {
-        const moment m = moment_at(s, of->node, a);
-        divide(s, &m, &divisions[of->division]);
-        sum = largest_bound(s, moment_network(s, &m, a), m.room);
-    }
-    if (isfinite(sum)) sum += largest_bound(s, boundary_network(s, a), s->room);
+    s->at = m;
+    if (m) sum = gcut_budgeted_cut_bound(&s->cut, moment_network(s, m, a), m->room);
+    s->at = NULL;
+    if (isfinite(sum)) sum += gcut_budgeted_cut_bound(&s->cut, boundary_network(s, a), s->room);
     gcut_arena_free(a);
     return sum;
+}
+
+static double bound_of(bounding *s, const attempt *of)
+{
+    const size_t size = s->g->values.n * sizeof *s->share;
+    gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
+    memset(s->share, 0, size);
+    moment m;
+    if (of->node != GCUT_NONE) {
+        m = moment_at(s, of->node, a);
+        if (!of->share) divide(s, &m, &divisions[of->division]);
+    }
+    if (of->share) memcpy(s->share, of->share, size), s->saves_too = m.backward;
+    const double bound = bound_at(s, of->node == GCUT_NONE ? NULL : &m);
+    gcut_arena_free(a);
+    return bound;
 }
 
 /* Each attempt without branches, while the limit allows it. */
@@ -519,9 +501,8 @@ static attempts try_all(bounding *s)
     *GCUT_PUSH(s->arena, &all) = (attempt){.node = GCUT_NONE};
     all.at[0].bound = bound_of(s, &all.at[0]);
     for (uint32_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < DIVISIONS; k++) {
+        for (uint32_t k = 0; k < DIVISIONS && s->cut.solved < s->cut.most; k++) {
             attempt x = {.node = at[i].node, .division = k};
-            if (s->solved >= s->most) return all;
             if (divisions[k].only && is_forward(s, x.node)) continue; /* nothing is read before */
             x.bound = bound_of(s, &x);
             *GCUT_PUSH(s->arena, &all) = x;
@@ -529,18 +510,70 @@ static attempts try_all(bounding *s)
     return all;
 }
 
+/* Looks for a better division of prices, without branches, while the limit allows it: the bound is a concave function of
+ * the shares. */
+static void ascend(bounding *s, attempt *of)
+{
+    const size_t size = s->g->values.n * sizeof *s->share;
+    gcut_arena *a = gcut_arena_new(gcut_arena_env(s->arena), s->arena);
+    double aim = AIM;
+    s->slope = gcut_calloc(a, s->g->values.n, sizeof *s->slope);
+    s->cut.tell = add_slopes;
+    s->cut.user = s;
+    const moment m = moment_at(s, of->node, a);
+    memset(s->share, 0, size);
+    divide(s, &m, &divisions[of->division]);
+    for (uint32_t step = 0, vain = 0; step < STEPS && s->cut.solved < s->cut.most; step++) {
+        memset(s->slope, 0, size);
+        const double bound = bound_at(s, &m);
+        if (!isfinite(bound)) break;
+        if (bound > of->bound || !of->share) {
+            if (!of->share) of->share = gcut_alloc(s->arena, size);
+            memcpy(of->share, s->share, size);
+            of->bound = bound;
+            vain = 0;
+        } else if (++vain == STEPS_IN_VAIN) {
+            memcpy(s->share, of->share, size);
+            aim /= 2;
+            vain = 0;
+        }
+        if (!climb(s, (1 + aim) * of->bound - bound)) break;
+    }
+    s->cut.tell = NULL;
+    gcut_arena_free(a);
+}
+
+/* The best of them, with branches. */
+static double best_of(bounding *s, attempts *all)
+{
+    if (all->n == 0) return 0;
+    qsort(all->at, all->n, sizeof *all->at, by_bound);
+    double best = all->at[0].bound;
+    s->cut.branches = MOST_BRANCHES;
+    s->cut.most = s->cut.solved + NODES_SOLVED;
+    for (uint32_t i = 0; i < all->n && s->cut.solved < s->cut.most; i++)
+        best = fmax(best, bound_of(s, &all->at[i]));
+    s->cut.branches = 1;
+    return best;
+}
+
 double gcut_moment_bound(const gcut_problem *p, gcut_arena *arena, int64_t room)
 {
-    bounding s = {.p = p, .g = p->g, .room = room, .most = NODES_SOLVED / 2, .parts = 1};
+    bounding s = {.p = p, .g = p->g, .room = room};
     s.arena = gcut_arena_new(gcut_arena_env(arena), arena);
+    s.cut = (gcut_budgeted_cut){.arena = s.arena, .size = p->g->nodes.n, .most = NODES_SOLVED, .branches = 1};
     s.least = gcut_least_storage_of(s.arena, p->g, p->opt->at, p->opt->nat, p->opt->save_dtype == GCUT_BF16);
     s.share = gcut_calloc(s.arena, p->g->values.n, sizeof *s.share);
-    const attempts all = try_all(&s);
-    qsort(all.at, all.n, sizeof *all.at, by_bound);
-    double best = all.at[0].bound;
-    s.most = NODES_SOLVED;
-    s.parts = MOST_BRANCHES;
-    for (uint32_t i = 0; i < all.n && s.solved < s.most; i++) best = fmax(best, bound_of(&s, &all.at[i]));
+    attempts all = try_all(&s), ascended = {0};
+    double best = best_of(&s, &all);
+    s.cut.most = s.cut.solved + NODES_SOLVED;
+    for (uint32_t i = 0; i < all.n && isfinite(best) && s.cut.solved < s.cut.most; i++) {
+        if (all.at[i].node == GCUT_NONE) continue;
+        attempt *x = GCUT_PUSH(s.arena, &ascended);
+        *x = all.at[i];
+        ascend(&s, x);
+    }
+    best = fmax(best, best_of(&s, &ascended));
     gcut_arena_free(s.arena);
     return best * (1 - 0x1p-40);
 }
