@@ -4,6 +4,8 @@
  */
 #include "graph/rewrite.h"
 
+#include <string.h>
+
 gcut_graph *gcut_graph_shell(const gcut_graph *src, const char *name)
 {
     gcut_graph *dst = gcut_graph_like(src, name);
@@ -63,6 +65,30 @@ static void reserve(gcut_graph *dst, const gcut_graph *src)
     RESERVE(a, &dst->attrs, &src->attrs);
 }
 
+/* Gives back the room of a list that much smaller than what it was made from. */
+#define TRIM(arena, list)                                                                                    \
+    ((list)->cap > 2 * (list)->n + 8                                                                         \
+         ? (void)((list)->at = trimmed(arena, (list)->at, (list)->n, &(list)->cap, sizeof *(list)->at))      \
+         : (void)0)
+
+static void *trimmed(gcut_arena *a, void *at, uint32_t n, uint32_t *cap, size_t item)
+{
+    void *out = gcut_alloc(a, ((size_t)n + 1) * item);
+    memcpy(out, at, n * item);
+    gcut_release(a, at, *cap * item);
+    *cap = n + 1;
+    return out;
+}
+
+static void trim(gcut_graph *g)
+{
+    gcut_arena *a = g->module->arena;
+    TRIM(a, &g->values);
+    TRIM(a, &g->nodes);
+    TRIM(a, &g->args);
+    TRIM(a, &g->attrs);
+}
+
 gcut_rewrite gcut_rewrite_begin(const gcut_graph *src, const char *name)
 {
     gcut_module *m = src->module;
@@ -113,6 +139,7 @@ gcut_graph *gcut_rewrite_end(gcut_rewrite *rw)
 {
     for (uint32_t i = 0; i < rw->src->results.n; i++) gcut_result_copy(rw->dst, rw->src, i, rw->map);
     gcut_arena_free(rw->scratch);
+    trim(rw->dst);
     return rw->dst;
 }
 

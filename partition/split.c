@@ -334,8 +334,16 @@ static void copy_node(builder *b, gcut_arena *arena, uint32_t i)
 
 static void copy_forward(builder *b, gcut_arena *arena)
 {
-    for (uint32_t i = 0; i < b->src->nodes.n; i++)
-        if (gcut_any_result(gcut_node_at(b->src, i), b->needed)) copy_node(b, arena, i);
+    const uint32_t n = b->src->nodes.n;
+    uint32_t *run = gcut_alloc(arena, ((size_t)n + 1) * sizeof *run);
+    gcut_schedule *forward = &b->plan->forward;
+    forward->n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!gcut_any_result(gcut_node_at(b->src, i), b->needed)) continue;
+        copy_node(b, arena, i);
+        run[forward->n++] = i;
+    }
+    forward->node = gcut_memdup(b->src->module->arena, run, forward->n * sizeof *run);
 }
 
 static void copy_backward(builder *b, gcut_arena *arena)

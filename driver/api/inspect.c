@@ -158,7 +158,7 @@ static void make_plan(void *arg)
     job *j = arg;
     gcut_settings o = gcut_settings_of(j->env, j->opt, j->size);
     o.forward_only = false;
-    j->plan = gcut_pipeline_new(j->g, &o, GCUT_STAGE_KERNEL, j->a)->plan;
+    j->plan = gcut_pipeline_of_plan(j->g, &o, j->a)->plan;
     j->plan->owner = j->a;
 }
 

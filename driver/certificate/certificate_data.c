@@ -29,11 +29,8 @@ static const char *name_of(const making *m, gcut_ref v)
 static void add_schedule(const making *m)
 {
     const gcut_graph *g = m->g;
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(g, i);
-        gcut_ref v = n->nres ? gcut_graph_find(m->plan->fwd, name_of(m, n->res0)) : 0;
-        if (v && gcut_def(m->plan->fwd, v)) *GCUT_PUSH(m->a, &m->c->forward) = name_of(m, n->res0);
-    }
+    for (uint32_t k = 0; k < m->plan->forward.n; k++)
+        *GCUT_PUSH(m->a, &m->c->forward) = name_of(m, gcut_node_at(g, m->plan->forward.node[k])->res0);
     for (uint32_t k = 0; k < m->plan->backward.n; k++)
         *GCUT_PUSH(m->a, &m->c->backward) = name_of(m, gcut_node_at(g, m->plan->backward.node[k])->res0);
 }

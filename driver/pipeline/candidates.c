@@ -47,8 +47,7 @@ static gcut_plan_options *options_of(gcut_candidates *o, gcut_policy policy, dou
     return out;
 }
 
-static const gcut_candidate_base *base_with(gcut_candidates *o, gcut_graph *planned,
-                                            const gcut_plan_options *asked)
+static gcut_candidate_base *base_with(gcut_candidates *o, gcut_graph *planned, const gcut_plan_options *asked)
 {
     gcut_candidate_base *b = gcut_calloc(o->arena, 1, sizeof *b);
     b->planned = planned;
@@ -56,8 +55,8 @@ static const gcut_candidate_base *base_with(gcut_candidates *o, gcut_graph *plan
     b->options.policy = GCUT_POLICY_MINCUT;
     b->problem = gcut_problem_new(o->arena, b->planned, &b->options);
     b->work_ns = work_of(b->problem);
-    b->own_buffers = gcut_saved_have_own_buffers(o->p, b->problem);
-    return *GCUT_PUSH(o->arena, &o->bases) = b;
+    *GCUT_PUSH(o->arena, &o->bases) = b;
+    return b;
 }
 
 /* The base whose loops are planned under these options, or one that exists already and has the same loops. */
@@ -66,7 +65,9 @@ static const gcut_candidate_base *base_of(gcut_candidates *o, const gcut_plan_op
     gcut_graph *planned = gcut_pipeline_loops(o->p, asked);
     for (uint32_t i = 0; i < o->bases.n; i++)
         if (gcut_graph_same(o->bases.at[i]->planned, planned)) return o->bases.at[i];
-    return base_with(o, planned, asked);
+    gcut_candidate_base *b = base_with(o, planned, asked);
+    b->own_buffers = gcut_saved_have_own_buffers(o->p, b->problem);
+    return b;
 }
 
 static gcut_candidate candidate_of(const gcut_candidate_base *b, const gcut_choice *c, const char *label)

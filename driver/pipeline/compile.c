@@ -138,6 +138,25 @@ void gcut_pipeline_continue(gcut_pipeline *p, gcut_stage_name goal)
     }
 }
 
+/* Frees the graphs that the joint graph was made from. */
+static void drop_raw(gcut_pipeline *p)
+{
+    gcut_graph *const from[] = {p->raw, p->folded != p->raw ? p->folded : NULL};
+    for (int k = 0; k < 2; k++)
+        if (from[k] && from[k] != p->joint && from[k] != p->primal) gcut_graph_drop(from[k]);
+    p->raw = p->folded = NULL;
+}
+
+gcut_pipeline *gcut_pipeline_of_plan(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent)
+{
+    gcut_pipeline *p = gcut_pipeline_new(user, opt, GCUT_STAGE_JOINT, parent);
+    drop_raw(p);
+    gcut_pipeline_continue(p, GCUT_STAGE_KERNEL);
+    gcut_dump_rest(p);
+    gcut_pipeline_drop_split(p);
+    return p;
+}
+
 static gcut_pipeline *run(const gcut_pass_table *passes, bool keeps_graphs, gcut_graph *user,
                           const gcut_settings *opt, gcut_stage_name goal, gcut_arena *parent,
                           gcut_plan_file *file)

@@ -117,6 +117,15 @@ static void measure_calls(const gcut_pipeline *p)
     }
 }
 
+void gcut_pipeline_drop_split(gcut_pipeline *p)
+{
+    gcut_graph *g[2] = {p->fwd, p->bwd};
+    GCUT_ASSERT(p->plan && p->kfwd && p->kbwd);
+    for (int k = 0; k < 2; k++)
+        if (g[k] != p->kfwd && g[k] != p->kbwd) gcut_graph_drop(g[k]);
+    p->fwd = p->bwd = p->plan->fwd = p->plan->bwd = NULL;
+}
+
 void gcut_pipeline_lower(gcut_pipeline *p)
 {
     gcut_graph *g[2] = {p->fwd, p->bwd};
@@ -125,6 +134,7 @@ void gcut_pipeline_lower(gcut_pipeline *p)
     p->kbwd = g[1];
     gcut_graph_rename(p->kfwd, gcut_printf(p->arena, p->bwd ? "%s.kernel" : "%s.fwd.kernel", p->fwd->name));
     if (p->kbwd) gcut_graph_rename(p->kbwd, gcut_printf(p->arena, "%s.kernel", p->bwd->name));
+    if (p->nested) gcut_pipeline_drop_split(p);
     gcut_passes_apply(p, GCUT_MAKES_PROGRAM, g);
     p->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, p->threads);
     if (!p->plan) return;

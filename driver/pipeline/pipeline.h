@@ -75,7 +75,10 @@ bool gcut_pipeline_searches(const gcut_pipeline *p);
 gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *asked);
 /* Forward and backward graph of a plan of p->planned, named after `base`, which must be new to the module. */
 void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base);
-void gcut_pipeline_lower(gcut_pipeline *p); /* from both graphs to the program and the peak */
+/* From both graphs to the program and the peak.  A nested pipeline has neither graph then. */
+void gcut_pipeline_lower(gcut_pipeline *p);
+/* Frees the forward and the backward graph, of which there are kernels already. */
+void gcut_pipeline_drop_split(gcut_pipeline *p);
 /* A graph in the form that kernels are made of: after the passes of GCUT_MAKES_KERNELS. */
 gcut_graph *gcut_pipeline_kernel_graph(gcut_pipeline *p, gcut_graph *graph);
 
