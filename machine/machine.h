@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Room machine/: the machine model, from which all times are predicted.  partition/ prices recomputation with
- * it, kernels/ the kernels of a program.
+ * Room machine/: what a step is on a machine: which nodes share a kernel, what is stored, what is alive when, and
+ * how long it takes.  partition/ prices recomputation with its rates, driver/ compares plans by the programs that it
+ * makes of them, kernels/ writes programs as C.
  *
- *   takes:  a model file that `gradcut calibrate` has written, or the shipped model; a thread count; sizes
+ *   takes:  a model file that `gradcut calibrate` has written, or the shipped model; both graphs of a split
+ *           without composites that have no kernel; sizes, a thread count
  *   gives:  predicted times in ns of products, convolutions, attention, elementwise arithmetic and traffic;
  *           of the arithmetic of a node, for prices and for kernels (node_work.h); what decisions about
- *           kernels compare; models as JSON and as a table
- *   keeps:  predictions depend on the model and the thread count alone, never on the
- *           machine that runs gradcut
+ *           kernels compare; models as JSON and as a table (this file); programs: kernels, their order, buffers
+ *           and arena offsets, predicted times, and views, groups and reasons for those who look (program.h)
+ *   keeps:  the graphs; predictions and decisions depend on the model, the sizes and the thread count alone,
+ *           never on the machine that runs gradcut
  *
  * A model has one section for each thread count at which it was measured.
  */

@@ -8,7 +8,7 @@
  * saves and however often it recomputes a value.  While the kernel of c runs, these buffers are alive together:
  *
  *   written  the whole result of c.  An epilogue works on its tiles, but the result still has its buffer
- *            (kernels/lower/fusion/epilogue.c), and no kernel writes a contraction over its operands.
+ *            (machine/lower/fusion/epilogue.c), and no kernel writes a contraction over its operands.
  *   read     the least stored values from which its operands can be computed (gcut_least_read)
  *
  *     bound = resident + max over c of (bytes of its result + minimum cut in front of its operands)

@@ -4,7 +4,7 @@
  *
  * The partition counts each saved value once.  Composite ops become their decomposition only in the graphs
  * that kernels are made of, and there two values may turn out to be one: a softmax, and the same formula
- * written out beside it.  Kernels then store both in one buffer (kernels/lower/memory/buffer_assignment.c),
+ * written out beside it.  Kernels then store both in one buffer (machine/lower/memory/buffer_assignment.c),
  * and the plan needs less than it counts.
  *
  * So all values that a plan could save are made results of one graph, beside the results of the forward

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
-#include "kernels/lower/kernel.h"
+#include "machine/lower/kernel.h"
 
 void gcut_c_add(gcut_text *t, const char *name, const char *fmt, ...)
 {

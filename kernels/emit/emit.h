@@ -7,7 +7,7 @@
 
 #include "kernels/emit/c_text.h"
 #include "kernels/emit/emitter.h"
-#include "kernels/lower/team.h"
+#include "machine/lower/team.h"
 
 /* emit_kernel.c: every kind but LOOP: the function, whose number it returns. */
 uint32_t gcut_emit_kernel(gcut_emitter *e);

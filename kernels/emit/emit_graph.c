@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "kernels/emit/emit_loop.h"
-#include "kernels/lower/fusion/epilogue.h"
-#include "kernels/lower/memory/concat.h"
+#include "machine/lower/fusion/epilogue.h"
+#include "machine/lower/memory/concat.h"
 
 /* The kernel at position i of the order; returns 1 when the next one went with it as its epilogue. */
 static uint32_t emit_kernel(gcut_emitter *e, uint32_t i)

@@ -9,9 +9,9 @@
 #include "gradcut/gradcut_rt.h"
 #include "graph/external.h"
 #include "kernels/emit/emit_loop.h"
-#include "kernels/lower/memory/concat.h"
-#include "kernels/lower/memory/updates_in_place.h"
-#include "kernels/lower/memory/workspace.h"
+#include "machine/lower/memory/concat.h"
+#include "machine/lower/memory/updates_in_place.h"
+#include "machine/lower/memory/workspace.h"
 
 typedef struct kernel {
     gcut_emitter *e;

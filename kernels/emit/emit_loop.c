@@ -4,9 +4,9 @@
  */
 #include "kernels/emit/emit_loop.h"
 
-#include "kernels/lower/fusion/epilogue.h"
-#include "kernels/lower/memory/streamed_results.h"
-#include "kernels/lower/memory/updates_in_place.h"
+#include "machine/lower/fusion/epilogue.h"
+#include "machine/lower/memory/streamed_results.h"
+#include "machine/lower/memory/updates_in_place.h"
 
 #define W(w, ...) gcut_text_add((w)->out, __VA_ARGS__)
 

@@ -6,7 +6,7 @@
 #define GCUT_KERNELS_EMIT_EMIT_LOOP_H
 
 #include "kernels/emit/emit.h"
-#include "kernels/lower/fusion/loop_phases.h"
+#include "machine/lower/fusion/loop_phases.h"
 
 /* One function being written, of a loop. */
 typedef struct gcut_loop_writer {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kernels/emit/c_text.h"
-#include "kernels/lower/lowered.h"
+#include "machine/lower/lowered.h"
 
 /* Keywords of C up to C23 and of C++ up to C++20 and their other spellings: never the name of a member. */
 static const char keywords[] =

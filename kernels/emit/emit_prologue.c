@@ -3,7 +3,7 @@
  * The functions of operands that a matrix product computes as it packs them.
  */
 #include "kernels/emit/emit_loop.h"
-#include "kernels/lower/fusion/prologue.h"
+#include "machine/lower/fusion/prologue.h"
 
 void gcut_emit_prologue(gcut_emitter *e)
 {

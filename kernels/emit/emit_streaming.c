@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The C of results that may go past the caches (kernels/lower/memory/streamed_results.h).
+ * The C of results that may go past the caches (machine/lower/memory/streamed_results.h).
  *
  * The loop over the columns of such a phase is there twice: over whole lines, which it computes one by one,
  * and over what is left at the ends, which is all of the row where the result is not that large.
  */
 #include "base/bytes.h"
 #include "kernels/emit/emit_loop.h"
-#include "kernels/lower/memory/streamed_results.h"
+#include "machine/lower/memory/streamed_results.h"
 
 #define W(w, ...) gcut_text_add((w)->out, __VA_ARGS__)
 

@@ -7,7 +7,7 @@
 #include "gradcut/gradcut_rt.h"
 #include "graph/ops/node_facts.h"
 #include "kernels/emit/emit.h"
-#include "kernels/lower/memory/concat.h"
+#include "machine/lower/memory/concat.h"
 
 /* Where the run-time library decides by itself, about what it will say.  In a step without a
  * team, a kernel that wants threads takes a team of its own, so this decides about time alone. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kernels/emit/c_text.h"
-#include "kernels/lower/lowered.h"
+#include "machine/lower/lowered.h"
 
 /* ---- declarations ---- */
 

@@ -3,7 +3,7 @@
  * The C of convolutions and pools: a description of the window and one call.
  */
 #include "kernels/emit/emit.h"
-#include "kernels/lower/window_roles.h"
+#include "machine/lower/window_roles.h"
 #include "machine/machine.h"
 
 typedef struct window {

@@ -14,7 +14,7 @@
 
 #include "kernels/emit/c_text.h"
 #include "kernels/emit/emit_names.h"
-#include "kernels/lower/lowered.h"
+#include "machine/lower/lowered.h"
 
 typedef enum gcut_function_type {
     GCUT_FUNCTION_KERNEL, /* gcut_rt_kernel_fn: of a launch */

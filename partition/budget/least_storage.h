@@ -7,7 +7,7 @@
  *   0                 if it may lie in a bound buffer, which is resident already: parameters and results, and
  *                     what becomes a result by nodes that keep its size, as updates in place do, or as a part
  *                     of a concat or a carry of a loop (buffer_assignment.c and updates_in_place.c of
- *                     kernels/lower/memory/, kernels/lower/region.c)
+ *                     machine/lower/memory/, machine/lower/region.c)
  *   bits              of a bool, an eighth
  *   bf16              of an f32, half, where `rounds` allows it
  *   its type's bytes  else; of a view that is smaller than its base, those of the view
@@ -44,14 +44,14 @@ bool gcut_has_own_kernel(const gcut_node *n);
 
 /* The fewest bytes in which the kernel of `node`, its own, finds its operands: a set S of stored values from
  * which elementwise code, reductions and moves of elements compute them.  The kernels compute less than that on
- * the fly, chains of elementwise nodes for one operand (kernels/lower/fusion/prologue.c), so this only makes S
+ * the fly, chains of elementwise nodes for one operand (machine/lower/fusion/prologue.c), so this only makes S
  * smaller.  What has its own kernel, and a loop, is never computed on the fly: it stores its result.  S separates
  * these from the operands: each path from one to the other goes through a stored value.  The smallest such set is a
  * minimum cut of the network of partition/cut/network.h with other prices: computing a value on the fly costs
  * nothing, and is impossible for these; storing it costs its least bytes.  A node that is expanded later may hold a
  * smaller set within, so it counts 0.
  *
- * Two values of S never share memory: a value written over another (kernels/lower/memory/shared_buffers.c) begins as
+ * Two values of S never share memory: a value written over another (machine/lower/memory/shared_buffers.c) begins as
  * that one ends, views that lie in one buffer can be replaced in S by that buffer's value, which is never more
  * than minimal, and parts of a concat are as large together as it is.
  *

@@ -8,8 +8,8 @@
 #include <pthread.h>
 
 #include "driver/pipeline/compile.h"
-#include "kernels/lower/lower.h"
-#include "kernels/lower/memory/best_fit.h"
+#include "machine/lower/lower.h"
+#include "machine/lower/memory/best_fit.h"
 
 enum { LENGTH = 20000, STACK_BYTES = 1 << 20 };
 

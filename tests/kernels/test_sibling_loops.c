@@ -9,7 +9,7 @@
 
 #include "api.h"
 #include "driver/pipeline/compile.h"
-#include "kernels/lower/lowered.h"
+#include "machine/lower/lowered.h"
 #include "public.h"
 
 /* Gates: two loops on one product, each read by products of its own.  The middle of the function stands for %s. */

@@ -13,7 +13,7 @@
 #include <math.h>
 
 #include "api.h"
-#include "kernels/lower/kernel_sizes.h"
+#include "machine/lower/kernel_sizes.h"
 #include "public.h"
 
 /* A product with a bias, and its squared errors; the same elements as images, beside what is repeated along their first,

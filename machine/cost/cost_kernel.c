@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One launch: its class and its arithmetic.
+ */
+#include <math.h>
+
+#include "graph/ops/node_facts.h"
+#include "machine/cost/cost.h"
+#include "machine/lower/fusion/loop_phases.h"
+#include "machine/lower/fusion/prologue.h"
+#include "machine/lower/team.h"
+#include "machine/node_work.h"
+
+/* ---- sizes ---- */
+
+double gcut_cost_size(const gcut_cost_at *c, gcut_dim d)
+{
+    const gcut_module *m = c->p->module;
+    return (double)gcut_dim_at(m->dims, d, c->at, c->nat, (gcut_place){.file = m->file});
+}
+
+double gcut_cost_numel(const gcut_cost_at *c, const gcut_type *t)
+{
+    double n = 1;
+    for (uint32_t d = 0; d < t->rank; d++) n *= gcut_cost_size(c, t->dim[d]);
+    return n;
+}
+
+/* ---- arithmetic ---- */
+
+static gcut_work_of work_of(const gcut_cost_at *c, const gcut_machine *m, const gcut_graph *g)
+{
+    return (gcut_work_of){g, m, c->at, c->nat, c->terms};
+}
+
+/* Elements are those of the result; where an op goes over its operands, of the last one. */
+static double op_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_graph *g, const gcut_node *n,
+                    bool operands)
+{
+    const gcut_ref v = operands ? gcut_arg(g, n, n->nargs - 1) : n->res0;
+    const gcut_work_of w = work_of(c, m, g);
+    return gcut_work_op_ns(&w, n, gcut_cost_numel(c, gcut_type_of(g, v)));
+}
+
+static double row_factor(const gcut_cost_at *c, const gcut_kernel *u)
+{
+    double inner = gcut_cost_size(c, u->loop.inner), left = fmod(inner, GCUT_LANES);
+    return inner > 0 ? (inner - left + GCUT_TAIL * left) / inner : 1;
+}
+
+static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
+                      const gcut_kernel *u)
+{
+    const uint32_t first = gcut_terms_count(c->terms);
+    double ns = 0;
+    for (uint32_t i = 0; i < u->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
+        ns += op_ns(c, m, h->g, n, gcut_op_of(n)->emit == GCUT_EMIT_REDUCE);
+    }
+    if (!gcut_kernel_has_rows(h, u)) return ns;
+    return ns * gcut_terms_scale(c->terms, first, row_factor(c, u), "ends of rows one by one");
+}
+
+/* Is the loop cut into parts, for several long functions? */
+static bool is_exposed(const gcut_lowered *h, const gcut_kernel *u)
+{
+    uint32_t longs = 0;
+    for (uint32_t i = 0; i < u->nodes.n; i++) longs += gcut_op_is_long(h, gcut_node_at(h->g, u->nodes.at[i]));
+    return longs > 1;
+}
+
+/* Rows of the last axis are copied, or added up, one by one.  They are along the last axis, and along those
+ * before it that are gone with it. */
+static double rows_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_graph *g, gcut_ref v,
+                      uint32_t gone)
+{
+    const gcut_type *t = gcut_type_of(g, v);
+    const gcut_rate rate = gcut_machine_row_rate(m);
+    uint32_t d = t->rank ? t->rank - 1 : 0;
+    double rows = gcut_cost_numel(c, t) > 0;
+    while (d > 0 && gone >> d & 1 && gone >> (d - 1) & 1) d--;
+    for (uint32_t i = 0; i < d; i++) rows *= gcut_cost_size(c, t->dim[i]);
+    return gcut_term_rated(c->terms, GCUT_TERM_WORK, g->values.at[v].name, "finding rows", &rate, rows,
+                           "rows");
+}
+
+/* Kinds that walk their operands row by row. */
+static double copy_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
+                      const gcut_kernel *u)
+{
+    double ns = 0;
+    if (u->kind == GCUT_KERNEL_COPY) return rows_ns(c, m, h->g, u->copy.value, 0);
+    const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
+    uint32_t gone = u->kind == GCUT_KERNEL_REDUCE ? gcut_attr_axes(h->g, n) : 0;
+    for (uint32_t k = 0; k < n->nargs; k++) ns += rows_ns(c, m, h->g, gcut_arg(h->g, n, k), gone);
+    return ns;
+}
+
+/* A batch axis along which the second operand has stride 0 has one matrix. */
+static double contraction_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
+                             const gcut_node *n)
+{
+    const gcut_work_of w = work_of(c, m, h->g);
+    uint32_t one_b = 0;
+    if (gcut_op_of(n)->way == GCUT_WAY_gemm)
+        for (uint32_t d = 0; d + 2 < gcut_type_of(h->g, n->res0)->rank; d++)
+            one_b |= (uint32_t)(h->view[gcut_arg(h->g, n, 1)].stride[d] == 0) << d;
+    return gcut_work_contraction_ns(&w, n, one_b);
+}
+
+/* Does it move rows, one by one? */
+static bool moves_rows(const gcut_kernel *u)
+{
+    return u->kind == GCUT_KERNEL_COPY || u->kind == GCUT_KERNEL_PAD || u->kind == GCUT_KERNEL_CONCAT ||
+           u->kind == GCUT_KERNEL_FLIP;
+}
+
+/* Arithmetic of a kernel that is not a loop. */
+static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
+                       const gcut_kernel *u, double flops)
+{
+    bool rows = moves_rows(u) || u->kind == GCUT_KERNEL_REDUCE;
+    bool operands =
+        u->kind == GCUT_KERNEL_REDUCE || u->kind == GCUT_KERNEL_SCATTER || u->kind == GCUT_KERNEL_PACK;
+    const uint32_t first = gcut_terms_count(c->terms);
+    double ns = rows ? copy_ns(c, m, h, u) : 0;
+    const uint32_t middle = gcut_terms_count(c->terms);
+    if (u->kind == GCUT_KERNEL_COPY) return ns;
+    const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
+    if (u->kind == GCUT_KERNEL_EXTERNAL) {
+        /* The bytes of its operands and results are in what it declares. */
+        const gcut_work_of w = work_of(c, m, h->g);
+        return gcut_work_external_ns(&w, n);
+    }
+    if (gcut_kernel_sums(u)) ns = op_ns(c, m, h->g, gcut_node_at(h->g, u->nodes.at[1]), true);
+    if (flops > 0) return ns + contraction_ns(c, m, h, n);
+    return gcut_terms_longer(c->terms, first, middle, ns, op_ns(c, m, h->g, n, operands));
+}
+
+/* Of the operand that a product computes: as often as it packs it, or once, to its buffer. */
+static double prologue_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
+                          uint32_t kernel)
+{
+    const gcut_prologue *prologue = gcut_kernel_prologue(&h->kernels.at[kernel]);
+    double ns = 0;
+    if (!prologue) return 0;
+    const int64_t times = gcut_prologue_packings(h, kernel, c->at, c->nat, c->threads);
+    for (uint32_t i = 0; i < prologue->loop.nodes.n; i++) {
+        const uint32_t first = gcut_terms_count(c->terms);
+        double one = op_ns(c, m, h->g, gcut_node_at(h->g, prologue->loop.nodes.at[i]), false);
+        ns += gcut_terms_scale(c->terms, first, (double)(times ? times : 1), "packed so often") * one;
+    }
+    return ns;
+}
+
+/* What a launch takes by itself. */
+static double fixed_ns(const gcut_cost_at *c, const gcut_kernel *u, const gcut_work *w)
+{
+    const gcut_machine *m = w->alone ? &c->alone : &c->m;
+    const gcut_rate kernel = {m->kernel_ns, 1, "kernel_ns", NULL, {0}, false},
+                    call = {m->call_ns, 1, "call_ns", NULL, {0}, false},
+                    block = {c->alone.kernel_ns, 1, "kernel_ns", NULL, {0}, false};
+    double ns = gcut_term_rated(c->terms, GCUT_TERM_FIXED, NULL, "the launch", &kernel, 1, "kernel");
+    if (w->in_cache) ns += gcut_term_rated(c->terms, GCUT_TERM_FIXED, NULL, "the call", &call, 1, "call");
+    if (u->kind != GCUT_KERNEL_LOOP || !u->loop.blocked) return ns;
+    /* To begin a block and add up its sums takes as long as a kernel. */
+    const double threads = w->alone ? 1 : c->threads,
+                 blocks = gcut_cost_size(c, gcut_loop_blocks(c->p->module, u));
+    return ns + gcut_term_add(c->terms, (gcut_term){.kind = GCUT_TERM_FIXED,
+                                                    .what = "blocks of rows",
+                                                    .units = blocks,
+                                                    .unit = "blocks",
+                                                    .rate = block,
+                                                    .times = 1 / threads,
+                                                    .why = w->alone ? NULL : "threads share them",
+                                                    .ns = blocks * block.ns / threads});
+}
+
+gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t kernel)
+{
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    gcut_work w = {.threads = c->threads};
+    if (u->kind == GCUT_KERNEL_LOOP) {
+        gcut_team team = gcut_kernel_team(h, kernel);
+        w.threads = gcut_team_at(c->p->module, &team, c->at, c->nat, c->threads);
+        w.alone = w.threads == 1;
+        w.ns = loop_ns(c, w.alone ? &c->alone : &c->m, h, u);
+        w.exposed = is_exposed(h, u);
+    } else {
+        const uint32_t first = gcut_terms_count(c->terms);
+        if (u->kind != GCUT_KERNEL_COPY)
+            w.flops = gcut_node_flops(h->g, gcut_node_at(h->g, u->nodes.at[0]), c->at, c->nat);
+        w.in_cache = w.flops > 0;
+        w.exposed = moves_rows(u);
+        w.ns = other_ns(c, &c->alone, h, u, w.flops);
+        w.alone = w.ns < 2 * GCUT_GRAIN_NS;
+        if (w.alone) {
+            w.threads = 1;
+        } else {
+            if (c->terms) c->terms->list.n = first;
+            w.ns = other_ns(c, &c->m, h, u, w.flops);
+        }
+        w.ns += prologue_ns(c, w.alone ? &c->alone : &c->m, h, kernel);
+    }
+    w.fixed = fixed_ns(c, u, &w);
+    return w;
+}
+
+/* ---- classes ---- */
+
+const char *gcut_cost_class(const gcut_lowered *h, uint32_t kernel)
+{
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    if (u->kind == GCUT_KERNEL_LOOP && gcut_kernel_has_rows(h, u)) return "row loop";
+    return u->kind == GCUT_KERNEL_LOOP && u->loop.blocked ? "column loop" : gcut_kernel_table[u->kind].class;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the kernels themselves fix, on every machine: how loops are cut, how large they may get, and what the
+ * run-time library does.  What describes a machine is in machine/ (thresholds.def).
+ */
+#ifndef GCUT_MACHINE_LOWER_KERNEL_SIZES_H
+#define GCUT_MACHINE_LOWER_KERNEL_SIZES_H
+
+/* ---- the order of sums: other numbers give other bits ---- */
+
+/* Blocks of rows of a blocked loop: fixed, so that results do not depend on threads. */
+#define GCUT_BLOCKS 16
+#define GCUT_LANES 64 /* accumulators of a float row reduction */
+
+/* ---- how loops are cut ---- */
+
+#define GCUT_CHUNK 4096 /* elements of a flat loop that one row holds */
+/* Nodes of a loop, and of a prologue: within what a register allocator and a reader can take. */
+#define GCUT_MAX_MEMBERS 96
+#define GCUT_MAX_PROLOGUE 48
+/* Elements from which on a loop that sums up all of them is flat even where an operand steps unevenly. */
+#define GCUT_UNEVEN_LEAST (8 * GCUT_CHUNK)
+/* Elements of a row from which on a flat loop is as fast in rows. */
+#define GCUT_SHORT_ROW 64
+/* Bytes of a result and of its rows from which on a loop has code to write it past the caches: no last cache
+ * worth the name is smaller, and much of a shorter row is ends.  What is written so, the step decides. */
+#define GCUT_STREAM_LEAST (4 << 20)
+#define GCUT_STREAM_ROW 2048
+
+/* ---- what predictions know of the run-time library ---- */
+
+/* A row that is reduced is walked GCUT_LANES elements at a time, the remaining ones one by one, each of which takes
+ * GCUT_TAIL times as long. */
+#define GCUT_TAIL 8
+/* Work that is worth a thread, of kernels for which the library decides: GCUT_RT_GRAIN_PS is 3 us, and what
+ * gemm.c asks of a product is 3.9 us. */
+#define GCUT_GRAIN_NS 4000
+/* A size that nobody gave, where products are judged. */
+#define GCUT_ASSUMED_SIZE 1024
+
+#endif
