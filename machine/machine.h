@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Room machine/: what a step is on a machine: which nodes share a kernel, what is stored, what is alive when, and
- * how long it takes.  partition/ prices recomputation with its rates, driver/ compares plans by the programs that it
+ * Room machine/: the program of a training step on a machine: which nodes share a kernel, what is stored, what is
+ * alive when, and how long it takes.  partition/ prices recomputation with its rates, driver/ compares plans by the programs that it
  * makes of them, kernels/ writes programs as C.
  *
  *   takes:  a model file that `gradcut calibrate` has written, or the shipped model; both graphs of a split
@@ -9,7 +9,7 @@
  *   gives:  predicted times in ns of products, convolutions, attention, elementwise arithmetic and traffic;
  *           of the arithmetic of a node, for prices and for kernels (node_work.h); what decisions about
  *           kernels compare; models as JSON and as a table (this file); programs: kernels, their order, buffers
- *           and arena offsets, predicted times, and views, groups and reasons for those who look (program.h)
+ *           and arena offsets, predicted times, views and groups (program.h)
  *   keeps:  the graphs; predictions and decisions depend on the model, the sizes and the thread count alone,
  *           never on the machine that runs gradcut
  *

@@ -30,14 +30,15 @@ bool gcut_widens(gcut_emit e);
 enum gcut_lower_how {
     GCUT_LOWER_UNFUSED = 1, /* every node that computes is a kernel of its own, which stores its result in
                                memory of its own; the results have the same bits */
-    GCUT_LOWER_APART = 2,   /* the graphs are called apart, and what crosses is in a block of its own */
-    GCUT_LOWER_VERIFY = 4   /* the invariants of every state are verified */
+    GCUT_LOWER_APART = 2,   /* separate forward and backward calls; what crosses is in a block of its own */
+    GCUT_LOWER_VERIFY = 4,  /* the invariants of every state are verified */
+    GCUT_LOWER_UNJOINED = 8 /* sibling loops stay apart, for comparisons */
 };
 
 /* in: the graphs of a split in which no composite op is left; bwd may be NULL (a forward-only function). Both
  * are only read. Memory from the module of fwd.  Throws GCUT_EUNSUPPORTED naming op, dtype and line for what
- * has no kernel.  It is to be fast on that machine, at those sizes, which must outlive it, and threads (0 = not
- * known), and is right at all.  how: a set of gcut_lower_how. */
+ * has no kernel.  Decisions are tuned for the machine, the sizes and the threads (0 = not known); the program is correct
+ * at all sizes and threads.  `at` must outlive it.  how: a set of gcut_lower_how. */
 gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd, const gcut_dim_binding *at, uint32_t nat,
                          int threads, const gcut_machine_model *machine, unsigned how);
 /* Marks every node with the kernel it became: #kernel(k3). */
@@ -55,10 +56,10 @@ typedef struct gcut_binding_info {
 const gcut_binding_info *gcut_program_bindings(const gcut_program *p, uint32_t *n);
 
 typedef struct gcut_memory {
-    int64_t arena_bytes; /* temporaries, saved values and kernel workspace, as placed */
-    int64_t saved_bytes; /* values that cross from forward to backward, of the arena; of calls that come apart
-                            the block that they are in, beside the arena */
-    int64_t call_bytes[2]; /* of calls that come apart: of the arena, by the forward and the backward call */
+    int64_t arena_bytes;   /* temporaries, saved values and kernel workspace, as placed */
+    int64_t saved_bytes;   /* values that cross from forward to backward, of the arena; with
+                            separate calls the block that they are in, beside the arena */
+    int64_t call_bytes[2]; /* with separate calls: of the arena, by the forward and the backward call */
 } gcut_memory;
 /* Exact, at these sizes and this number of threads; the emitted code asks for the same. */
 gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads);
@@ -82,7 +83,7 @@ typedef struct gcut_cost_run {
 } gcut_cost_run;
 
 /* One launch of the emitted code and what the machine model says of it; a product and the epilogue that runs
- * behind it are one launch.  Of every run in one step together. */
+ * behind it are one launch.  All figures are sums over one training step. */
 typedef struct gcut_cost {
     const char *class; /* "gemm", "loop", "row loop", … : what rates are compared by */
     uint32_t graph;    /* GCUT_FORWARD is 0, GCUT_BACKWARD 1; the launches of a body are its owner's */
@@ -122,7 +123,7 @@ double gcut_program_ns(const gcut_program *p, const gcut_machine_model *m, const
 /* A buffer of the program at those sizes. */
 typedef enum gcut_placed_in {
     GCUT_PLACED_ARENA,
-    GCUT_PLACED_BLOCK, /* of saved values: of calls that come apart */
+    GCUT_PLACED_BLOCK, /* of saved values, with separate calls */
     GCUT_PLACED_BOUND,
     GCUT_PLACED_PART /* what one iteration of a loop reads or writes of another buffer */
 } gcut_placed_in;

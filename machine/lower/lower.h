@@ -14,7 +14,7 @@ void gcut_choose_loop_columns(gcut_program *p, gcut_lowered *h); /* L3  fusion/l
 void gcut_make_prologues(gcut_program *p, gcut_lowered *h);      /* L4  fusion/prologue.c */
 void gcut_assign_buffers(gcut_program *p, gcut_lowered *h);      /* L5  memory/buffer_assignment.c */
 void gcut_order_launches(gcut_program *p, gcut_lowered *h);      /* L6  memory/launch_order.c */
-void gcut_merge_siblings(gcut_program *p, gcut_lowered *h);      /* L7  fusion/sibling_loops.c */
+void gcut_join_siblings(gcut_program *p, gcut_lowered *h);       /* L7  fusion/sibling_loops.c */
 void gcut_make_epilogues(gcut_program *p, gcut_lowered *h);      /* L8  fusion/epilogue.c */
 void gcut_index_results(const gcut_program *p,
                         gcut_lowered *h); /* of both step graphs, before all; with L5 */

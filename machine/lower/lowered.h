@@ -13,7 +13,7 @@
  *   L4 prologues       prologue.c           operands that products compute while they pack them
  *   L5 buffers         buffer_assignment.c  buffers, bindings, copies; with it region.c, updates_in_place.c, concat.c
  *   L6 launch order    launch_order.c       the order of kernels
- *   L7 sibling loops   sibling_loops.c      loops that read the same values are one
+ *   L7 sibling loops   sibling_loops.c      fewer loops: some that read the same values are one
  *   L8 epilogues       epilogue.c           loops that run on the tiles of a product
  *   L9 live ranges     live_ranges.c        steps, live ranges of buffers
  *   L10 shared buffers shared_buffers.c     results over operands that die as they are made
@@ -113,6 +113,7 @@ struct gcut_program {
     int threads;
     gcut_thresholds thresholds; /* of the machine that it is to be fast on */
     bool unfused;               /* no kernel takes a second node, and no result the memory of an operand */
+    bool unjoined;              /* sibling loops stay apart */
     bool verifies;              /* every state is verified */
     bool apart;                 /* saved values are in a block of their own */
     GCUT_VEC(gcut_lowered *) lowered; /* GCUT_FORWARD, GCUT_BACKWARD, then the bodies of regions */

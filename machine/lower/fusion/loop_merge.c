@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which loops can be one: equal elements and rows, and what one reads of the other at hand.
+ * Which loops can be one: of equal elements and rows, where each element that one reads of the other is computed in the
+ * same iteration.
  */
 #include "machine/lower/fusion/loop_merge.h"
 
