@@ -16,6 +16,15 @@
 
 /* ---- stages ---- */
 
+/* Frees the graphs that the joint graph was made from. */
+static void drop_raw(gcut_pipeline *p)
+{
+    gcut_graph *const from[] = {p->raw, p->folded != p->raw ? p->folded : NULL};
+    for (int k = 0; k < 2; k++)
+        if (from[k] && from[k] != p->joint && from[k] != p->primal) gcut_graph_drop(from[k]);
+    p->raw = p->folded = NULL;
+}
+
 static void to_joint(gcut_pipeline *p)
 {
     const char *base = p->primal->name;
@@ -28,6 +37,7 @@ static void to_joint(gcut_pipeline *p)
     }
     p->raw = gcut_pipeline_make(p, GCUT_MAKES_RAW, p->folded, gcut_printf(p->arena, "%s.raw", base));
     p->joint = gcut_pipeline_make(p, GCUT_MAKES_JOINT, p->raw, gcut_printf(p->arena, "%s.joint", base));
+    if (p->graphs == GCUT_GRAPHS_NEEDED) drop_raw(p);
 }
 
 static void to_split(gcut_pipeline *p)
@@ -56,7 +66,7 @@ gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcu
     return gcut_pipeline_replay(user, opt, goal, parent, NULL);
 }
 
-static gcut_pipeline *begin(const gcut_pass_table *passes, bool keeps_graphs, gcut_graph *user,
+static gcut_pipeline *begin(const gcut_pass_table *passes, gcut_graphs_kept graphs, gcut_graph *user,
                             const gcut_settings *opt, gcut_arena *parent)
 {
     gcut_env *env = user->module->env;
@@ -71,7 +81,7 @@ static gcut_pipeline *begin(const gcut_pass_table *passes, bool keeps_graphs, gc
     p->env = env;
     p->arena = a;
     p->passes = *passes;
-    p->keeps_graphs = keeps_graphs;
+    p->graphs = graphs;
     p->opt = gcut_settings_copy(a, opt);
     gcut_passes_check_without(p);
     p->dump = gcut_dump_new(p);
@@ -88,7 +98,7 @@ static gcut_pipeline *begin(const gcut_pass_table *passes, bool keeps_graphs, gc
 gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent,
                                      const char *joint, size_t n)
 {
-    gcut_pipeline *p = begin(&gcut_passes, false, user, opt, parent);
+    gcut_pipeline *p = begin(&gcut_passes, GCUT_GRAPHS_OF_STAGES, user, opt, parent);
     const char *name = gcut_printf(p->arena, "@%s, stored", user->name);
     gcut_module *m = gcut_parse_module(p->env, p->arena, name, joint, n);
     m->file = user->module->file ? gcut_intern_name(m, user->module->file) : NULL;
@@ -138,30 +148,11 @@ void gcut_pipeline_continue(gcut_pipeline *p, gcut_stage_name goal)
     }
 }
 
-/* Frees the graphs that the joint graph was made from. */
-static void drop_raw(gcut_pipeline *p)
-{
-    gcut_graph *const from[] = {p->raw, p->folded != p->raw ? p->folded : NULL};
-    for (int k = 0; k < 2; k++)
-        if (from[k] && from[k] != p->joint && from[k] != p->primal) gcut_graph_drop(from[k]);
-    p->raw = p->folded = NULL;
-}
-
-gcut_pipeline *gcut_pipeline_of_plan(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent)
-{
-    gcut_pipeline *p = gcut_pipeline_new(user, opt, GCUT_STAGE_JOINT, parent);
-    drop_raw(p);
-    gcut_pipeline_continue(p, GCUT_STAGE_KERNEL);
-    gcut_dump_rest(p);
-    gcut_pipeline_drop_split(p);
-    return p;
-}
-
-static gcut_pipeline *run(const gcut_pass_table *passes, bool keeps_graphs, gcut_graph *user,
+static gcut_pipeline *run(const gcut_pass_table *passes, gcut_graphs_kept graphs, gcut_graph *user,
                           const gcut_settings *opt, gcut_stage_name goal, gcut_arena *parent,
                           gcut_plan_file *file)
 {
-    gcut_pipeline *p = begin(passes, keeps_graphs, user, opt, parent);
+    gcut_pipeline *p = begin(passes, graphs, user, opt, parent);
     gcut_arena *a = p->arena;
     gcut_pipeline_read_plan(p, file);
     p->at = gcut_default_sizes(a, p->primal, p->opt.at, p->opt.nat, &p->nat);
@@ -176,11 +167,16 @@ static gcut_pipeline *run(const gcut_pass_table *passes, bool keeps_graphs, gcut
 gcut_pipeline *gcut_pipeline_replay(gcut_graph *user, const gcut_settings *opt, gcut_stage_name goal,
                                     gcut_arena *parent, gcut_plan_file *file)
 {
-    return run(&gcut_passes, false, user, opt, goal, parent, file);
+    return run(&gcut_passes, GCUT_GRAPHS_OF_STAGES, user, opt, goal, parent, file);
 }
 
 gcut_pipeline *gcut_pipeline_by(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
                                 gcut_stage_name goal, gcut_arena *parent)
 {
-    return run(passes, true, user, opt, goal, parent, NULL);
+    return run(passes, GCUT_GRAPHS_OF_PASSES, user, opt, goal, parent, NULL);
+}
+
+gcut_pipeline *gcut_pipeline_of_plan(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent)
+{
+    return run(&gcut_passes, GCUT_GRAPHS_NEEDED, user, opt, GCUT_STAGE_KERNEL, parent, NULL);
 }

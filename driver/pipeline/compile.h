@@ -15,8 +15,7 @@ gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcu
 gcut_pipeline *gcut_pipeline_by(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
                                 gcut_stage_name goal, gcut_arena *parent);
 
-/* As gcut_pipeline_new up to kernels, with a plan.  Graphs from which later ones were made are freed: of the stages it
- * has the primal and the joint graph, and those of kernels. */
+/* As gcut_pipeline_new up to kernels, for a plan: with GCUT_GRAPHS_NEEDED. */
 gcut_pipeline *gcut_pipeline_of_plan(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent);
 
 /* As gcut_pipeline_new, replaying that plan file, which the options do not name. */

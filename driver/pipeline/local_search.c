@@ -411,14 +411,18 @@ static flips find_flips(search *s)
     gcut_map seen = {0};
     flips out = {0};
     uint32_t values = 0;
+    uint32_t *runs = gcut_calloc(round, (size_t)g->nodes.n + 1, sizeof *runs);
+    for (uint32_t t = 0; t < now->backward.n; t++) runs[now->backward.node[t]]++;
     for (gcut_ref v = 1; v < g->values.n; v++) values += is_flippable(s->p, now, v);
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (s->keeps[v] || !is_flippable(s->p, now, v)) continue;
-        uint32_t *known = gcut_map_at(round, &seen, mix(s->alike[v], now->decision[v]));
+        const bool copied = runs[g->values.at[v].def] > 1;
+        uint32_t *known =
+            gcut_map_at(round, &seen, mix(s->alike[v], 2 * (uint64_t)now->decision[v] + copied));
         if ((values > FEW_VALUES || !has_budget(s)) && (*known)++) continue;
         for (int k = ALONE; k < (now->decision[v] == GCUT_PLAN_SAVED ? NKINDS : OPERANDS); k++) {
             if (!is_tried(s, (flip_kind)k) || s->vain[k][v]) continue;
-            if (k == ONCE && now->decision[v] == GCUT_PLAN_SAVED) continue;
+            if (k == ONCE && (!copied || now->decision[v] == GCUT_PLAN_SAVED)) continue;
             s->round = gcut_arena_new(gcut_arena_env(round), round);
             const gcut_choice *c = flipped(s, now, &v, 1, (flip_kind)k);
             double promise = c ? promise_of(s, c) : 0;

@@ -79,7 +79,7 @@ static void drop(gcut_pipeline *p, gcut_graph *const made[2], gcut_graph *const 
 {
     for (int k = 0; k < 2; k++) {
         if (!made[k] || made[k] == begin[k] || made[k] == now[0] || made[k] == now[1]) continue;
-        if (p->keeps_graphs || made[k] == p->planned)
+        if (p->graphs == GCUT_GRAPHS_OF_PASSES || made[k] == p->planned)
             gcut_module_unlist(p->module, made[k]);
         else
             gcut_graph_drop(made[k]);

@@ -31,6 +31,7 @@ gcut_pipeline *gcut_pipeline_nested(const gcut_pipeline *p, gcut_graph *planned,
                          .nat = p->nat,
                          .primal = p->primal,
                          .passes = p->passes,
+                         .graphs = GCUT_GRAPHS_NEEDED,
                          .nested = true};
     q->planned = q->joint = gcut_module_clone(planned, a);
     q->module = q->joint->module;
@@ -117,7 +118,8 @@ static void measure_calls(const gcut_pipeline *p)
     }
 }
 
-void gcut_pipeline_drop_split(gcut_pipeline *p)
+/* Frees the forward and the backward graph, of which there are kernels already. */
+static void drop_split(gcut_pipeline *p)
 {
     gcut_graph *g[2] = {p->fwd, p->bwd};
     GCUT_ASSERT(p->plan && p->kfwd && p->kbwd);
@@ -134,7 +136,7 @@ void gcut_pipeline_lower(gcut_pipeline *p)
     p->kbwd = g[1];
     gcut_graph_rename(p->kfwd, gcut_printf(p->arena, p->bwd ? "%s.kernel" : "%s.fwd.kernel", p->fwd->name));
     if (p->kbwd) gcut_graph_rename(p->kbwd, gcut_printf(p->arena, "%s.kernel", p->bwd->name));
-    if (p->nested) gcut_pipeline_drop_split(p);
+    if (p->graphs == GCUT_GRAPHS_NEEDED) drop_split(p);
     gcut_passes_apply(p, GCUT_MAKES_PROGRAM, g);
     p->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, p->threads);
     if (!p->plan) return;

@@ -12,6 +12,13 @@
 #include "partition/plan_file/plan_file.h"
 #include "passes/passes.h"
 
+/* Which of the graphs that passes make are kept. */
+typedef enum gcut_graphs_kept {
+    GCUT_GRAPHS_NEEDED,    /* of the stages those that no later one replaces: primal, joint, kernels */
+    GCUT_GRAPHS_OF_STAGES, /* those of every stage */
+    GCUT_GRAPHS_OF_PASSES  /* all, to be compared */
+} gcut_graphs_kept;
+
 typedef struct gcut_pipeline {
     gcut_env *env;
     gcut_arena *arena; /* everything below; the user's graph is only read */
@@ -55,9 +62,9 @@ typedef struct gcut_pipeline {
     gcut_pass_table passes; /* the rows to apply: gcut_passes */
     gcut_pass_runs runs;    /* those that ran, in order */
     struct gcut_dump *dump; /* where they are written; NULL = nowhere */
-    bool keeps_graphs;      /* the graphs of all runs are kept, to be compared */
-    bool nested;            /* it lowers a candidate plan of another pipeline, and keeps no record */
-    bool sampled;           /* of a nested one: tests verify it */
+    gcut_graphs_kept graphs;
+    bool nested;  /* it lowers a candidate plan of another pipeline, and keeps no record */
+    bool sampled; /* of a nested one: tests verify it */
 } gcut_pipeline;
 
 /* The stages one by one, for callers that try several plans. */
@@ -75,10 +82,7 @@ bool gcut_pipeline_searches(const gcut_pipeline *p);
 gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *asked);
 /* Forward and backward graph of a plan of p->planned, named after `base`, which must be new to the module. */
 void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base);
-/* From both graphs to the program and the peak.  A nested pipeline has neither graph then. */
-void gcut_pipeline_lower(gcut_pipeline *p);
-/* Frees the forward and the backward graph, of which there are kernels already. */
-void gcut_pipeline_drop_split(gcut_pipeline *p);
+void gcut_pipeline_lower(gcut_pipeline *p); /* from both graphs to the program and the peak */
 /* A graph in the form that kernels are made of: after the passes of GCUT_MAKES_KERNELS. */
 gcut_graph *gcut_pipeline_kernel_graph(gcut_pipeline *p, gcut_graph *graph);
 
