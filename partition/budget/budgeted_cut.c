@@ -72,9 +72,8 @@ static void relax(gcut_budgeted_cut *s, gcut_network *net, int64_t room, branch 
                 low = x, low_cut = cut;
         }
         if (low.bytes <= room) *reached = low.fixed;
-        const double less = low.bytes < high.bytes
-                                ? fmax(0, (double)(high.bytes - room) / (double)(high.bytes - low.bytes))
-                                : 0;
+        const double above = (double)(high.bytes - room), between = (double)(high.bytes - low.bytes),
+                     less = between > 0 ? fmin(1, fmax(0, above / between)) : 0;
         if (s->tell && less > 0) s->tell(s->user, net, &low_cut, less);
         if (s->tell && less < 1) s->tell(s->user, net, &high_cut, 1 - less);
         if (isfinite(b->bound)) b->split = largest_difference(net, &low_cut, &high_cut);

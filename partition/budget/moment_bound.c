@@ -103,7 +103,7 @@ static double boundary_save(const bounding *s, gcut_ref v, int64_t *bytes)
     return ns;
 }
 
-/* What crosses; the constraints of the user are left out, which only lowers it. */
+/* What crosses.  Of the constraints of the user only those that forbid saving count, which makes the bound no larger. */
 static gcut_network *boundary_network(const bounding *s, gcut_arena *a)
 {
     const gcut_graph *g = s->g;
@@ -537,7 +537,7 @@ static void ascend(bounding *s, attempt *of)
             aim /= 2;
             vain = 0;
         }
-        if (!climb(s, (1 + aim) * of->bound - bound)) break;
+        if (of->bound <= 0 || !climb(s, (1 + aim) * of->bound - bound)) break;
     }
     s->cut.tell = NULL;
     gcut_arena_free(a);

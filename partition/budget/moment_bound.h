@@ -27,9 +27,9 @@
  * way to meet that: keeping v costs its bytes times a multiplier, computing it again its price.  Every
  * multiplier gives a lower bound; it is searched for where it is largest.
  *
- * The same plan also pays for what crosses the boundary.  The prices of each value are therefore divided between
- * the two: all at one of them, or half at each.  What both cuts cost together is a lower bound of the cost of the
- * plan, whichever way they are divided (Lagrangian decomposition).  In the forward graph a value may be kept
+ * The same plan also pays for what crosses the boundary.  The price of each value is therefore divided between the
+ * two.  What both cuts cost together is a lower bound of the cost of the plan, whichever way prices are divided
+ * (Lagrangian decomposition); the division is searched for that gives the largest.  In the forward graph a value may be kept
  * without being saved, so the price of saving it counts at the boundary.
  */
 #ifndef GCUT_PARTITION_BUDGET_MOMENT_BOUND_H

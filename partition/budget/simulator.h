@@ -3,7 +3,7 @@
  * The memory of a step under a choice, simulated: live bytes after every node of the forward graph and of the
  * backward graph.
  *
- * A model, fast enough to score hundreds of choices: the truth is the arena as kernels/ places it.  What it
+ * A model, fast enough to score hundreds of choices: the truth is the arena as machine/lower/memory/ places it.  What it
  * knows: parameters and results are resident; a view is its operand; what sizes alone decide has no storage;
  * a value that loops alone read in its graph is computed in their kernel and not stored, so that what it
  * reads lives until they run; a result of a loop is written over an operand that dies there.  What it does
