@@ -6,7 +6,7 @@
  * measurements, not all rounds of one.  A round that the time does not suffice for is left out, except the
  * first; the report says how many there were.  A round counts with its least time, since other programs only
  * make runs longer; the result is the median of the rounds, since predictions are of the usual time.  The
- * time that the caller asks for is that of the rounds.  Three compilations precede them; the first round
+ * time that the caller asks for is that of the rounds.  Compilations precede them; the first round
  * takes at most PATIENCE times that time.
  *
  * The rounds also say how far they disagree, and whether the machine was busy (driver/measure/spread.h): the
@@ -38,8 +38,11 @@ enum {
     WIDE = 3,
     CONVOLUTIONS = 3 * GCUT_NWINDOWS,
     SMALL_POOL = 16 << 20,
+    FEW_ELEMENTS = 16, /* of the small kernels by which a launch is priced */
     ROUNDS = 6
 };
+
+#define ALL (GCUT_NONE - 1)
 
 /* How much is measured.  whole: every op, in f64 too, and all powers of two of threads; else a few ops in f32, and
  * the fewest and the most threads. */
@@ -53,7 +56,7 @@ static const effort thorough = {30, ROUNDS, 1, 2, true}, brief = {1, 5, 3, 1, fa
 
 typedef struct visit {
     gcut_rig *rig;
-    uint32_t probe; /* GCUT_NONE: all probes off */
+    uint32_t probe; /* GCUT_NONE: all probes off; ALL: all of them are on */
     int64_t size[GCUT_PROBE_SYMBOLS];
     int threads;
     const char *class;        /* of its spread; NULL: none is reported */
@@ -69,13 +72,15 @@ typedef struct calibration {
     gcut_arena *keep, *a; /* of the report; scratch */
     int n, threads[SECTIONS];
     double level[GCUT_DRAM]; /* bytes of one L2 cache, of L3 */
-    /* elementwise ops in f32; the same in f64, with a product; all others */
-    gcut_rig *narrow, *wide, *rest;
-    uint32_t npoint, contractions, product, stream; /* number of elementwise probes; indices in `rest` */
+    /* Elementwise ops in f32; the same in f64, with a product; reductions, moves and draws; convolutions and attention;
+     * products and streams.  While a step walks through many empty kernels, its workers fall asleep, and the kernel that
+     * is measured wakes them: what threads share is in rigs of few. */
+    gcut_rig *narrow, *wide, *moves, *contractions, *large;
+    uint32_t npoint, product, stream; /* number of elementwise probes; indices in `large` */
     GCUT_VEC(visit) visits;
     /* index of the first visit of each kind; arrays by number of threads */
-    uint32_t off[SECTIONS], scale[SECTIONS], contraction[SECTIONS], grid[SECTIONS], memory[SECTIONS];
-    uint32_t point, point64, other, narrow_off, wide_off, wide_product;
+    uint32_t scale[SECTIONS], contraction[SECTIONS], grid[SECTIONS], memory[SECTIONS];
+    uint32_t point, point64, other, small, wide_product;
     double handing_ns[SECTIONS], call_ns;
     gcut_presence presence;
     gcut_steadiness steadiness;
@@ -129,10 +134,10 @@ static void add_grid(calibration *c, int s)
     for (int l = 0; l < GCUT_GEMM_LO; l++)
         for (int h = 0; h < GCUT_GEMM_HI; h++)
             for (int k = 0; k < GCUT_GEMM_K; k++) {
-                add_product(c, c->rest, c->product, c->threads[s], gcut_gemm_lo[l], gcut_gemm_hi[h],
+                add_product(c, c->large, c->product, c->threads[s], gcut_gemm_lo[l], gcut_gemm_hi[h],
                             gcut_gemm_k[k]);
                 if (c->how->orders == 1) continue;
-                add_product(c, c->rest, c->product, c->threads[s], gcut_gemm_hi[h], gcut_gemm_lo[l],
+                add_product(c, c->large, c->product, c->threads[s], gcut_gemm_hi[h], gcut_gemm_lo[l],
                             gcut_gemm_k[k]);
             }
 }
@@ -150,22 +155,22 @@ static void add_section(calibration *c, int s)
 {
     int t = c->threads[s];
     uint32_t dearest = 0;
-    c->off[s] = add(c, NULL, c->rest, GCUT_NONE, t, 0);
+    add(c, NULL, c->contractions, GCUT_NONE, t, 0);
+    add(c, NULL, c->large, GCUT_NONE, t, 0);
     for (uint32_t i = 1; i < c->npoint; i++)
         if (gcut_op_get(c->narrow->probe[i].op)->cost_ps > gcut_op_get(c->narrow->probe[dearest].op)->cost_ps)
             dearest = i;
     c->scale[s] = add(c, elementwise, c->narrow, dearest, t, 1 << 18);
-    for (uint32_t i = c->contractions; i < c->product; i++) {
-        bool conv = i - c->contractions < CONVOLUTIONS;
-        uint32_t v = add(c, conv ? "convolutions" : "attention", c->rest, i, t, c->rest->probe[i].on);
-        if (i == c->contractions) c->contraction[s] = v;
-    }
+    c->contraction[s] = c->visits.n;
+    for (uint32_t i = 0; i < c->contractions->n; i++)
+        add(c, i < CONVOLUTIONS ? "convolutions" : "attention", c->contractions, i, t,
+            c->contractions->probe[i].on);
     add_grid(c, s);
     c->memory[s] = c->visits.n;
     for (int l = 0; l < GCUT_NLEVELS; l++)
         for (uint32_t i = 0; i < 2; i++)
-            add(c, "memory", c->rest, c->stream + i, t,
-                (int64_t)(working_set(c, l, t) / (c->rest->probe[c->stream + i].elements * (i ? 8 : 4))));
+            add(c, "memory", c->large, c->stream + i, t,
+                (int64_t)(working_set(c, l, t) / (c->large->probe[c->stream + i].elements * (i ? 8 : 4))));
 }
 
 static void add_ops(calibration *c)
@@ -173,20 +178,21 @@ static void add_ops(calibration *c)
     c->point = c->visits.n;
     for (uint32_t i = 0; i < c->npoint; i++) add(c, elementwise, c->narrow, i, 1, c->narrow->probe[i].on);
     c->other = c->visits.n;
-    for (uint32_t i = 0; i < c->contractions; i++)
-        add(c, "reductions, moves, draws", c->rest, i, 1, c->rest->probe[i].on);
-    c->narrow_off = add(c, NULL, c->narrow, GCUT_NONE, 1, 0);
+    for (uint32_t i = 0; i < c->moves->n; i++)
+        add(c, "reductions, moves, draws", c->moves, i, 1, c->moves->probe[i].on);
+    add(c, NULL, c->moves, GCUT_NONE, 1, 0);
+    c->small = add(c, NULL, c->narrow, ALL, 1, FEW_ELEMENTS);
     if (!c->how->whole) return;
     c->point64 = c->visits.n;
     for (uint32_t i = 0; i < c->npoint; i++) add(c, elementwise, c->wide, i, 1, c->wide->probe[i].on);
-    c->wide_off = add(c, NULL, c->wide, GCUT_NONE, 1, 0);
+    add(c, NULL, c->wide, GCUT_NONE, 1, 0);
     c->wide_product = c->visits.n;
     for (int k = GCUT_GEMM_K - WIDE; k < GCUT_GEMM_K; k++)
         add_product(c, c->wide, c->wide->n - 1, 1, gcut_gemm_lo[GCUT_GEMM_LO - 1],
                     gcut_gemm_hi[GCUT_GEMM_HI - 1], gcut_gemm_k[k]);
 }
 
-/* Reports progress; the caller may cancel here: before each of three compilations and every 16 measurements.
+/* Reports progress; the caller may cancel here: before the first, the second and the third compilation and every 16 measurements.
  */
 static void tell(const calibration *c, const char *what, double done)
 {
@@ -195,15 +201,15 @@ static void tell(const calibration *c, const char *what, double done)
 
 static void compile_probes(calibration *c)
 {
-    gcut_probes *p = gcut_calloc(c->a, 3, sizeof *p), *rest = p + 2;
+    gcut_probes *p = gcut_calloc(c->a, 5, sizeof *p), *moves = p + 2, *contractions = p + 3, *large = p + 4;
     double pool = working_set(c, GCUT_DRAM, c->threads[c->n - 1]);
     const bool few = !c->how->whole;
     gcut_probes_pointwise(c->a, &p[0], few);
     c->npoint = p[0].n;
-    gcut_probes_add(c->a, rest, GCUT_PROBES_OTHERS, few);
-    c->contractions = gcut_probes_add(c->a, rest, GCUT_PROBES_CONTRACTIONS, false);
-    c->product = gcut_probes_add(c->a, rest, GCUT_PROBES_PRODUCTS, false);
-    c->stream = gcut_probes_add(c->a, rest, GCUT_PROBES_STREAMS, false);
+    gcut_probes_add(c->a, moves, GCUT_PROBES_OTHERS, few);
+    gcut_probes_add(c->a, contractions, GCUT_PROBES_CONTRACTIONS, false);
+    c->product = gcut_probes_add(c->a, large, GCUT_PROBES_PRODUCTS, false);
+    c->stream = gcut_probes_add(c->a, large, GCUT_PROBES_STREAMS, false);
     tell(c, "compiling", 0);
     c->narrow = gcut_rig_new(c->env, c->a, &p[0], GCUT_F32, SMALL_POOL);
     tell(c, "compiling", 1.0 / 3);
@@ -213,7 +219,9 @@ static void compile_probes(calibration *c)
         c->wide = gcut_rig_new(c->env, c->a, &p[1], GCUT_F64, SMALL_POOL);
     }
     tell(c, "compiling", 2.0 / 3);
-    c->rest = gcut_rig_new(c->env, c->a, rest, GCUT_F32, (size_t)pool);
+    c->moves = gcut_rig_new(c->env, c->a, moves, GCUT_F32, SMALL_POOL);
+    c->contractions = gcut_rig_new(c->env, c->a, contractions, GCUT_F32, SMALL_POOL);
+    c->large = gcut_rig_new(c->env, c->a, large, GCUT_F32, (size_t)pool);
     tell(c, "compiling", 1);
 }
 
@@ -228,7 +236,10 @@ static double now(void) /* s */
  * slow run shortens the later ones. */
 static void measure(calibration *c, visit *v, double seconds)
 {
-    gcut_rig_only(v->rig, v->probe, v->size, v->threads);
+    if (v->probe == ALL)
+        gcut_rig_all(v->rig, v->size[0], v->threads);
+    else
+        gcut_rig_only(v->rig, v->probe, v->size, v->threads);
     const gcut_presence before = gcut_host_presence();
     v->round[v->rounds++] = gcut_rig_run(v->rig, fmax(0, 1e9 * seconds));
     if (v->threads == 1) { /* with more, it may wait for one that has no processor */
@@ -237,7 +248,7 @@ static void measure(calibration *c, visit *v, double seconds)
         c->presence.cpu_ns += after.cpu_ns - before.cpu_ns;
         c->presence.preempted += after.preempted - before.preempted;
     }
-    if (v->probe == GCUT_NONE || v->rounds > 1) return;
+    if (v->probe >= ALL || v->rounds > 1) return;
     v->work = gcut_rig_work(v->rig, v->probe);
     gcut_rig_bytes(v->rig, &v->in, &v->out);
 }
@@ -277,13 +288,12 @@ static void visit_all(calibration *c)
 static const char *name_of(const calibration *c, const visit *v)
 {
     gcut_text t = {.arena = c->keep};
-    uint32_t conv = v->probe - c->contractions;
     gcut_text_add(&t, "%s", gcut_op_get(v->rig->probe[v->probe].op)->name);
     if (v->size[3])
         gcut_text_add(&t, " %lld x %lld x %lld", (long long)v->size[1], (long long)v->size[0],
                       (long long)v->size[2]);
-    else if (v->rig == c->rest && v->probe >= c->contractions && conv < CONVOLUTIONS)
-        gcut_text_add(&t, " %s", gcut_window_names[conv / 3]);
+    else if (v->rig == c->contractions && v->probe < CONVOLUTIONS)
+        gcut_text_add(&t, " %s", gcut_window_names[v->probe / 3]);
     else if (!strcmp(v->class, "memory"))
         gcut_text_add(&t, " of %lld elements", (long long)v->size[0]);
     if (v->rig->dtype == GCUT_F64) gcut_text_add(&t, ", f64");
@@ -322,15 +332,17 @@ static void say_rounds(const calibration *c, gcut_text *out)
 /* ---- the model ---- */
 
 /* The time of a visit less that of the step with all probes off. */
-static double alone(const calibration *c, uint32_t v, uint32_t off)
+static double alone(const calibration *c, uint32_t v)
 {
-    double ns = c->visits.at[v].ns, rest = ns - c->visits.at[off].ns;
-    return rest > 0.05 * ns ? rest : 0.05 * ns;
+    const visit *x = &c->visits.at[v], *off = c->visits.at;
+    while (off->rig != x->rig || off->threads != x->threads || off->probe != GCUT_NONE) off++;
+    const double rest = x->ns - off->ns;
+    return rest > 0.05 * x->ns ? rest : 0.05 * x->ns;
 }
 
-static double rate(const calibration *c, uint32_t v, uint32_t off)
+static double rate(const calibration *c, uint32_t v)
 {
-    return alone(c, v, off) / c->visits.at[v].work;
+    return alone(c, v) / c->visits.at[v].work;
 }
 
 /* The time that an op adds to the loop without it; at least 2 % of the loop, where it overlaps with other
@@ -352,16 +364,15 @@ static double without(double ns, double traffic)
 static double computing(const calibration *c, uint32_t v)
 {
     const visit *x = &c->visits.at[v];
-    double ns = alone(c, v, c->off[0]),
-           moves = gcut_machine_move_ns(&c->at[0], x->in, x->out, x->in + x->out);
+    double ns = alone(c, v), moves = gcut_machine_move_ns(&c->at[0], x->in, x->out, x->in + x->out);
     return without(ns, moves) / x->work;
 }
 
 /* The rate of a contraction with all its data in L2: less its traffic beyond, which predictions add. */
-static double near_rate(const calibration *c, const gcut_machine *m, uint32_t v, uint32_t off)
+static double near_rate(const calibration *c, const gcut_machine *m, uint32_t v)
 {
     const visit *x = &c->visits.at[v];
-    const double ns = alone(c, v, off), brings = gcut_machine_bring_ns(m, x->in, x->out, x->in + x->out);
+    const double ns = alone(c, v), brings = gcut_machine_bring_ns(m, x->in, x->out, x->in + x->out);
     return without(ns, brings) / x->work;
 }
 
@@ -375,8 +386,8 @@ static void fill_ops(const calibration *c, int s, gcut_machine *m)
         if (c->how->whole) m->op_ns[op][1] = added(c, c->point64, i) / faster;
         logs += log2(m->op_ns[op][0] / (gcut_op_get(op)->cost_ps / 1000.0));
     }
-    for (uint32_t i = 0; i < c->contractions; i++)
-        m->op_ns[c->rest->probe[i].op][0] = computing(c, c->other + i) / faster;
+    for (uint32_t i = 0; i < c->moves->n; i++)
+        m->op_ns[c->moves->probe[i].op][0] = computing(c, c->other + i) / faster;
     if (c->how->whole) m->op_scale = exp2(logs / (c->npoint - 1));
 }
 
@@ -384,7 +395,7 @@ static void fill_memory(const calibration *c, int s, gcut_machine *m)
 {
     for (int l = 0; l < GCUT_NLEVELS; l++) {
         uint32_t v = c->memory[s] + 2 * (uint32_t)l;
-        double read = rate(c, v, c->off[s]) / 4, both = rate(c, v + 1, c->off[s]) / 4, write = both - read;
+        double read = rate(c, v) / 4, both = rate(c, v + 1) / 4, write = both - read;
         if (write < read / 2) write = read / 2;
         if (l > 0 && read < m->read_ns_per_byte[l - 1]) read = m->read_ns_per_byte[l - 1];
         if (l > 0 && write < m->write_ns_per_byte[l - 1]) write = m->write_ns_per_byte[l - 1];
@@ -416,17 +427,16 @@ static void fill_contractions(const calibration *c, int s, gcut_machine *m)
     uint32_t v = c->contraction[s], orders = (uint32_t)c->how->orders, last = GRID - WIDE;
     double wide = 0;
     for (uint32_t i = 0; i < GRID; i++) {
-        grid[i] = rate(c, c->grid[s] + orders * i, c->off[s]);
-        if (orders > 1) grid[i] = sqrt(grid[i] * rate(c, c->grid[s] + orders * i + 1, c->off[s]));
+        grid[i] = rate(c, c->grid[s] + orders * i);
+        if (orders > 1) grid[i] = sqrt(grid[i] * rate(c, c->grid[s] + orders * i + 1));
     }
     for (uint32_t i = 0; i < WIDE && c->how->whole; i++)
-        wide += log2(rate(c, c->wide_product + i, c->wide_off) /
-                     rate(c, c->grid[0] + orders * (last + i), c->off[0]));
+        wide += log2(rate(c, c->wide_product + i) / rate(c, c->grid[0] + orders * (last + i)));
     if (c->how->whole) m->f64_factor = fmax(1, exp2(wide / WIDE));
     settle(m);
     for (int w = 0; w < GCUT_NWINDOWS; w++)
-        for (int way = 0; way < 3; way++) m->conv_ns_per_flop[way][w] = near_rate(c, m, v++, c->off[s]);
-    for (int way = 0; way < 2; way++) m->attention_ns_per_flop[way] = near_rate(c, m, v++, c->off[s]);
+        for (int way = 0; way < 3; way++) m->conv_ns_per_flop[way][w] = near_rate(c, m, v++);
+    for (int way = 0; way < 2; way++) m->attention_ns_per_flop[way] = near_rate(c, m, v++);
 }
 
 /* Limits times to those with fewer threads: a longer time means that another program had a core. */
@@ -451,12 +461,23 @@ static double smallest_ns(const gcut_machine *m)
     return gcut_machine_gemm_ns(m, gcut_gemm_lo[0], gcut_gemm_hi[0], gcut_gemm_k[0]);
 }
 
+/* A kernel by itself: of small ones that all run, what they take beyond their elements. */
+static double launch_ns(const calibration *c)
+{
+    double ns = c->visits.at[c->small].ns;
+    for (uint32_t i = 0; i < c->npoint; i++) {
+        const visit *x = &c->visits.at[c->point + i];
+        ns -= FEW_ELEMENTS * x->ns / (double)x->size[0];
+    }
+    return fmax(ns, 0.1 * c->visits.at[c->small].ns) / c->npoint;
+}
+
 static void fill_model(calibration *c)
 {
     for (int s = 0; s < c->n; s++) {
         gcut_machine *m = &c->at[s];
         m->threads = c->threads[s];
-        m->kernel_ns = c->visits.at[c->narrow_off].ns / c->npoint + c->handing_ns[s];
+        m->kernel_ns = launch_ns(c) + c->handing_ns[s];
         fill_memory(c, s, m);
         fill_contractions(c, s, m);
         fill_ops(c, s, m);

@@ -31,9 +31,10 @@ typedef struct gcut_rig {
     const gcut_probe *probe;
     uint32_t n;
     gcut_step *step;
-    gcut_size *size; /* GCUT_PROBE_SYMBOLS for each probe; symbols that a probe lacks have no name */
-    void *pool;      /* memory of every float input: numbers from 0.5 to 1.5 */
-    void *results;   /* memory of float results with symbolic sizes */
+    gcut_size *size;   /* GCUT_PROBE_SYMBOLS for each probe; symbols that a probe lacks have no name */
+    void *pool;        /* memory of every float input: numbers from 0.5 to 1.5 */
+    void *results;     /* memory of float results with symbolic sizes */
+    size_t pool_bytes; /* of each of the two */
 } gcut_rig;
 
 /* Compiles the probes, all off.  No input and no result may have more than pool_bytes. */
@@ -41,6 +42,8 @@ gcut_rig *gcut_rig_new(gcut_env *env, gcut_arena *arena, const gcut_probes *prob
                        size_t pool_bytes);
 /* Sets the sizes of probe i, and those of all others to 0; i = GCUT_NONE: all off. */
 void gcut_rig_only(gcut_rig *rig, uint32_t i, const int64_t size[GCUT_PROBE_SYMBOLS], int threads);
+/* Sets N of every probe. */
+void gcut_rig_all(gcut_rig *rig, int64_t n, int threads);
 /* The least ns of the runs that fit in the budget, at least one, after a warm-up run. */
 double gcut_rig_run(gcut_rig *rig, double budget_ns);
 /* The work of probe i at its present sizes: flops of a contraction, elements of any other op. */

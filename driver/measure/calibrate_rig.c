@@ -93,7 +93,7 @@ static bool is_symbolic(const gcut_slot *x)
 }
 
 /* Binds every float input to the pool, and every float result with a symbolic size to the memory behind it,
- * at the sizes that the symbols give.  They may overlap: those of all probes but one are empty. */
+ * at the sizes that the symbols give: inputs over each other, results side by side. */
 static void bind_all(gcut_rig *r)
 {
     gcut_step *s = r->step;
@@ -101,14 +101,19 @@ static void bind_all(gcut_rig *r)
     uint32_t nat;
     gcut_dim_binding *at = gcut_default_sizes(scratch, s->p->joint, s->p->opt.at, s->p->opt.nat, &nat);
     s->ready = false;
+    char *result = r->results;
     for (uint32_t i = 0; i < s->nslots; i++) {
         gcut_slot *x = &s->slot[i];
         int64_t dims[GCUT_MAX_RANK];
         bool in = i < s->nparams;
         for (uint32_t d = 0; d < x->type.rank; d++)
             gcut_dim_eval(s->p->module->dims, x->type.dim[d], at, nat, &dims[d]);
-        if (x->type.dtype == r->dtype && (in || is_symbolic(x)))
-            gcut_step_bind(s, x->name, in ? r->pool : r->results, (int)x->type.rank, dims);
+        if (x->type.dtype != r->dtype || !(in || is_symbolic(x))) continue;
+        int64_t bytes = gcut_dtype_bytes(r->dtype);
+        for (uint32_t d = 0; d < x->type.rank; d++) bytes *= dims[d];
+        GCUT_ASSERT(bytes <= (int64_t)r->pool_bytes - (in ? 0 : result - (char *)r->results));
+        gcut_step_bind(s, x->name, in ? r->pool : result, (int)x->type.rank, dims);
+        if (!in) result += (bytes + 63) & ~INT64_C(63);
     }
     gcut_arena_free(scratch);
 }
@@ -121,6 +126,7 @@ gcut_rig *gcut_rig_new(gcut_env *env, gcut_arena *arena, const gcut_probes *prob
     pool_bytes = (pool_bytes + 63) & ~(size_t)63;
     r->pool = gcut_step_memory(arena, (int64_t)(2 * pool_bytes)); /* pages as in a step */
     r->results = (char *)r->pool + pool_bytes;
+    r->pool_bytes = pool_bytes;
     fill_pool(r, pool_bytes);
     r->size = symbols_of(r, arena);
     const char *text = text_of(r, arena);
@@ -138,6 +144,13 @@ gcut_rig *gcut_rig_new(gcut_env *env, gcut_arena *arena, const gcut_probes *prob
     return r;
 }
 
+static void prepare(gcut_rig *r, int threads)
+{
+    r->step->p->opt.threads = threads; /* from which the step takes its own */
+    bind_all(r);
+    gcut_step_prepare(r->step);
+}
+
 void gcut_rig_only(gcut_rig *r, uint32_t i, const int64_t size[GCUT_PROBE_SYMBOLS], int threads)
 {
     gcut_size *at = (gcut_size *)r->step->p->opt.at;
@@ -145,9 +158,15 @@ void gcut_rig_only(gcut_rig *r, uint32_t i, const int64_t size[GCUT_PROBE_SYMBOL
         if (!r->size[k].name) continue;
         at[n++].value = k / GCUT_PROBE_SYMBOLS == i ? size[k % GCUT_PROBE_SYMBOLS] : 0;
     }
-    r->step->threads = threads;
-    bind_all(r);
-    gcut_step_prepare(r->step);
+    prepare(r, threads);
+}
+
+void gcut_rig_all(gcut_rig *r, int64_t n, int threads)
+{
+    gcut_size *at = (gcut_size *)r->step->p->opt.at;
+    for (uint32_t k = 0, i = 0; k < r->n * GCUT_PROBE_SYMBOLS; k++)
+        if (r->size[k].name) at[i++].value = k % GCUT_PROBE_SYMBOLS == 0 ? n : 1;
+    prepare(r, threads);
 }
 
 double gcut_rig_run(gcut_rig *r, double budget_ns)

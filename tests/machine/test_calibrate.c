@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "count_blocks.h"
+#include "driver/measure/calibrate.h"
 #include "driver/options/machine_choice.h"
 #include "gradcut/gradcut.h"
 #include "public.h"
@@ -42,6 +43,36 @@ static void find(void *arg)
 {
     job *j = arg;
     j->model = gcut_machine_find(j->env->arena, j->named);
+}
+
+/* The rig's step runs on as many threads as a visit asks for: what one thread takes is measured with one. */
+static void rig_has_threads(void *arg)
+{
+    gcut_env *env = arg;
+    gcut_arena *a = gcut_arena_new(env, NULL);
+    gcut_probes probes = {0};
+    const int64_t size[GCUT_PROBE_SYMBOLS] = {1 << 10};
+    gcut_probes_pointwise(a, &probes, true);
+    gcut_rig *r = gcut_rig_new(env, a, &probes, GCUT_F32, 1 << 20);
+    for (int threads = 2; threads > 0; threads--) {
+        gcut_rig_only(r, 1, size, threads);
+        assert_that(gcut_rig_run(r, 0), >, 0);
+        assert_int_equal(r->step->threads, threads);
+        assert_that(gcut_rig_work(r, 1), ==, GCUT_PROBE_OPS * (double)size[0]);
+        gcut_rig_all(r, 16, threads);
+        assert_that(gcut_rig_run(r, 0), >, 0);
+        assert_int_equal(r->step->threads, threads);
+        for (uint32_t i = 0; i < probes.n; i++) assert_that(gcut_rig_work(r, i), ==, GCUT_PROBE_OPS * 16.0);
+    }
+    gcut_arena_free(a);
+}
+
+static void a_visit_has_its_threads(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    must(env, rig_has_threads, env);
+    gcut_env_free(env);
 }
 
 static bool count_progress(void *user, const char *what, size_t done, size_t total)
@@ -284,6 +315,7 @@ static void it_ends_early(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_visit_has_its_threads),
         cmocka_unit_test(a_model_is_measured_written_and_found),
         cmocka_unit_test(models_are_looked_for_in_order),
         cmocka_unit_test(plans_go_by_the_file),
