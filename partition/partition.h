@@ -124,7 +124,7 @@ typedef struct gcut_plan_cache {
 typedef struct gcut_plan {
     gcut_graph *joint;
     gcut_plan_options options;
-    gcut_decision *value; /* by value id of the joint graph */
+    gcut_decision *value;  /* by value id of the joint graph */
     gcut_schedule forward; /* after gcut_split */
     gcut_schedule backward;
     double cost_ns;        /* the cut: saved prices + recompute prices */

@@ -17,8 +17,9 @@ typedef struct gcut_candidate_base {
     gcut_plan_options options; /* of MINCUT, at the price of the loops' plans */
     gcut_graph *planned;
     gcut_problem *problem;
-    double work_ns;   /* of all its nodes once; bases differ in it by their loop bodies */
-    bool own_buffers; /* each saved value is known to have a buffer of its own (driver/pipeline/saved_storage.h) */
+    double work_ns; /* of all its nodes once; bases differ in it by their loop bodies */
+    bool
+        own_buffers; /* each saved value is known to have a buffer of its own (driver/pipeline/saved_storage.h) */
 } gcut_candidate_base;
 
 /* Of gcut_candidate.budget: that of its own peak; that of a plan without a budget, such as a policy's. */

@@ -26,7 +26,7 @@ static const struct {
     {"L1 fusion groups", gcut_make_fusion_groups, NULL}, {"L2 row sums", gcut_move_row_sums, NULL},
     {"L3 loop columns", gcut_choose_loop_columns, NULL}, {"L4 prologues", gcut_make_prologues, NULL},
     {"L5 buffers", gcut_assign_buffers, NULL},           {"L6 launch order", gcut_order_launches, NULL},
-    {"L7 sibling loops", gcut_join_siblings, NULL},     {"L8 epilogues", gcut_make_epilogues, NULL},
+    {"L7 sibling loops", gcut_join_siblings, NULL},      {"L8 epilogues", gcut_make_epilogues, NULL},
     {"L9 live ranges", NULL, gcut_find_live_ranges},     {"L10 shared buffers", NULL, gcut_share_buffers},
 };
 enum { NPASSES = sizeof passes / sizeof *passes };

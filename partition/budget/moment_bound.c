@@ -38,10 +38,10 @@ typedef struct bounding {
     gcut_least_storage least;
     gcut_arena *arena;
     int64_t room;
-    double *share;         /* by value: the part of the price of computing it that counts at the moment */
-    bool saves_too;        /* likewise of that of saving it; else all of it counts at the boundary */
-    const moment *at;      /* whose network is solved; NULL: that of the boundary */
-    double *slope;         /* by value, for the first result of a node: what its share adds to the bound */
+    double *share;    /* by value: the part of the price of computing it that counts at the moment */
+    bool saves_too;   /* the share divides the price of saving it, too; else that counts at the boundary */
+    const moment *at; /* whose network is solved; NULL: that of the boundary */
+    double *slope;    /* by value, for the first result of a node: what its share adds to the bound */
     gcut_budgeted_cut cut; /* counts nodes of graphs */
 } bounding;
 

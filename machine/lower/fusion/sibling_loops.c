@@ -13,7 +13,6 @@
  *                 elementwise, so each element is read before it is written.  What a makes has the operands that die at
  *                 a, as before
  */
-#include <stdlib.h>
 
 #include "machine/lower/fusion/epilogue.h"
 #include "machine/lower/fusion/loop_merge.h"
