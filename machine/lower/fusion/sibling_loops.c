@@ -13,7 +13,6 @@
  *                 elementwise, so each element is read before it is written.  What a makes has the operands that die at
  *                 a, as before
  */
-
 #include "machine/lower/fusion/epilogue.h"
 #include "machine/lower/fusion/loop_merge.h"
 #include "machine/lower/fusion/reads.h"
@@ -32,6 +31,7 @@ typedef struct siblings {
     uint32_t *last_loop; /* by root: the last elementwise loop so far that reads it element by element */
     uint32_t *roots;     /* by buffer of the program: how many roots of this graph are in it */
     bool *region;        /* by root: a loop's or a branch's body may read a part of it */
+    uint32_t *seen;      /* by root: scratch of find_reads */
     GCUT_VEC(uint32_t) order;
 } siblings;
 
@@ -207,7 +207,13 @@ static void note_loop(siblings *s, uint32_t u)
 
 typedef GCUT_VEC(gcut_ref) roots;
 
-/* What the kernel reads from memory, each once. */
+static void add_once(const siblings *s, uint32_t kernel, gcut_ref root, roots *out, gcut_arena *a)
+{
+    if (s->seen[root] != kernel) *GCUT_PUSH(a, out) = root;
+    s->seen[root] = kernel;
+}
+
+/* What the kernel reads from memory, each once; asked of each kernel once. */
 static void find_reads(const siblings *s, uint32_t kernel, roots *out, gcut_arena *a)
 {
     const gcut_lowered *h = s->h;
@@ -215,16 +221,9 @@ static void find_reads(const siblings *s, uint32_t kernel, roots *out, gcut_aren
     gcut_cursor at = {0};
     out->n = 0;
     if (u->kind == GCUT_KERNEL_COPY && u->copy.source == GCUT_NONE)
-        *GCUT_PUSH(a, out) = h->view[u->copy.value].root;
+        add_once(s, kernel, h->view[u->copy.value].root, out, a);
     for (gcut_ref v; gcut_kernel_read(h, kernel, &at, &v);)
-        if (gcut_kernel_source(h, v) != kernel) *GCUT_PUSH(a, out) = h->view[v].root;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < out->n; i++) {
-        bool seen = false;
-        for (uint32_t k = 0; k < n && !seen; k++) seen = out->at[k] == out->at[i];
-        if (!seen) out->at[n++] = out->at[i];
-    }
-    out->n = n;
+        if (gcut_kernel_source(h, v) != kernel) add_once(s, kernel, h->view[v].root, out, a);
 }
 
 static uint32_t *none(gcut_arena *a, size_t n)
@@ -240,6 +239,7 @@ static siblings begin(gcut_program *p, gcut_lowered *h, gcut_arena *a)
     siblings s = {.p = p, .h = h, .place = none(a, h->kernels.n), .into = none(a, h->kernels.n)};
     s.last = none(a, values);
     s.last_loop = none(a, values);
+    s.seen = none(a, values);
     s.times = gcut_calloc(a, values, sizeof *s.times);
     s.roots = gcut_calloc(a, p->buffers.n + 1u, sizeof *s.roots);
     s.region = gcut_calloc(a, values, sizeof *s.region);
