@@ -48,7 +48,15 @@ enum {
  * its further copies and waits for all readers.  One that is saved has five: it becomes recomputed, alone or with the
  * other results, or its operands or its readers are saved in its place, or it stays saved in its other storage
  * format. */
-typedef enum flip_kind { ALONE, RUN, ONCE, OPERANDS, READERS, FORMAT, NKINDS } flip_kind;
+typedef enum flip_kind {
+    FLIP_VALUE,
+    FLIP_NODE,
+    FLIP_COPIES,
+    FLIP_OPERANDS,
+    FLIP_READERS,
+    FLIP_FORMAT,
+    NFLIP_KINDS
+} flip_kind;
 
 typedef struct flip {
     gcut_ref v;
@@ -66,13 +74,13 @@ typedef struct search {
     gcut_arena *arena; /* of the result */
     gcut_arena *round;
     gcut_candidate best;
-    uint64_t *alike;    /* by value: its class */
-    bool *keeps;        /* by value: its decision is not changed */
-    bool formats;       /* they alone are flipped */
-    bool stuck;         /* the plan does not fit and no other kind is better: READERS alone are tried */
-    bool *vain[NKINDS]; /* by value: not better when last tried, and nothing near it has changed */
-    uint32_t flips;     /* taken */
-    uint64_t end;       /* o->nodes_tried at which the search ends */
+    uint64_t *alike; /* by value: its class */
+    bool *keeps;     /* by value: its decision is not changed */
+    bool formats;    /* they alone are flipped */
+    bool stuck;      /* the plan does not fit and no other kind is better: FLIP_READERS alone are tried */
+    bool *vain[NFLIP_KINDS]; /* by value: not better when last tried, and nothing near it has changed */
+    uint32_t flips;          /* taken */
+    uint64_t end;            /* o->nodes_tried at which the search ends */
     /* The flips of the last round that are faster and do not fit; gain: the ns that they save, times ns for each byte
      * above.  One that saves little pays for little of what has to make room. */
     flips too_large;
@@ -248,19 +256,19 @@ static const gcut_choice *flipped(const search *s, const gcut_choice *from, cons
 {
     const gcut_problem *p = s->p;
     bool *saved = gcut_saved_of(p, s->round, from->decision), any = false;
-    if (kind == ONCE) return copied_once(s, from, v, n);
-    if (kind != FORMAT)
+    if (kind == FLIP_COPIES) return copied_once(s, from, v, n);
+    if (kind != FLIP_FORMAT)
         for (uint32_t i = 0; i < n; i++) saved[v[i]] = from->decision[v[i]] != GCUT_PLAN_SAVED;
     for (uint32_t i = 0; i < n; i++)
-        if (kind == RUN && !flip_run(p, from, v[i], saved)) return NULL;
-    const gcut_choice *c = choice_with(p, s->round, from, saved, v, kind == FORMAT ? n : 0);
+        if (kind == FLIP_NODE && !flip_run(p, from, v[i], saved)) return NULL;
+    const gcut_choice *c = choice_with(p, s->round, from, saved, v, kind == FLIP_FORMAT ? n : 0);
     for (uint32_t i = 0; i < n; i++) {
-        if (kind == OPERANDS) any |= save_operands(p, from, c, v[i], saved);
-        if (kind == READERS) any |= save_readers(p, c, v[i], saved);
+        if (kind == FLIP_OPERANDS) any |= save_operands(p, from, c, v[i], saved);
+        if (kind == FLIP_READERS) any |= save_readers(p, c, v[i], saved);
     }
     if (any) c = choice_with(p, s->round, from, saved, NULL, 0);
-    if ((kind == OPERANDS || kind == READERS) && !any) return NULL;
-    if (kind == READERS && c->saved_bytes >= from->saved_bytes) return NULL;
+    if ((kind == FLIP_OPERANDS || kind == FLIP_READERS) && !any) return NULL;
+    if (kind == FLIP_READERS && c->saved_bytes >= from->saved_bytes) return NULL;
     return same_decisions(p, c, from) ? NULL : c;
 }
 
@@ -372,7 +380,7 @@ static void unsettle(search *s, const gcut_plan_decision *from, const gcut_plan_
         near = next;
     }
     for (gcut_ref v = 1; v < g->values.n; v++)
-        for (int k = 0; k < NKINDS; k++) s->vain[k][v] = s->vain[k][v] && !near[v];
+        for (int k = 0; k < NFLIP_KINDS; k++) s->vain[k][v] = s->vain[k][v] && !near[v];
 }
 
 /* Takes that choice if it is worth it. */
@@ -398,8 +406,8 @@ static int by_gain(const void *a, const void *b)
 /* Formats are flipped last: by the prices, which assume a trip to DRAM, packed masks are always the better ones. */
 static bool is_tried(const search *s, flip_kind kind)
 {
-    if (s->formats || kind == FORMAT) return s->formats && kind == FORMAT;
-    return s->stuck == (kind == READERS);
+    if (s->formats || kind == FLIP_FORMAT) return s->formats && kind == FLIP_FORMAT;
+    return s->stuck == (kind == FLIP_READERS);
 }
 
 /* The flips of one value of each class that are promising, the most promising first. */
@@ -420,9 +428,10 @@ static flips find_flips(search *s)
         uint32_t *known =
             gcut_map_at(round, &seen, mix(s->alike[v], 2 * (uint64_t)now->decision[v] + copied));
         if ((values > FEW_VALUES || !has_budget(s)) && (*known)++) continue;
-        for (int k = ALONE; k < (now->decision[v] == GCUT_PLAN_SAVED ? NKINDS : OPERANDS); k++) {
+        for (int k = FLIP_VALUE; k < (now->decision[v] == GCUT_PLAN_SAVED ? NFLIP_KINDS : FLIP_OPERANDS);
+             k++) {
             if (!is_tried(s, (flip_kind)k) || s->vain[k][v]) continue;
-            if (k == ONCE && (!copied || now->decision[v] == GCUT_PLAN_SAVED)) continue;
+            if (k == FLIP_COPIES && (!copied || now->decision[v] == GCUT_PLAN_SAVED)) continue;
             s->round = gcut_arena_new(gcut_arena_env(round), round);
             const gcut_choice *c = flipped(s, now, &v, 1, (flip_kind)k);
             double promise = c ? promise_of(s, c) : 0;
@@ -525,7 +534,7 @@ static search search_of(gcut_candidates *o, const gcut_candidate *from, int64_t 
     gcut_candidate_peak(o, &s.best);
     s.alike = classes_of(g, o->arena);
     s.keeps = gcut_calloc(o->arena, g->values.n, sizeof *s.keeps);
-    for (int k = 0; k < NKINDS; k++) s.vain[k] = gcut_calloc(o->arena, g->values.n, sizeof *s.vain[k]);
+    for (int k = 0; k < NFLIP_KINDS; k++) s.vain[k] = gcut_calloc(o->arena, g->values.n, sizeof *s.vain[k]);
     return s;
 }
 
