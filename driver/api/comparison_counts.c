@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "partition/cut/prices.h"
+#include "graph/ops/value_bytes.h"
 
 static gcut_emit emit_of(const gcut_node *n)
 {

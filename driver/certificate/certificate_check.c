@@ -21,6 +21,7 @@
 #include "base/bytes.h"
 #include "base/units.h"
 #include "driver/certificate/certificate.h"
+#include "graph/ops/value_bytes.h"
 #include "graph/ops/node_facts.h"
 #include "partition/cut/prices.h"
 #include "partition/cut/sides.h"

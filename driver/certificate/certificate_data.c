@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "driver/certificate/certificate.h"
-#include "partition/budget/simulator.h"
+#include "graph/ops/value_bytes.h"
 #include "partition/cut/frontier.h"
 #include "partition/cut/storage_format.h"
 #include "text/text.h"

@@ -16,9 +16,9 @@
 #include "driver/load/c_compiler.h"
 #include "driver/pipeline/initial_contents.h"
 #include "graph/external.h"
+#include "graph/ops/value_bytes.h"
 #include "interp/initial_values.h"
 #include "import/npy.h"
-#include "partition/budget/simulator.h"
 
 /* ---- slots ---- */
 

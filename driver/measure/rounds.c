@@ -6,7 +6,7 @@
 
 #include "driver/measure/draw.h"
 #include "driver/measure/step_stats.h"
-#include "partition/budget/simulator.h"
+#include "graph/ops/value_bytes.h"
 
 static void share(gcut_step *s, const gcut_step *first)
 {

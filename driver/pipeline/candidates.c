@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "driver/pipeline/saved_storage.h"
+#include "graph/ops/value_bytes.h"
 #include "partition/budget/simulated_plans.h"
-#include "partition/budget/simulator.h"
 #include "partition/plan.h"
 #include "partition/policies/policy.h"
 

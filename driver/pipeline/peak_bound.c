@@ -24,8 +24,8 @@
 
 #include "graph/ops/infer.h"
 #include "graph/ops/node_facts.h"
+#include "graph/ops/value_bytes.h"
 #include "partition/budget/least_storage.h"
-#include "partition/budget/simulator.h"
 
 typedef struct facts {
     const gcut_graph *g; /* the joint graph in the form that kernels are made of */

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "graph/ops/value_bytes.h"
 #include "graph/verify.h"
 #include "text/text.h"
-#include "partition/budget/simulator.h"
 #include "partition/policies/policy.h"
 #include "partition/query/plan_queries.h"
 

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "graph/ops/value_bytes.h"
 #include "graph/ops/infer.h"
 #include "graph/ops/node_facts.h"
 #include "partition/cut/min_cut.h"

@@ -15,7 +15,7 @@
 
 #include <stdlib.h>
 
-#include "base/bytes.h"
+#include "graph/ops/value_bytes.h"
 #include "graph/ops/node_facts.h"
 
 typedef struct item { /* the copy of a value that one occurrence of a node makes */
@@ -270,19 +270,6 @@ static void find_kernels(sim *s)
 }
 
 /* ---- the sum ---- */
-
-int64_t gcut_resident_bytes(const gcut_graph *g, const gcut_dim_binding *at, uint32_t nat)
-{
-    const char *file = g->module->file, *what = "the values of a step"; /* one may be many results */
-    gcut_env *env = g->module->env;
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < g->params.n; i++)
-        sum = gcut_bytes_add(env, file, what, sum, gcut_value_bytes(g, g->params.at[i].value, at, nat));
-    for (uint32_t i = 0; i < g->results.n; i++)
-        if (g->results.at[i].role != GCUT_ROLE_next)
-            sum = gcut_bytes_add(env, file, what, sum, gcut_value_bytes(g, g->results.at[i].value, at, nat));
-    return sum;
-}
 
 /* The item that an elementwise result overwrites: an operand of its kernel that dies there, of the same
  * size. */

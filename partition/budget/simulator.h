@@ -34,10 +34,6 @@ typedef struct gcut_live {
     uint32_t peak_event;    /* the first such event */
 } gcut_live;
 
-/* Bytes that live through the whole step under any plan of the joint graph g, used or not: parameters,
- * inputs, states, cotangents, and results other than `next`, which overwrite a parameter. */
-int64_t gcut_resident_bytes(const gcut_graph *g, const gcut_dim_binding *at, uint32_t nat);
-
 /* Memory from `arena`; linear in the length of the schedule. */
 gcut_live gcut_live_of(const gcut_problem *p, const gcut_choice *c, gcut_arena *arena);
 

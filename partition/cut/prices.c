@@ -23,6 +23,7 @@
  */
 #include "partition/cut/prices.h"
 
+#include "graph/ops/value_bytes.h"
 #include "graph/external.h"
 #include "graph/ops/node_facts.h"
 #include "machine/node_work.h"
@@ -56,23 +57,6 @@ static pricing pricing_new(gcut_arena *arena, const gcut_graph *g, const gcut_fa
                      .numel = gcut_calloc(arena, n, sizeof(int64_t)),
                      .stored = gcut_calloc(arena, n, sizeof(bool)),
                      .packed = gcut_calloc(arena, n, sizeof(double))};
-}
-
-int64_t gcut_value_bytes(const gcut_graph *g, gcut_ref v, const gcut_dim_binding *at, uint32_t nat)
-{
-    const gcut_type *t = gcut_type_of(g, v);
-    int64_t n = gcut_dtype_bytes(t->dtype);
-    bool zero = false, over = false;
-    for (uint32_t i = 0; i < t->rank; i++) {
-        int64_t d = gcut_dim_at(g->module->dims, t->dim[i], at, nat, gcut_where_of(g, v));
-        zero |= d == 0;
-        over |= __builtin_mul_overflow(n, d ? d : 1, &n);
-    }
-    if (zero) return 0;
-    if (over)
-        gcut_fail(g->module->env, GCUT_EDIM, gcut_where_of(g, v), NULL, "%%%s has more than 2^63 bytes",
-                  g->values.at[v].name);
-    return n;
 }
 
 static int64_t numel_of(const pricing *p, gcut_ref v)

@@ -28,8 +28,4 @@ gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_plan_
 /* recompute_ns of a value that has neither a reason for 0 nor none to compute it, and its terms; else 0. */
 double gcut_price_terms(const gcut_facts *f, const gcut_plan_options *opt, gcut_ref v, gcut_terms *out);
 
-/* Bytes of v at the binding, of a view as if it were stored.  Throws GCUT_EDIM where a size cannot be
- * evaluated or there are more than 2^63. */
-int64_t gcut_value_bytes(const gcut_graph *g, gcut_ref v, const gcut_dim_binding *at, uint32_t nat);
-
 #endif
