@@ -125,7 +125,8 @@ static void print_validity(const gcut_plan_info *p, const gcut_plan_validity *v,
     gcut_arena *a = out->arena;
     if (v->minimum_ns > 0 && !v->best)
         gcut_text_add(out,
-                      "by prices not the cheapest here: %s (%.3g%%) above %s, of which no plan is below %s\n",
+                      "by prices not the cheapest here: %s (%.3g%%) above the cheapest cut found, %s; "
+                      "no plan costs less than %s\n",
                       gcut_time_text(a, v->above_ns), 100 * v->above_ns / v->minimum_ns,
                       gcut_time_text(a, v->minimum_ns), gcut_time_text(a, v->bound_ns));
     for (size_t i = 0; i < v->n; i++) {
