@@ -105,7 +105,8 @@ static void random_graphs(void **state)
 }
 
 /* The second loop reads %s and could be joined to the first; its result lies over %s, unless the joined loop reads %s
- * otherwise: for a reduction, as another dtype, for the product before it, or in the body of a loop. */
+ * otherwise: for a reduction, as another dtype, for the product before it, or in the body of a loop.  Then: a join
+ * behind which a product would have an epilogue that it had not before, and a result in the memory of a concat. */
 static void look_alikes(void **state)
 {
     (void)state;
@@ -132,6 +133,20 @@ static void look_alikes(void **state)
         "    %p = mul(%k, %t)\n    %p1 = matmul(%p, %h)\n    %p2 = matmul(%p1, %p)\n"
         "    %q = add(%k, %t)\n    %q1 = matmul(%q, %h)\n    %q2 = matmul(%q1, %q)\n"
         "    %r = add(%p2, %q2)\n    yield %r\n  }\n  return %y\n}\n",
+        "gcut 1\nfunc @f(input %y: f32[64, 64], param %w: f32[64, 64], state %s: f32[64, 64]) -> "
+        "(out loss: f32[], out o: f32[64, 64]) {\n"
+        "  %a = add(%w, %s)\n  %p = matmul(%a, %w)\n  %o = relu(%s)\n  %m = softmax(%y, axis=1)\n"
+        "  %q = add(%p, %m)\n  %loss = mean(%q)\n  return %loss, %o\n}\n",
+        "gcut 1\nfunc @f(input %x: f32[64, 64], param %c: f32[64]) -> (out loss: f32[]) {\n"
+        "  %v = softmax(%x, axis=1)\n"
+        "  %s, %t = scan(%v, %v, carries=1) body(%h: f32[64, 64], %r: f32[64]) {\n"
+        "    %b = broadcast(%r, shape=[64, 64], axes=[1])\n    %k = mul(%b, %v)\n    %l = tanh(%k)\n"
+        "    %n = add(%l, %h)\n    %u = mul(%r, %r)\n    yield %n, %u\n  }\n"
+        "  %s2, %t2 = scan(%s, %v, carries=1) body(%h2: f32[64, 64], %r2: f32[64]) {\n"
+        "    %b2 = broadcast(%r2, shape=[64, 64], axes=[1])\n    %k2 = mul(%b2, %s)\n    %l2 = tanh(%k2)\n"
+        "    %n2 = add(%l2, %h2)\n    %u2 = mul(%r2, %r2)\n    yield %n2, %u2\n  }\n"
+        "  %p = relu(%t2)\n  %p1 = concat(%p, %v, axis=1)\n  %d = broadcast(%c, shape=[64, 64], axes=[1])\n"
+        "  %q = add(%d, %t2)\n  %q1 = concat(%p1, %q, axis=1)\n  %loss = mean(%q1)\n  return %loss\n}\n",
     };
     gcut_env *env = gcut_env_new(NULL, NULL);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

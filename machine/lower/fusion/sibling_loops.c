@@ -113,7 +113,8 @@ static bool frees_enough(const siblings *s, uint32_t a, uint32_t b, gcut_arena *
         const gcut_ref v = gcut_node_at(h->g, u->nodes.at[i])->res0;
         if (h->buffer[v] == GCUT_NONE) continue;
         const gcut_buffer *x = &s->p->buffers.at[h->buffer[v]];
-        if (x->kind == GCUT_BUFFER_PART) return false;
+        if (x->kind == GCUT_BUFFER_PART || s->roots[h->buffer[v]] != 1)
+            return false; /* as parts of a concat */
         if (x->kind == GCUT_BUFFER_ARENA) wants[gcut_type_of(h->g, v)->dtype]++, all++;
     }
     for (gcut_use x = {0}; gcut_next_use(h, u, &x) && all > 0;) {
@@ -138,10 +139,14 @@ static gcut_reason as_epilogue(const siblings *s, uint32_t place, uint32_t loop)
                                 : gcut_decide_epilogue(s->h, product, kernel_at(s, loop));
 }
 
-/* No epilogue is lost: b is none, and a stays one. */
-static bool keeps_epilogues(const siblings *s, uint32_t a, uint32_t b)
+/* Products have the same epilogues as before: b is none, a stays one, and the kernel behind b, which then comes right
+ * behind the one before b, becomes none; its results and the product's operands would be alive together. */
+static bool keeps_epilogues(const siblings *s, uint32_t a, uint32_t b, uint32_t next)
 {
     if (as_epilogue(s, s->order.n, b) == GCUT_REASON_fused) return false;
+    if (next != GCUT_NONE && kernel_at(s, next)->kind == GCUT_KERNEL_LOOP &&
+        as_epilogue(s, s->order.n, next) == GCUT_REASON_fused)
+        return false;
     if (as_epilogue(s, s->place[a], a) != GCUT_REASON_fused) return true;
     const gcut_reason r = as_epilogue(s, s->place[a], b);
     return r == GCUT_REASON_fused ||
@@ -161,7 +166,7 @@ static bool is_read_next(const siblings *s, uint32_t b, uint32_t next)
 static bool decide(const siblings *s, uint32_t a, uint32_t b, uint32_t next, gcut_arena *scratch)
 {
     return gcut_loops_match(s->h, a, b) == GCUT_REASON_fused && may_run_there(s, a, b) &&
-           !is_read_next(s, b, next) && frees_enough(s, a, b, scratch) && keeps_epilogues(s, a, b);
+           !is_read_next(s, b, next) && frees_enough(s, a, b, scratch) && keeps_epilogues(s, a, b, next);
 }
 
 /* The latest loop that takes the members of b; GCUT_NONE: none does. */
