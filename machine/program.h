@@ -2,7 +2,7 @@
  *
  * Programs: what runs when a step runs.  Everything that is said of a step before it runs, what shares a kernel, what
  * is stored, what is alive when and how long it takes, is read from its program; kernels/emit/ writes it as C and
- * decides nothing.
+ * decides only how a function is written.
  *
  *   lower/  makes a program, by the states L1 to L10 (lowered.h draws them): fusion/ decides which nodes share a kernel,
  *           memory/ where values are and in which order kernels run

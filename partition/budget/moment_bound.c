@@ -103,7 +103,7 @@ static double boundary_save(const bounding *s, gcut_ref v, int64_t *bytes)
     return ns;
 }
 
-/* What crosses.  Of the constraints of the user only those that forbid saving count, which makes the bound no larger. */
+/* What crosses.  Of the constraints of the user only those that forbid saving count; without the others it is no larger. */
 static gcut_network *boundary_network(const bounding *s, gcut_arena *a)
 {
     const gcut_graph *g = s->g;

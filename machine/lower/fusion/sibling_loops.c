@@ -5,8 +5,8 @@
  * in:  L6.   out: L7: fewer loops.   keeps: buffers, but for workspace; the order of the kernels that stay.
  *
  * Loop b moves up to loop a, an earlier one that reads one of its operands, which is then read once.  At no step more
- * bytes are alive for it: each result of b in the arena stands for an operand of b of its dtype, element by element,
- * that nobody else reads behind a.
+ * bytes are alive for it: each result of b in the arena has memory of its own, and stands for an operand of b of its
+ * dtype, element by element, that nobody else reads behind a.
  *
  *   from a to b   the operand was alive, now the result is
  *   at a          the result may lie over the operand, as at b before (memory/shared_buffers.c): all members are
