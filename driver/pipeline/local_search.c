@@ -410,7 +410,14 @@ static bool is_tried(const search *s, flip_kind kind)
     return s->stuck == (kind == FLIP_READERS);
 }
 
-/* The flips of one value of each class that are promising, the most promising first. */
+/* None before v has its class and its decision, and copies where these are asked for. */
+static bool is_first(const search *s, gcut_arena *a, gcut_map *seen, gcut_ref v, bool copied)
+{
+    return !(*gcut_map_at(a, seen, mix(s->alike[v], 2 * (uint64_t)s->best.choice->decision[v] + copied)))++;
+}
+
+/* The flips of one value of each class that are promising, the most promising first.  One with copies, where they are
+ * flipped, stands for the class; else the first. */
 static flips find_flips(search *s)
 {
     const gcut_graph *g = s->p->g;
@@ -422,16 +429,16 @@ static flips find_flips(search *s)
     uint32_t *runs = gcut_calloc(round, (size_t)g->nodes.n + 1, sizeof *runs);
     for (uint32_t t = 0; t < now->backward.n; t++) runs[now->backward.node[t]]++;
     for (gcut_ref v = 1; v < g->values.n; v++) values += is_flippable(s->p, now, v);
+    const bool few = has_budget(s) && values <= FEW_VALUES;
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (s->keeps[v] || !is_flippable(s->p, now, v)) continue;
-        const bool copied = runs[g->values.at[v].def] > 1;
-        uint32_t *known =
-            gcut_map_at(round, &seen, mix(s->alike[v], 2 * (uint64_t)now->decision[v] + copied));
-        if ((values > FEW_VALUES || !has_budget(s)) && (*known)++) continue;
-        for (int k = FLIP_VALUE; k < (now->decision[v] == GCUT_PLAN_SAVED ? NFLIP_KINDS : FLIP_OPERANDS);
-             k++) {
+        const bool saved = now->decision[v] == GCUT_PLAN_SAVED,
+                   copied = !saved && runs[g->values.at[v].def] > 1,
+                   first = is_first(s, round, &seen, v, false) || few,
+                   first_copied = copied && (is_first(s, round, &seen, v, true) || few);
+        for (int k = FLIP_VALUE; k < (saved ? NFLIP_KINDS : FLIP_OPERANDS); k++) {
             if (!is_tried(s, (flip_kind)k) || s->vain[k][v]) continue;
-            if (k == FLIP_COPIES && (!copied || now->decision[v] == GCUT_PLAN_SAVED)) continue;
+            if (k == FLIP_COPIES ? !first_copied : !first) continue;
             s->round = gcut_arena_new(gcut_arena_env(round), round);
             const gcut_choice *c = flipped(s, now, &v, 1, (flip_kind)k);
             double promise = c ? promise_of(s, c) : 0;
