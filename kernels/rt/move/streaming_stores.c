@@ -22,6 +22,8 @@ enum { LINE = 64 };
 /* ---- from which size on ---- */
 
 #define L3_BYTES (INT64_C(32) << 20) /* where CPUID does not say */
+/* In a virtual machine it may list the cache of a whole socket, of which the cores at hand fill a part. */
+#define MOST_BYTES (INT64_C(64) << 20)
 
 #ifdef __x86_64__
 /* The largest cache that the leaf of CPUID lists, or 0.  sysconf adds up all those of a socket, of which one
@@ -45,7 +47,7 @@ static int64_t last_cache(void)
 #ifdef __x86_64__
     enum { INTEL = 4 };
     const unsigned amd = 0x8000001D;
-    return gcut_rt_max(listed(INTEL), listed(amd));
+    return gcut_rt_min(gcut_rt_max(listed(INTEL), listed(amd)), MOST_BYTES);
 #else
     return 0;
 #endif
