@@ -77,6 +77,8 @@ void gcut_loop_declare(const gcut_loop_writer *w, gcut_ref v, bool iota);
  * fills with those of columns c0..c0+n. */
 bool gcut_loop_lays_out(const gcut_loop_writer *w, gcut_ref v);
 void gcut_loop_lay_out(const gcut_loop_writer *w, gcut_ref v, int columns, const char *n);
+/* Is v read at a<v>[c] for column c? */
+bool gcut_loop_steps_by_one(const gcut_loop_writer *w, gcut_ref v);
 /* The C expression of operand v of a member. */
 const char *gcut_loop_operand(const gcut_loop_writer *w, const gcut_loop_node *user, gcut_ref v);
 

@@ -254,6 +254,11 @@ static const char *stored(const gcut_loop_writer *w, const gcut_loop_node *user,
     return "";
 }
 
+bool gcut_loop_steps_by_one(const gcut_loop_writer *w, gcut_ref v)
+{
+    return lane_of(w, v).one && !w->l->h->view[v].bits;
+}
+
 const char *gcut_loop_operand(const gcut_loop_writer *w, const gcut_loop_node *user, gcut_ref v)
 {
     const gcut_view *view = &w->l->h->view[v];
