@@ -149,6 +149,11 @@ double gcut_machine_bring_ns(const gcut_machine *m, double read_bytes, double wr
            gcut_machine_move_ns(m, 0, write_bytes, working_set) - gcut_machine_move_ns(m, 0, write_bytes, 0);
 }
 
+double gcut_machine_past_bytes(const gcut_machine *m)
+{
+    return m->past_bytes > 0 ? m->past_bytes : m->level_bytes[GCUT_L3];
+}
+
 double gcut_machine_dram_trip_ns(const gcut_machine *m, double bytes)
 {
     return bytes * (m->read_ns_per_byte[GCUT_DRAM] + m->write_ns_per_byte[GCUT_DRAM]);

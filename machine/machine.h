@@ -41,6 +41,7 @@ typedef struct gcut_machine {
     double kernel_ns;              /* start and end of one kernel on all threads */
     double call_ns;                /* in addition, of a product or convolution of any size */
     double level_bytes[GCUT_DRAM]; /* capacities of L2 and L3 */
+    double past_bytes;             /* of the least result that is written past the caches; 0 = L3's */
     double read_ns_per_byte[GCUT_NLEVELS], write_ns_per_byte[GCUT_NLEVELS];
     double gemm_ns_per_flop[GCUT_GEMM_LO][GCUT_GEMM_HI][GCUT_GEMM_K]; /* f32; multiply and add = 2 flops */
     double conv_ns_per_flop[3][GCUT_NWINDOWS];                        /* by GCUT_WAY_conv_y, conv_x, conv_w */
@@ -126,6 +127,8 @@ double gcut_machine_move_ns(const gcut_machine *machine, double read_bytes, doub
  * L2. 0 for a working set of up to half of L2. */
 double gcut_machine_bring_ns(const gcut_machine *machine, double read_bytes, double write_bytes,
                              double working_set);
+/* Bytes of the least result that a step writes past the caches (kernels/rt/move/streaming_stores.c). */
+double gcut_machine_past_bytes(const gcut_machine *machine);
 /* The time to write bytes to memory once and to read them back once. */
 double gcut_machine_dram_trip_ns(const gcut_machine *machine, double bytes);
 /* Arithmetic alone, fused in a loop with other ops. elements: of the result, for a reduction of its

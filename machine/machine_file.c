@@ -40,6 +40,7 @@ static void memory_json(gcut_json *j, const gcut_machine *m)
         real(j, "write_ns_per_byte", m->write_ns_per_byte[i]);
         gcut_json_end(j);
     }
+    if (m->past_bytes > 0) real(j, "past_bytes", m->past_bytes);
     gcut_json_end(j);
 }
 
@@ -163,6 +164,8 @@ static int threads_of(const gcut_jnode *v)
 /* Each level is no faster than the one before: times must not fall as working sets grow. */
 static void read_memory(const gcut_jnode *v, gcut_machine *m)
 {
+    const gcut_jnode *past = gcut_jget(v, "past_bytes");
+    if (past) m->past_bytes = positive(past);
     for (int i = 0; i < GCUT_NLEVELS; i++) {
         const gcut_jnode *l = gcut_jneed(v, gcut_level_names[i]);
         const gcut_jnode *r = gcut_jneed(l, "read_ns_per_byte"), *w = gcut_jneed(l, "write_ns_per_byte");

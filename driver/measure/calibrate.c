@@ -37,6 +37,7 @@ enum {
     GRID = GCUT_GEMM_LO * GCUT_GEMM_HI * GCUT_GEMM_K,
     WIDE = 3,
     CONVOLUTIONS = 3 * GCUT_NWINDOWS,
+    SETS = 12, /* at most, between the working sets of L3 and of memory */
     SMALL_POOL = 16 << 20,
     FEW_ELEMENTS = 16, /* of the small kernels by which a launch is priced */
     ROUNDS = 6
@@ -79,7 +80,8 @@ typedef struct calibration {
     uint32_t npoint, product, stream; /* number of elementwise probes; indices in `large` */
     GCUT_VEC(visit) visits;
     /* index of the first visit of each kind; arrays by number of threads */
-    uint32_t scale[SECTIONS], contraction[SECTIONS], grid[SECTIONS], memory[SECTIONS];
+    uint32_t scale[SECTIONS], contraction[SECTIONS], grid[SECTIONS], memory[SECTIONS], beyond[SECTIONS];
+    uint32_t sets[SECTIONS]; /* how many visits are from beyond[s] on */
     uint32_t point, point64, other, small, wide_product;
     double handing_ns[SECTIONS], call_ns;
     gcut_presence presence;
@@ -142,13 +144,34 @@ static void add_grid(calibration *c, int s)
             }
 }
 
-/* Bytes of the working set for a level. */
+/* Bytes of the working set for a level.  That of L3 is small: of the L3 that the host states, a virtual machine may
+ * have a part. */
 static double working_set(const calibration *c, int level, int threads)
 {
     double l2 = c->level[GCUT_L2] * threads, l3 = fmax(c->level[GCUT_L3], 2 * l2);
     if (level == GCUT_L2) return l2 / 2;
-    return level == GCUT_L3 ? sqrt(l2 * l3)
-                            : fmin(fmax((hasty(c) || !c->how->whole ? 2 : 4) * l3, 64 << 20), 1 << 30);
+    return level == GCUT_L3 ? fmin(4 * l2, sqrt(l2 * l3))
+                            : fmin(fmax((hasty(c) || !c->how->whole ? 2 : 4) * l3, 64 << 20), 256 << 20);
+}
+
+/* Moves a working set of that many bytes; both: writes as much as it reads. */
+static uint32_t add_stream(calibration *c, int threads, double bytes, bool both)
+{
+    const uint32_t i = c->stream + both;
+    return add(c, "memory", c->large, i, threads,
+               (int64_t)(bytes / (c->large->probe[i].elements * (both ? 8 : 4))));
+}
+
+static void add_memory(calibration *c, int s)
+{
+    const int t = c->threads[s];
+    c->memory[s] = c->visits.n;
+    for (int l = 0; l < GCUT_NLEVELS; l++)
+        for (int both = 0; both < 2; both++) add_stream(c, t, working_set(c, l, t), both);
+    c->beyond[s] = c->visits.n;
+    double bytes = 2 * working_set(c, GCUT_L3, t);
+    for (; bytes < working_set(c, GCUT_DRAM, t) && c->sets[s] < SETS; bytes *= 2, c->sets[s]++)
+        add_stream(c, t, bytes, false);
 }
 
 static void add_section(calibration *c, int s)
@@ -166,11 +189,7 @@ static void add_section(calibration *c, int s)
         add(c, i < CONVOLUTIONS ? "convolutions" : "attention", c->contractions, i, t,
             c->contractions->probe[i].on);
     add_grid(c, s);
-    c->memory[s] = c->visits.n;
-    for (int l = 0; l < GCUT_NLEVELS; l++)
-        for (uint32_t i = 0; i < 2; i++)
-            add(c, "memory", c->large, c->stream + i, t,
-                (int64_t)(working_set(c, l, t) / (c->large->probe[c->stream + i].elements * (i ? 8 : 4))));
+    add_memory(c, s);
 }
 
 static void add_ops(calibration *c)
@@ -391,6 +410,21 @@ static void fill_ops(const calibration *c, int s, gcut_machine *m)
     if (c->how->whole) m->op_scale = exp2(logs / (c->npoint - 1));
 }
 
+/* No more than the host states. */
+static double l3_bytes(const calibration *c, int s)
+{
+    double bytes[SETS + 2], ns[SETS + 2];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->sets[s] + 2; i++) {
+        const uint32_t v = i == 0            ? c->memory[s] + 2 * GCUT_L3
+                           : i <= c->sets[s] ? c->beyond[s] + i - 1
+                                             : c->memory[s] + 2 * GCUT_DRAM;
+        bytes[n] = 4 * c->visits.at[v].work;
+        ns[n++] = rate(c, v);
+    }
+    return fmin(gcut_cache_bytes(bytes, ns, n), c->level[GCUT_L3]);
+}
+
 static void fill_memory(const calibration *c, int s, gcut_machine *m)
 {
     for (int l = 0; l < GCUT_NLEVELS; l++) {
@@ -403,7 +437,8 @@ static void fill_memory(const calibration *c, int s, gcut_machine *m)
         m->write_ns_per_byte[l] = write;
     }
     m->level_bytes[GCUT_L2] = c->level[GCUT_L2] * m->threads;
-    m->level_bytes[GCUT_L3] = fmax(c->level[GCUT_L3], 2 * m->level_bytes[GCUT_L2]);
+    m->level_bytes[GCUT_L3] = fmax(l3_bytes(c, s), 2 * m->level_bytes[GCUT_L2]);
+    m->past_bytes = (double)gcut_rt_stream_bytes();
 }
 
 /* Raises the time of each product of the grid to at least that of its smaller neighbours. */

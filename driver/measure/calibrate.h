@@ -44,7 +44,7 @@ gcut_rig *gcut_rig_new(gcut_env *env, gcut_arena *arena, const gcut_probes *prob
 void gcut_rig_only(gcut_rig *rig, uint32_t i, const int64_t size[GCUT_PROBE_SYMBOLS], int threads);
 /* Sets N of every probe. */
 void gcut_rig_all(gcut_rig *rig, int64_t n, int threads);
-/* The least ns of the runs that fit in the budget, at least one, after a warm-up run. */
+/* The least ns of the runs that fit in the budget, at least one, after 2 to 8 runs that warm the caches up. */
 double gcut_rig_run(gcut_rig *rig, double budget_ns);
 /* The work of probe i at its present sizes: flops of a contraction, elements of any other op. */
 double gcut_rig_work(const gcut_rig *rig, uint32_t i);
@@ -75,6 +75,11 @@ void gcut_calibrate_briefly(gcut_env *env, const gcut_made *m);
  * mean of measured figures over those of `like` in its class.  The classes are: elementwise and similar ops with
  * op_scale; products; convolutions; attention.  f64_factor, of which there is one, is that of `like`. */
 void gcut_machine_complete(gcut_machine *m, const gcut_machine *like);
+
+/* driver/measure/calibrate_fill.c: the capacity of a cache, from n > 0 working sets of rising sizes, the first of which
+ * it holds and the last of which it does not, and the ns of a byte in each: there half of the difference is passed
+ * (machine/machine.c); INFINITY where they differ by less than a fifth. */
+double gcut_cache_bytes(const double *bytes, const double *ns, uint32_t n);
 
 /* driver/measure/machine_here.c: the key of this machine's model in the cache. */
 const char *gcut_machine_here_key(gcut_arena *arena);

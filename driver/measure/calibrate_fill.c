@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Completes a model of which few figures were measured from another one.
+ * What calibrate concludes from what it measured: capacities, and from another model what it did not measure.
  */
 #include "driver/measure/calibrate.h"
 
@@ -36,4 +36,14 @@ void gcut_machine_complete(gcut_machine *m, const gcut_machine *like)
     complete(ALL(conv_ns_per_flop));
     complete(ALL(attention_ns_per_flop));
     if (!(m->f64_factor > 0)) m->f64_factor = like->f64_factor;
+}
+
+double gcut_cache_bytes(const double *bytes, const double *ns, uint32_t n)
+{
+    const double half = (ns[0] + ns[n - 1]) / 2;
+    if (ns[n - 1] < 1.2 * ns[0]) return INFINITY;
+    uint32_t i = 1; /* ns[n - 1] is at least half, so that this ends */
+    while (ns[i] < half) i++;
+    const double low = fmin(ns[i - 1], half), part = (half - low) / (ns[i] - low);
+    return bytes[i - 1] * exp2(part * log2(bytes[i] / bytes[i - 1]));
 }

@@ -50,7 +50,7 @@ static void add(const gcut_cost_at *c, gcut_arena *a, gcut_touches *out, uint32_
  * on the machine that runs it. */
 static bool goes_past(const gcut_cost_at *c, double bytes, double row, double least)
 {
-    return bytes >= c->m.level_bytes[GCUT_L3] && row >= least;
+    return bytes >= gcut_machine_past_bytes(&c->m) && row >= least;
 }
 
 static void loop_past(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered *h, uint32_t kernel,
@@ -59,7 +59,7 @@ static void loop_past(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered *
     const gcut_kernel *u = &h->kernels.at[kernel];
     double n = gcut_cost_size(c, u->loop.numel),
            row = u->loop.flat ? INFINITY : gcut_cost_size(c, u->loop.inner);
-    if (n * (double)sizeof(double) < c->m.level_bytes[GCUT_L3]) return;
+    if (n * (double)sizeof(double) < gcut_machine_past_bytes(&c->m)) return;
     gcut_arena *scratch = gcut_arena_new(c->p->module->env, a);
     gcut_loop_analysis l = gcut_loop_analyse(scratch, h, kernel, NULL);
     gcut_find_streamed_results(&l);

@@ -36,6 +36,7 @@ static gcut_machine bumpy(double threads)
         if (op % 3) m.op_ns[op][0] = 0.1 + op, m.op_ns[op][1] = op % 2 ? 0.3 + op : 0;
     for (int i = 0; i < GCUT_NTHRESHOLDS; i += 2) m.threshold_ps[i] = 30 + i;
     m.row_ns = 17;
+    m.past_bytes = 3e6;
     return m;
 }
 
@@ -366,6 +367,7 @@ static void wrong_files_are_refused(void **state)
         {"\"made\"", "\"note\": 5, \"made\"", "note: expected a string"},
         {"\"sections\": [", "\"sections\": [], \"more\": [", "sections: expected at least one section"},
         {"\"row_ns\": ", "\"row_ns\": -", "sections[0].row_ns: expected a number from"},
+        {"\"past_bytes\": ", "\"past_bytes\": -", "sections[0].memory.past_bytes: expected a number from"},
         {"\"thresholds_ps\": {", "\"thresholds_ps\": {\"part\": 0, ",
          "sections[0].thresholds_ps.part: expected a number from"},
         {"\"thresholds_ps\": {", "\"thresholds_ps\": 3, \"more\": {",

@@ -311,9 +311,31 @@ static void what_is_missing_is_scaled(void **state)
     assert_memory_equal(&same, &like, sizeof same);
 }
 
+/* A curve of known capacity: 1 ns a byte up to half of it, 3 ns from twice of it on, half way between in it. */
+static void capacity_of_a_cache(void **state)
+{
+    (void)state;
+    enum { N = 9 };
+    for (double capacity = 40; capacity < 900; capacity *= 1.3) {
+        double bytes[N], ns[N];
+        for (int i = 0; i < N; i++) {
+            bytes[i] = 10 * exp2(i);
+            ns[i] = 2 + fmax(-1, fmin(1, log2(bytes[i] / capacity)));
+        }
+        assert_true(fabs(gcut_cache_bytes(bytes, ns, N) / capacity - 1) < 1e-9);
+    }
+    static const double bytes[] = {16, 32, 64}, level[] = {1, 1.3, 1.19}, at_once[] = {1, 4, 4},
+                        late[] = {1, 0.9, 3};
+    assert_true(isinf(gcut_cache_bytes(bytes, level, 3)));
+    assert_true(isinf(gcut_cache_bytes(bytes, level, 1)));
+    assert_true(fabs(gcut_cache_bytes(bytes, at_once, 3) - 16 * sqrt(2)) < 1e-9);
+    assert_true(fabs(gcut_cache_bytes(bytes, late, 3) - 32 * exp2(1.1 / 2.1)) < 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(capacity_of_a_cache),
         cmocka_unit_test(a_model_that_is_there_is_taken),
         cmocka_unit_test(plans_do_not_look_into_the_cache),
         cmocka_unit_test(plan_files_name_their_model),
