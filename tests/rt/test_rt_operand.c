@@ -194,7 +194,7 @@ static void test_packings(void **state)
     assert_int_equal(gcut_rt_gemm_packings(1024, 768, 3072, 1, 4, 2, 1, 1), 2);
     assert_int_equal(gcut_rt_gemm_packings(256, 768, 3072, 1, 4, 2, 1, 0), 2);
     assert_int_equal(gcut_rt_gemm_packings(6144, 768, 768, 1, 4, 1, 1, 1), 1);
-    assert_int_equal(gcut_rt_gemm_packings(128, 768, 3072, 1, 4, 2, 1, 0), 0);
+    assert_int_equal(gcut_rt_gemm_packings(48, 768, 3072, 1, 4, 2, 1, 0), 0);
     assert_int_equal(gcut_rt_gemm_packings(1024, 768, 0, 1, 4, 2, 1, 0), 0);
     /* An A that is not contiguous along k is packed sooner. */
     assert_int_equal(gcut_rt_gemm_packings(256, 256, 256, 1, 4, 1, 1, 0), 0);
@@ -204,7 +204,7 @@ static void test_packings(void **state)
     assert_int_equal(gcut_rt_gemm_packings(3072, 768, 1024, 3072, 4, 2, 0, 0), 1);
     assert_true(gcut_rt_gemm_fills(256, 768, 3072, 1, 4, 2, 1, 0, 2));
     assert_false(gcut_rt_gemm_fills(256, 768, 3072, 1, 4, 2, 1, 0, 1));
-    assert_false(gcut_rt_gemm_fills(128, 768, 3072, 1, 4, 2, 1, 0, 64));
+    assert_false(gcut_rt_gemm_fills(48, 768, 3072, 1, 4, 2, 1, 0, 64));
 }
 
 int main(void)

@@ -17,8 +17,9 @@
 enum { THREAD_WORK = 1 << 18 };
 /* Below these the small kernel reads B from the second-level cache as fast as it would read a packed copy,
  * and the packing is saved; with few rows packing B never pays.  A whose rows are not contiguous is read in
- * steps of cache lines, or of pages: it gains from packing sooner. */
-enum { SMALL_B_BYTES = 1 << 19, SMALL_B_BYTES_STRIDED = 1 << 18, SMALL_ROWS = 128, SMALL_COLUMNS = 16 };
+ * steps of cache lines, or of pages, which takes long where the last kernels have left all three matrices in the
+ * third-level cache: then they must fit. */
+enum { SMALL_B_BYTES = 1 << 19, SMALL_BYTES_STRIDED = 1 << 19, SMALL_ROWS = 48, SMALL_COLUMNS = 16 };
 /* With so few rows even our own panel of a transposed B does not pay. */
 enum { DOT_ROWS = 8 };
 /* Rows between two calls of a tile function behind the small kernel. */
@@ -59,8 +60,9 @@ static void fold(gcut_rt_gemm *g)
  * the bits of the first time. */
 static int is_small(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size)
 {
-    const int64_t few = csa == 1 ? SMALL_B_BYTES : SMALL_B_BYTES_STRIDED;
-    return m <= SMALL_ROWS || n <= SMALL_COLUMNS || n * k * size <= few;
+    const int fits =
+        csa == 1 ? n * k * size <= SMALL_B_BYTES : (m * k + n * k + m * n) * size <= SMALL_BYTES_STRIDED;
+    return m <= SMALL_ROWS || n <= SMALL_COLUMNS || fits;
 }
 
 static gemm_problem decide(const gcut_rt_gemm *product, size_t size)
