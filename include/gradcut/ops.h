@@ -363,20 +363,36 @@ GCUT_API gcut_val gcut_logsumexp_at(gcut_here at, gcut_val x, gcut_shape axes, b
 #define gcut_logsumexp_keep(...) gcut_logsumexp_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)), true)
 
 /* layer_norm: (x - mean) / sqrt(var + eps) * g + b over the last axis */
-GCUT_API gcut_val gcut_layer_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, double eps);
+GCUT_API gcut_val gcut_layer_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, double eps GCUT_ELSE_(1e-05));
+#ifdef __cplusplus
 #define gcut_layer_norm(...) gcut_layer_norm_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_layer_norm(...) gcut_layer_norm_at(GCUT_HERE, GCUT_FIRST_3_(__VA_ARGS__, ), GCUT_LAST_(double , 1e-05, GCUT_AFTER_3_(__VA_ARGS__, )))
+#endif
 
 /* rms_norm: x / sqrt(mean x^2 + eps) * g over the last axis */
-GCUT_API gcut_val gcut_rms_norm_at(gcut_here at, gcut_val x, gcut_val gain, double eps);
+GCUT_API gcut_val gcut_rms_norm_at(gcut_here at, gcut_val x, gcut_val gain, double eps GCUT_ELSE_(1e-05));
+#ifdef __cplusplus
 #define gcut_rms_norm(...) gcut_rms_norm_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_rms_norm(...) gcut_rms_norm_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(double , 1e-05, GCUT_AFTER_2_(__VA_ARGS__, )))
+#endif
 
 /* group_norm: (x - mean) / sqrt(var + eps) * g + b over groups of channels of each sample */
-GCUT_API gcut_val gcut_group_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, gcut_dim groups, double eps);
+GCUT_API gcut_val gcut_group_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, gcut_dim groups, double eps GCUT_ELSE_(1e-05));
+#ifdef __cplusplus
 #define gcut_group_norm(...) gcut_group_norm_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_group_norm(...) gcut_group_norm_at(GCUT_HERE, GCUT_FIRST_4_(__VA_ARGS__, ), GCUT_LAST_(double , 1e-05, GCUT_AFTER_4_(__VA_ARGS__, )))
+#endif
 
 /* instance_norm: (x - mean) / sqrt(var + eps) * g + b over each channel of each sample */
-GCUT_API gcut_val gcut_instance_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, double eps);
+GCUT_API gcut_val gcut_instance_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, double eps GCUT_ELSE_(1e-05));
+#ifdef __cplusplus
 #define gcut_instance_norm(...) gcut_instance_norm_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_instance_norm(...) gcut_instance_norm_at(GCUT_HERE, GCUT_FIRST_3_(__VA_ARGS__, ), GCUT_LAST_(double , 1e-05, GCUT_AFTER_3_(__VA_ARGS__, )))
+#endif
 
 /* cross_entropy: mean over the rows not ignored of -log softmax(logits)[label] */
 typedef struct gcut_cross_entropy_options {

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "base/json.h"
 
 /* One function. */
 typedef struct entry {
@@ -126,6 +127,14 @@ static bool is_open(const entry *e)
     return e->reduction || (e->nmust == 1 && e->nmay_attrs + e->nmay == 0 && is_list(e->must[0]->key));
 }
 
+/* The shortest decimal that reads back equal. */
+static const char *shortest(gcut_arena *a, double x)
+{
+    gcut_text t = {.arena = a};
+    gcut_json_real(&(gcut_json){.out = &t}, x);
+    return t.at;
+}
+
 static const char *value_text(gcut_arena *a, const gcut_attr_spec *s)
 {
     const gcut_attr *v = &s->value;
@@ -133,7 +142,7 @@ static const char *value_text(gcut_arena *a, const gcut_attr_spec *s)
     switch (v->kind) {
     case GCUT_ATTR_KIND_STR: return gcut_printf(a, "\"%s\"", v->u.str);
     case GCUT_ATTR_KIND_BOOL: return v->u.flag ? "true" : "false";
-    case GCUT_ATTR_KIND_NUM: return gcut_printf(a, "%.17g", v->u.num.f);
+    case GCUT_ATTR_KIND_NUM: return shortest(a, v->u.num.f);
     case GCUT_ATTR_KIND_DIM: return gcut_printf(a, "%lld", (long long)v->u.dim);
     default: fail_msg("%s: no default of this kind in C", gcut_attr_name(s->key));
     }

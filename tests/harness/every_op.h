@@ -167,6 +167,7 @@ static inline void every_layer(gcut_graph *g, every_op_fn *fn, void *user)
     EVERY_2(gcut_matmul(m, w), "matmul", m, w, "");
     EVERY_2(gcut_matmul_t(w, m, true, true), "matmul", w, m, "ta=true, tb=true");
     EVERY_3(gcut_layer_norm(m, h, h, 1e-6), "layer_norm", m, h, h, "eps=1e-6");
+    EVERY_3(gcut_layer_norm(m, h, h), "layer_norm", m, h, h, "eps=1e-5");
     EVERY_2(gcut_rms_norm(m, h, 1e-5), "rms_norm", m, h, "");
     EVERY_3(gcut_group_norm(image, h, h, 2, 1e-5), "group_norm", image, h, h, "groups=2");
     EVERY_3(gcut_instance_norm(image, h, h, 1e-3), "instance_norm", image, h, h, "eps=1e-3");
