@@ -99,7 +99,9 @@ static void print_totals(const gcut_plan_info *p, gcut_text *out)
         gcut_text_add(out, "called apart: forward %s, backward %s, each with the block of saved values, %s\n",
                       gcut_bytes_text(a, p->forward_bytes), gcut_bytes_text(a, p->backward_bytes),
                       gcut_bytes_text(a, p->block_bytes));
-    if (!isnan(p->step_ns)) gcut_text_add(out, "step: %s predicted\n", gcut_time_text(a, p->step_ns));
+    if (!isnan(p->step_ns))
+        gcut_text_add(out, "step: %s, predicted with %d thread%s of %s\n", gcut_time_text(a, p->step_ns),
+                      p->threads, p->threads == 1 ? "" : "s", p->machine);
     if (p->threads != p->priced_threads)
         gcut_text_add(out, "threads: %d, priced as %d, the %s that the machine model has\n", p->threads,
                       p->priced_threads, p->priced_threads < p->threads ? "most" : "fewest");
