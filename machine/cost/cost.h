@@ -47,7 +47,8 @@ typedef struct gcut_work {
     bool alone;    /* on one thread */
     int threads;   /* that take part; where the run-time library decides, all or one */
     bool in_cache; /* ns is for operands in the nearest cache; bringing them there adds to it */
-    bool exposed;  /* every row waits for its own memory: traffic adds to ns; else the two overlap */
+    bool exposed;  /* only the first of several parts waits for memory, or every row for its own: traffic adds
+                   * to ns; else the two overlap */
     double flops;
 } gcut_work;
 gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t kernel);

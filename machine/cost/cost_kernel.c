@@ -61,6 +61,14 @@ static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_l
     return ns * gcut_terms_scale(c->terms, first, row_factor(c, u), "ends of rows one by one");
 }
 
+/* Is the loop cut into parts, for several long functions? */
+static bool is_exposed(const gcut_lowered *h, const gcut_kernel *u)
+{
+    uint32_t longs = 0;
+    for (uint32_t i = 0; i < u->nodes.n; i++) longs += gcut_op_is_long(h, gcut_node_at(h->g, u->nodes.at[i]));
+    return longs > 1;
+}
+
 /* Rows of the last axis are copied, or added up, one by one.  They are along the last axis, and along those
  * before it that are gone with it. */
 static double rows_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_graph *g, gcut_ref v,
@@ -177,6 +185,7 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t 
         w.threads = gcut_team_at(c->p->module, &team, c->at, c->nat, c->threads);
         w.alone = w.threads == 1;
         w.ns = loop_ns(c, w.alone ? &c->alone : &c->m, h, u);
+        w.exposed = is_exposed(h, u);
     } else {
         const uint32_t first = gcut_terms_count(c->terms);
         if (u->kind != GCUT_KERNEL_COPY)
