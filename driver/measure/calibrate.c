@@ -145,7 +145,7 @@ static void add_grid(calibration *c, int s)
 }
 
 /* Bytes of the working set for a level.  That of L3 is small: of the L3 that the host states, a virtual machine may
- * have a part. */
+ * have a part.  That of memory has a limit: a thread reads 1 GB in 80 ms, and a round may have 2 s in all. */
 static double working_set(const calibration *c, int level, int threads)
 {
     double l2 = c->level[GCUT_L2] * threads, l3 = fmax(c->level[GCUT_L3], 2 * l2);
