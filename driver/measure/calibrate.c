@@ -81,7 +81,7 @@ typedef struct calibration {
     GCUT_VEC(visit) visits;
     /* index of the first visit of each kind; arrays by number of threads */
     uint32_t scale[SECTIONS], contraction[SECTIONS], grid[SECTIONS], memory[SECTIONS], beyond[SECTIONS];
-    uint32_t sets[SECTIONS]; /* how many visits are from beyond[s] on */
+    uint32_t sets[SECTIONS]; /* how many visits there are from beyond[] on */
     uint32_t point, point64, other, small, wide_product;
     double handing_ns[SECTIONS], call_ns;
     gcut_presence presence;
@@ -145,7 +145,7 @@ static void add_grid(calibration *c, int s)
 }
 
 /* Bytes of the working set for a level.  That of L3 is small: of the L3 that the host states, a virtual machine may
- * have a part.  That of memory has a limit: a thread reads 1 GB in 80 ms, and a round may have 2 s in all. */
+ * have a part.  That of memory has a limit, above which it would take most of the time of a calibration. */
 static double working_set(const calibration *c, int level, int threads)
 {
     double l2 = c->level[GCUT_L2] * threads, l3 = fmax(c->level[GCUT_L3], 2 * l2);
@@ -410,17 +410,17 @@ static void fill_ops(const calibration *c, int s, gcut_machine *m)
     if (c->how->whole) m->op_scale = exp2(logs / (c->npoint - 1));
 }
 
-/* No more than the host states. */
+/* The capacity of L3 as measured, no more than the host states. */
 static double l3_bytes(const calibration *c, int s)
 {
     double bytes[SETS + 2], ns[SETS + 2];
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < c->sets[s] + 2; i++) {
+    const uint32_t n = c->sets[s] + 2;
+    for (uint32_t i = 0; i < n; i++) {
         const uint32_t v = i == 0            ? c->memory[s] + 2 * GCUT_L3
                            : i <= c->sets[s] ? c->beyond[s] + i - 1
                                              : c->memory[s] + 2 * GCUT_DRAM;
-        bytes[n] = 4 * c->visits.at[v].work;
-        ns[n++] = rate(c, v);
+        bytes[i] = 4 * c->visits.at[v].work;
+        ns[i] = rate(c, v);
     }
     return fmin(gcut_cache_bytes(bytes, ns, n), c->level[GCUT_L3]);
 }

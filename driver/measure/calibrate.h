@@ -76,9 +76,10 @@ void gcut_calibrate_briefly(gcut_env *env, const gcut_made *m);
  * op_scale; products; convolutions; attention.  f64_factor, of which there is one, is that of `like`. */
 void gcut_machine_complete(gcut_machine *m, const gcut_machine *like);
 
-/* driver/measure/calibrate_fill.c: the capacity of a cache, from n > 0 working sets of rising sizes, the first of which
- * it holds and the last of which it does not, and the ns of a byte in each: there half of the difference is passed
- * (machine/machine.c); INFINITY where they differ by less than a fifth. */
+/* driver/measure/calibrate_fill.c: the capacity of a cache.  bytes: n > 0 working sets of rising sizes, of which it holds
+ * the first and not the last; ns: the time of a byte in each.  It is the size at which half of the difference between the
+ * first and the last time is passed, where machine/machine.c prices that half; INFINITY where the last time is less than
+ * 1.2 times the first. */
 double gcut_cache_bytes(const double *bytes, const double *ns, uint32_t n);
 
 /* driver/measure/machine_here.c: the key of this machine's model in the cache. */

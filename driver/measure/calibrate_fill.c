@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What calibrate concludes from what it measured: capacities, and from another model what it did not measure.
+ * Figures that calibrate derives: the capacity of a cache, from times; what it did not measure, from another model.
  */
 #include "driver/measure/calibrate.h"
 

@@ -177,8 +177,8 @@ static double run_once(gcut_rig *r)
     return (double)r->step->step_ns;
 }
 
-/* Runs until the caches hold what they will: a last cache that takes what falls out of the one before is filled by
- * several runs, not by the first. */
+/* Runs until a run is no longer 5 % faster than the one before.  A last-level cache that holds the lines which L2 evicts
+ * takes several runs to fill. */
 static void warm_up(gcut_rig *r)
 {
     enum { MOST = 8 };

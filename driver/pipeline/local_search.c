@@ -410,14 +410,14 @@ static bool is_tried(const search *s, flip_kind kind)
     return s->stuck == (kind == FLIP_READERS);
 }
 
-/* None before v has its class and its decision, and copies where these are asked for. */
-static bool is_first(const search *s, gcut_arena *a, gcut_map *seen, gcut_ref v, bool copied)
+/* Notes v in `seen`.  True: no other value of its class and with its decision was noted, as one with copies or as any. */
+static bool note_first(const search *s, gcut_arena *a, gcut_map *seen, gcut_ref v, bool copied)
 {
     return !(*gcut_map_at(a, seen, mix(s->alike[v], 2 * (uint64_t)s->best.choice->decision[v] + copied)))++;
 }
 
-/* The flips of one value of each class that are promising, the most promising first.  One with copies, where they are
- * flipped, stands for the class; else the first. */
+/* The promising flips, the most promising first.  One value of each class is flipped: for FLIP_COPIES the first that has
+ * copies, for all other kinds the first. */
 static flips find_flips(search *s)
 {
     const gcut_graph *g = s->p->g;
@@ -434,8 +434,8 @@ static flips find_flips(search *s)
         if (s->keeps[v] || !is_flippable(s->p, now, v)) continue;
         const bool saved = now->decision[v] == GCUT_PLAN_SAVED,
                    copied = !saved && runs[g->values.at[v].def] > 1,
-                   first = is_first(s, round, &seen, v, false) || few,
-                   first_copied = copied && (is_first(s, round, &seen, v, true) || few);
+                   first = note_first(s, round, &seen, v, false) || few,
+                   first_copied = copied && (note_first(s, round, &seen, v, true) || few);
         for (int k = FLIP_VALUE; k < (saved ? NFLIP_KINDS : FLIP_OPERANDS); k++) {
             if (!is_tried(s, (flip_kind)k) || s->vain[k][v]) continue;
             if (k == FLIP_COPIES ? !first_copied : !first) continue;

@@ -7,8 +7,9 @@
  * functions is cut into parts: each walks a strip of columns by itself, with little to wait for in a column,
  * and what a later part needs is kept in an array of a strip, which stays in L1.  All results are stored in
  * the last part: a result may lie over an operand, which parts before it read.  A phase also goes by strips to
- * unpack bits that it reads, to lay out what does not step evenly along the columns, and to ask for the next strip of
- * its operands, where so much arithmetic is on each column that a processor does not get there by looking ahead.
+ * unpack bits that it reads, to lay out what does not step evenly along the columns, and to prefetch the next strip of
+ * its operands where its arithmetic is long: then fewer loads of later columns fit into a processor's reorder window
+ * than memory needs in flight.
  */
 #include <ctype.h>
 #include <string.h>
@@ -24,14 +25,16 @@ enum {
     STRIP_BYTES = 16384 /* of its arrays, about */
 };
 
+typedef GCUT_VEC(gcut_ref) operands; /* of members, each once */
+
 /* The values that a phase computes per column, in order, and the part that each belongs to. */
 typedef struct column {
     int phase, parts, strip;
-    uint32_t n, *line;        /* members */
-    int *part;                /* by member */
-    bool *kept;               /* by member: a later part reads it */
-    GCUT_VEC(gcut_ref) laid;  /* operands that are laid out a strip at a time */
-    GCUT_VEC(gcut_ref) ahead; /* operands whose next strip is asked for */
+    uint32_t n, *line;   /* members */
+    int *part;           /* by member */
+    bool *kept;          /* by member: a later part reads it */
+    operands laid;       /* that are laid out a strip at a time */
+    operands prefetched; /* whose next strip is prefetched */
 } column;
 
 /* ---- statements ---- */
@@ -117,40 +120,45 @@ static void keep_crossing(gcut_loop_writer *w, column *c)
     while (c->strip > GCUT_LANES && bytes * c->strip > STRIP_BYTES) c->strip /= 2;
 }
 
-/* The operands of x among those that are laid out. */
+static void add_once(const gcut_loop_writer *w, operands *all, gcut_ref v)
+{
+    for (uint32_t i = 0; i < all->n; i++)
+        if (all->at[i] == v) return;
+    *GCUT_PUSH(w->l->m->arena, all) = v;
+}
+
+/* The operands of x that are laid out. */
 static void find_laid(gcut_loop_writer *w, column *c, const gcut_loop_node *x)
 {
     for (uint32_t k = 0; k < x->n->nargs; k++) {
         const gcut_ref v = gcut_arg(w->l->g, x->n, k);
         const gcut_access a = gcut_loop_access(w->l, x, v);
-        bool is_new = (a == GCUT_ACCESS_LOAD || a == GCUT_ACCESS_IOTA) && gcut_loop_lays_out(w, v);
-        for (uint32_t i = 0; i < c->laid.n; i++) is_new = is_new && c->laid.at[i] != v;
-        if (is_new) *GCUT_PUSH(w->l->m->arena, &c->laid) = v;
+        if ((a == GCUT_ACCESS_LOAD || a == GCUT_ACCESS_IOTA) && gcut_loop_lays_out(w, v))
+            add_once(w, &c->laid, v);
     }
 }
 
 /* The operands of the phase that are read from memory column by column, where its arithmetic is long. */
-static void find_ahead(gcut_loop_writer *w, column *c)
+static void find_prefetched(gcut_loop_writer *w, column *c)
 {
     int ps = 0;
     if (w->l->prologue || w->columns) return;
     for (uint32_t i = 0; i < c->n; i++)
         if (!is_found(&w->l->at[c->line[i]], c->phase)) ps += gcut_op_ps(w->l->h, w->l->at[c->line[i]].n);
-    if (ps < w->l->h->thresholds->ps[GCUT_THRESHOLD_ahead]) return;
+    if (ps < w->l->h->thresholds->ps[GCUT_THRESHOLD_prefetch]) return;
     for (uint32_t i = 0; i < c->n; i++) {
         const gcut_loop_node *x = &w->l->at[c->line[i]];
         for (uint32_t k = 0; k < x->n->nargs && !is_found(x, c->phase); k++) {
             const gcut_ref v = gcut_arg(w->l->g, x->n, k);
-            bool is_new = gcut_loop_access(w->l, x, v) == GCUT_ACCESS_LOAD && gcut_loop_steps_by_one(w, v);
-            for (uint32_t j = 0; j < c->ahead.n; j++) is_new = is_new && c->ahead.at[j] != v;
-            if (is_new) *GCUT_PUSH(w->l->m->arena, &c->ahead) = v;
+            if (gcut_loop_access(w->l, x, v) == GCUT_ACCESS_LOAD && gcut_loop_steps_by_one(w, v))
+                add_once(w, &c->prefetched, v);
         }
     }
 }
 
 static bool has_strips(const column *c)
 {
-    return c->parts > 1 || c->laid.n || c->ahead.n;
+    return c->parts > 1 || c->laid.n || c->prefetched.n;
 }
 
 static column column_of(gcut_loop_writer *w, gcut_arena *a, int p)
@@ -171,7 +179,7 @@ static column column_of(gcut_loop_writer *w, gcut_arena *a, int p)
     for (uint32_t i = 0; i < c.n; i++)
         if (!is_found(&w->l->at[c.line[i]], p)) find_laid(w, &c, &w->l->at[c.line[i]]);
     gcut_dim columns = w->l->u->loop.flat ? w->l->u->loop.numel : w->l->u->loop.inner;
-    if (!gcut_dim_known(columns) || columns > FEW) cut(w, &c), find_ahead(w, &c);
+    if (!gcut_dim_known(columns) || columns > FEW) cut(w, &c), find_prefetched(w, &c);
     if (c.parts > 1) keep_crossing(w, &c);
     return c;
 }
@@ -285,12 +293,12 @@ static void begin_strip(gcut_loop_writer *w, const column *c, const char *from, 
         if (c->kept[i])
             W(w, "        %s w%u[%d];\n", gcut_c_type(w->l->at[i].dtype), w->l->at[i].v, c->strip);
     for (uint32_t i = 0; i < c->laid.n; i++) gcut_loop_lay_out(w, c->laid.at[i], c->strip, "c1 - c0");
-    if (!c->ahead.n) return;
+    if (!c->prefetched.n) return;
     W(w, "        const int64_t ahead = gcut_rt_min(%d, %s - c1);\n", c->strip,
       w->l->u->loop.flat ? "E - first" : "C");
-    for (uint32_t i = 0; i < c->ahead.n; i++)
-        W(w, "        gcut_rt_expect(a%u + c1, ahead * (int64_t)sizeof *a%u);\n", c->ahead.at[i],
-          c->ahead.at[i]);
+    for (uint32_t i = 0; i < c->prefetched.n; i++)
+        W(w, "        gcut_rt_expect(a%u + c1, ahead * (int64_t)sizeof *a%u);\n", c->prefetched.at[i],
+          c->prefetched.at[i]);
 }
 
 /* The loops of a phase whose results may go past the caches: whole lines of them, then the columns around. */

@@ -7,9 +7,9 @@
 
 #include <math.h>
 
-#include "graph/ops/value_bytes.h"
 #include "graph/ops/infer.h"
 #include "graph/ops/node_facts.h"
+#include "graph/ops/value_bytes.h"
 #include "partition/cut/min_cut.h"
 #include "partition/cut/prices.h"
 #include "partition/cut/schedule.h"

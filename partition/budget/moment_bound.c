@@ -103,7 +103,8 @@ static double boundary_save(const bounding *s, gcut_ref v, int64_t *bytes)
     return ns;
 }
 
-/* What crosses.  Of the constraints of the user only those that forbid saving count; without the others it is no larger. */
+/* What crosses.  Of the constraints of the user only those that forbid saving count; without the others the bound is no
+ * larger. */
 static gcut_network *boundary_network(const bounding *s, gcut_arena *a)
 {
     const gcut_graph *g = s->g;

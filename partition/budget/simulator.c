@@ -15,8 +15,8 @@
 
 #include <stdlib.h>
 
-#include "graph/ops/value_bytes.h"
 #include "graph/ops/node_facts.h"
+#include "graph/ops/value_bytes.h"
 
 typedef struct item { /* the copy of a value that one occurrence of a node makes */
     gcut_ref value;

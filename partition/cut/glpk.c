@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The only file that includes glpk.h.
+ * The only file of the library that includes glpk.h.
  *
  * GLPK 5.0's traps, and what is done about each:
  *   - glp_maxflow_ffalg takes doubles but wants integers in 0..INT_MAX: callers quantise

@@ -23,9 +23,9 @@
  */
 #include "partition/cut/prices.h"
 
-#include "graph/ops/value_bytes.h"
 #include "graph/external.h"
 #include "graph/ops/node_facts.h"
+#include "graph/ops/value_bytes.h"
 #include "machine/node_work.h"
 
 #include <math.h>

@@ -73,7 +73,7 @@ static void same_bits(void **state)
         assert_int_equal(other, size);
         assert_memory_equal(got, want, size);
         assert_string_not_equal(c, shipped);
-        assert_int_equal(strstr(c, "gcut_rt_expect(a") != NULL, extremes[i] == 1); /* later operands */
+        assert_int_equal(strstr(c, "gcut_rt_expect(a") != NULL, extremes[i] == 1);
         free(got);
         free(c);
     }

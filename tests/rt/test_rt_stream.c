@@ -88,8 +88,7 @@ static void size_of_the_cache(void **state)
 {
     (void)state;
     const int64_t cache = decided(NULL);
-    assert_in_range(cache, 256 << 10,
-                    64 << 20); /* of a core's last one, or of what it is assumed to have of it */
+    assert_in_range(cache, 256 << 10, 64 << 20); /* of the last one, of which a core fills 64 MiB at most */
     assert_int_equal(cache % 64, 0);
     assert_int_equal(decided("4096"), 4096);
     static const char *const no_sizes[] = {"", "0", "-5", "64MiB", "x"};

@@ -15,11 +15,10 @@
 /* Multiply-adds that are worth waking a thread for: 3.9 us at GCUT_RT_MADD_PS.  That is more than
  * GCUT_RT_GRAIN_PS, because threads along one side of the grid each pack the operand of the other side. */
 enum { THREAD_WORK = 1 << 18 };
-/* Below these the small kernel reads B from the second-level cache as fast as it would read a packed copy,
- * and the packing is saved; with few rows packing B never pays.  A whose rows are not contiguous is read in
- * steps of cache lines, or of pages, which takes long where the last kernels have left all three matrices in the
- * third-level cache: then they must fit. */
-enum { SMALL_B_BYTES = 1 << 19, SMALL_BYTES_STRIDED = 1 << 19, SMALL_ROWS = 48, SMALL_COLUMNS = 16 };
+/* The small kernel packs no A, and with few rows packing B never pays.  It reads a B of SMALL_BYTES or less
+ * from the second-level cache as fast as it would read a packed copy.  It reads an A that is not contiguous along k in
+ * steps of cache lines or pages: then A, B and C together have SMALL_BYTES or less. */
+enum { SMALL_BYTES = 1 << 19, SMALL_ROWS = 48, SMALL_COLUMNS = 16 };
 /* With so few rows even our own panel of a transposed B does not pay. */
 enum { DOT_ROWS = 8 };
 /* Rows between two calls of a tile function behind the small kernel. */
@@ -60,9 +59,8 @@ static void fold(gcut_rt_gemm *g)
  * the bits of the first time. */
 static int is_small(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size)
 {
-    const int fits =
-        csa == 1 ? n * k * size <= SMALL_B_BYTES : (m * k + n * k + m * n) * size <= SMALL_BYTES_STRIDED;
-    return m <= SMALL_ROWS || n <= SMALL_COLUMNS || fits;
+    const int64_t elements = n * k + (csa == 1 ? 0 : m * k + m * n);
+    return m <= SMALL_ROWS || n <= SMALL_COLUMNS || elements * size <= SMALL_BYTES;
 }
 
 static gemm_problem decide(const gcut_rt_gemm *product, size_t size)

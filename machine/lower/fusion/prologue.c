@@ -283,7 +283,7 @@ static gcut_reason decide(candidate *s, gcut_prologue *out, gcut_arena *a)
     r = collect(s, s->h->g->values.at[s->v].def);
     if (r != GCUT_REASON_fused) return r;
     find_own(s);
-    if (!s->own[s->h->g->values.at[s->v].def]) return GCUT_REASON_other_readers; /* in the loop */
+    if (!s->own[s->h->g->values.at[s->v].def]) return GCUT_REASON_other_readers; /* members of its loop */
     if (!remains_loop(s)) return GCUT_REASON_rows_remain;
     if (is_behind_product(s)) return GCUT_REASON_epilogue_instead;
     s->most = most_packings(s, &q);
