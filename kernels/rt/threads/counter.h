@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What threads wait on: a counter of events that one thread makes and at most one other waits for.  A wait
- * spins for SPIN_NS and then sleeps on a futex.
+ * spins for a while and then sleeps on a futex.
  *
  *     value     2n  --counter_advance-->  2n + 2      the waiter is awake: no system call
  *     value     2n  --counter_await---->  2n + 1      the waiter sleeps on the futex
@@ -12,6 +12,7 @@
 
 #ifdef __linux__
 #include <linux/futex.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -20,15 +21,20 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Twice the number of events, plus 1 while the waiter sleeps; alone on its cache line.  counter_advance()
- * changes it as its last access, so a waiter may free the counter. */
+/* value: twice the number of events, plus 1 while the waiter sleeps.  counter_advance() changes it as its last access,
+ * so a waiter may free the counter.  The rest is the waiter's.  Alone on its cache line. */
 typedef struct counter {
     _Alignas(64) _Atomic uint32_t value;
+    int32_t spin_ns;      /* how long the next wait spins; 0: SHORTEST_SPIN_NS */
+    long preemptions;     /* of the thread, when a wait last slept */
+    int64_t preempted_ns; /* when a wait last found that there had been more of them */
 } counter;
 
-/* The spin is as long as the kernels of a step keep threads apart on idle cores.  Longer ones take the core
- * from whoever else has work for it, the waited-for thread included: bench/shared_host.sh. */
-enum { SPIN_NS = 30000, LOOKS_PER_CLOCK = 16 };
+/* A thread that sleeps takes 30 to 250 us to wake up on a virtual machine of 16 cores, and may wake on another core; one
+ * that spins takes its core from whoever else has work for it, the waited-for thread included.  So a spin is short at
+ * first.  It becomes four times as long where a sleep of less than LONGEST_SPIN_NS followed it, and is short again for
+ * ALERT_NS once another thread has taken the core.  bench/shared_host.sh measures both. */
+enum { SHORTEST_SPIN_NS = 30000, LONGEST_SPIN_NS = 2000000, ALERT_NS = 20000000, LOOKS_PER_CLOCK = 16 };
 
 static inline void counter_relax(void)
 {
@@ -55,9 +61,24 @@ static inline int counter_spin(counter *c, uint32_t old)
         }
         int64_t t = counter_now();
         if (!start) start = t;
-        if (t - start > SPIN_NS) return 0;
+        if (t - start > (c->spin_ns ? c->spin_ns : SHORTEST_SPIN_NS)) return 0;
     }
 }
+
+#ifdef __linux__
+/* After a wait that slept until now, for slept_ns. */
+static inline void counter_choose_spin(counter *c, int64_t now, int64_t slept_ns)
+{
+    struct rusage of;
+    const int spin = c->spin_ns ? c->spin_ns : SHORTEST_SPIN_NS;
+    if (getrusage(RUSAGE_THREAD, &of) != 0) return;
+    if (of.ru_nivcsw != c->preemptions) c->preemptions = of.ru_nivcsw, c->preempted_ns = now;
+    if (now - c->preempted_ns < ALERT_NS)
+        c->spin_ns = SHORTEST_SPIN_NS;
+    else if (slept_ns < LONGEST_SPIN_NS)
+        c->spin_ns = spin < LONGEST_SPIN_NS / 4 ? 4 * spin : LONGEST_SPIN_NS;
+}
+#endif
 
 /* Returns the value once it is no longer `old`, which is even. */
 static inline uint32_t counter_await(counter *c, uint32_t old)
@@ -66,9 +87,12 @@ static inline uint32_t counter_await(counter *c, uint32_t old)
 #ifdef __linux__
         uint32_t expected = old, asleep = old | 1;
         if (atomic_compare_exchange_strong(&c->value, &expected, asleep)) {
+            const int64_t start = counter_now();
             while (atomic_load(&c->value) == asleep)
                 syscall(SYS_futex, &c->value, FUTEX_WAIT_PRIVATE, asleep, NULL, NULL, 0);
             atomic_fetch_and(&c->value, ~UINT32_C(1));
+            const int64_t end = counter_now();
+            counter_choose_spin(c, end, end - start);
         }
 #else
         while (atomic_load(&c->value) == old) sched_yield();
