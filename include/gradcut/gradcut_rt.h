@@ -231,7 +231,8 @@ const char *gcut_rt_gemm_name(void);
  * sum of y[n,o,i,j] x[n,c,i*stride+k*dilation-pad,…] w[o,c,k,l] as a function of one of the three.  All
  * packed; pad is that above and on the left.  Any number of threads gives the same bits.  `work` is scratch
  * of conv_y, as many elements as w, and of conv_x, as many as w has in the taps that one element of x sees:
- * none for a window of one element on all of the image, or when gcut_rt_conv_tapwise says so.
+ * none for a window of one element on all of the image, or when gcut_rt_conv_tapwise says so.  Of conv_w it is
+ * gcut_rt_conv_w_shares times as many elements as w, where that is more than 1; NULL: threads share channels alone.
  *
  * `winograd` lets all three multiply less (kernels/rt/conv/winograd_type.h), for windows of 3 * 3 with
  * strides and dilations of 1: then rounding errors are a few times larger, and go by the largest number that
@@ -253,6 +254,17 @@ typedef struct gcut_rt_conv {
 static inline int gcut_rt_conv_tapwise(int64_t c, int64_t o, int64_t groups)
 {
     return c == groups && groups > 1 && o < 8 * groups;
+}
+
+/* In how many shares conv_w adds up the images: with few channels there are not parts enough for
+ * GCUT_RT_CONV_W_TASKS threads otherwise.  1: it needs no scratch. */
+enum { GCUT_RT_CONV_W_TASKS = 16 };
+static inline int64_t gcut_rt_conv_w_shares(int64_t c, int64_t o, int64_t groups)
+{
+    const int64_t in = groups > 0 ? c / groups : 0, out = groups > 0 ? (o / groups + 3) / 4 : 0,
+                  parts = groups * (in > out ? in : out);
+    if (gcut_rt_conv_tapwise(c, o, groups) || parts <= 0 || parts >= GCUT_RT_CONV_W_TASKS) return 1;
+    return GCUT_RT_CONV_W_TASKS / parts;
 }
 
 /* x [planes, h, w] under a window of kh * kw at the places of y [planes, oh, ow]. */

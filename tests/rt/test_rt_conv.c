@@ -109,7 +109,8 @@ __attribute__((noinline)) static void poison(void)
     {                                                                                                        \
         size_t nx = (size_t)(g->n * g->c * g->h * g->w), ny = (size_t)(g->n * g->o * g->oh * g->ow);         \
         size_t nw = (size_t)(g->o * (g->c / g->groups) * g->kh * g->kw), most = nx + ny + nw + 1;            \
-        size_t room = most + (size_t)(g->o * g->c * GCUT_RT_WINOGRAD_W) * (g->winograd != 0) +               \
+        size_t room = most + nw * GCUT_RT_CONV_W_TASKS +                                                     \
+                      (size_t)(g->o * g->c * GCUT_RT_WINOGRAD_W) * (g->winograd != 0) +                      \
                       (size_t)((g->c + g->o) * GCUT_RT_WINOGRAD_C) * (g->winograd != 0);                     \
         T *x = malloc((nx + 1) * sizeof *x), *y = malloc((ny + 1) * sizeof *y), *w = malloc(nw * sizeof *w); \
         T *one = malloc(most * sizeof *one), *two = malloc(most * sizeof *two);                              \
@@ -239,7 +240,8 @@ static void one_nan(void **state)
         int64_t nx = g.n * g.c * g.h * g.w, ny = g.n * g.o * g.oh * g.ow, nw = g.o * g.c * g.kh * g.kw;
         int64_t most = nx + ny + nw;
         float *buf = malloc((size_t)most * sizeof *buf), *to = malloc((size_t)most * sizeof *to);
-        float *work = aligned_alloc(64, ((size_t)nw * sizeof *work + 63) / 64 * 64);
+        const size_t room = (size_t)(nw * gcut_rt_conv_w_shares(g.c, g.o, g.groups));
+        float *work = aligned_alloc(64, (room * sizeof *work + 63) / 64 * 64);
         double *values = malloc((size_t)most * sizeof *values), *want = malloc((size_t)most * sizeof *want);
         double *mag = malloc((size_t)most * sizeof *mag);
         for (const char *which = "yxw"; *which; which++) {

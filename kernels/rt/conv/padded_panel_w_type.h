@@ -19,6 +19,7 @@ static int NAME(pad_weight_gradient)(NAME(weight_gradient) * p, padded *l)
     int64_t most = places / (l->vectors * lanes);
     while (most > 1 && most * l->elements > room) most--;
     p->together = gcut_rt_min(most, w.images * l->place_blocks);
+    p->panels = gcut_rt_ceildiv(w.images * l->place_blocks, p->together);
     p->l.slices = p->w.channels;
     p->l.slice_taps = taps;
     p->l.block_slices =
@@ -73,21 +74,21 @@ static void NAME(fill_results)(const NAME(weight_gradient) * p, const NAME(slots
         }
 }
 
-/* Channels u0..u1 and results o0..o1. */
-static void NAME(padded_weight_gradient_block)(const NAME(weight_gradient) * p, int64_t group, int64_t u0,
-                                               int64_t u1, int64_t o0, int64_t o1, NAME(scratch) * scratch)
+static void NAME(padded_weight_gradient_block)(const NAME(weight_gradient) * p,
+                                               const NAME(weight_task) * task, NAME(scratch) * scratch)
 {
     int32_t off[MAX_STEPS];
     NAME(slots) s = {.n = 0};
     const padded *l = p->padded;
     NAME(images) f = p->f;
-    f.at += group * p->fgroup;
+    f.at += task->group * p->fgroup;
     s.size = l->margin + p->l.block_slices * l->channel_elements + p->tile->lanes;
     memset(scratch->panel, 0, (size_t)(p->together * s.size) * sizeof(T));
     memset(scratch->y, 0, sizeof scratch->y);
-    int64_t blocks = gcut_rt_ceildiv(u1 - u0, p->l.block_slices),
-            place_blocks = p->w.images * l->place_blocks;
-    for (s.q0 = 0; s.q0 < place_blocks; s.q0 += p->together) {
+    const int64_t u0 = task->u0, u1 = task->u1, blocks = gcut_rt_ceildiv(u1 - u0, p->l.block_slices),
+                  place_blocks = p->w.images * l->place_blocks;
+    for (int64_t panel = task->q0; panel < task->q1; panel++) {
+        s.q0 = panel * p->together;
         s.n = gcut_rt_min(p->together, place_blocks - s.q0);
         NAME(begin_slots)(p, &s);
         for (int64_t b = 0; b < blocks; b++) {
@@ -98,12 +99,12 @@ static void NAME(padded_weight_gradient_block)(const NAME(weight_gradient) * p, 
             for (int64_t q = 0; q < s.n; q++) NAME(fill)
             (&f, &p->w, l, p->tile, (s.q0 + q) / l->place_blocks, v0, v1,
              (s.q0 + q) % l->place_blocks * l->rows, scratch->panel + q * s.size);
-            for (int64_t o = o0; o < o1; o += GCUT_RT_DOTS) {
-                int64_t rows = gcut_rt_min(GCUT_RT_DOTS, o1 - o), at = group * p->out + o;
+            for (int64_t o = task->o0; o < task->o1; o += GCUT_RT_DOTS) {
+                int64_t rows = gcut_rt_min(GCUT_RT_DOTS, task->o1 - o), at = task->group * p->out + o;
                 NAME(fill_results)(p, &s, p->y + at * p->plane, rows, scratch->y);
                 NAME(accumulate_taps)
-                (p, s.n * l->vectors, s.at, s.keep, k, off, scratch->panel, scratch->y, rows, s.q0 > 0,
-                 p->c + at * p->k + v0 * p->l.slice_taps);
+                (p, s.n * l->vectors, s.at, s.keep, k, off, scratch->panel, scratch->y, rows,
+                 panel > task->q0, task->c + at * p->k + v0 * p->l.slice_taps);
             }
         }
     }

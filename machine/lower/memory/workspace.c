@@ -89,6 +89,14 @@ static gcut_dim taps_elements(gcut_module *m, const gcut_type *w, gcut_way way, 
     return n;
 }
 
+/* Of the gradient of w, in shares of the images. */
+static gcut_dim shares_elements(gcut_module *m, const gcut_type *w, gcut_dim groups)
+{
+    if (!gcut_dim_known(w->dim[0]) || !gcut_dim_known(w->dim[1])) return 0;
+    const int64_t shares = gcut_rt_conv_w_shares(w->dim[1] * groups, w->dim[0], groups);
+    return shares > 1 ? gcut_dim_times(m, gcut_type_numel(m, w), shares) : 0;
+}
+
 static gcut_dim conv_elements(const gcut_lowered *h, uint32_t kernel, gcut_window window)
 {
     const gcut_graph *g = h->g;
@@ -99,8 +107,8 @@ static gcut_dim conv_elements(const gcut_lowered *h, uint32_t kernel, gcut_windo
     const gcut_dim *stride = gcut_attr_get(g, n, GCUT_KEY_stride)->u.dims;
     const bool tapwise = w->dim[1] == 1 && gcut_dim_known(o) && gcut_rt_conv_tapwise(groups, o, groups);
     if (window == GCUT_WINDOW_tiled) return tiles_elements(w, groups, way);
-    if (way == GCUT_WAY_conv_w || tapwise || is_product(w, stride, gcut_attr_get(g, n, GCUT_KEY_pad)->u.dims))
-        return 0;
+    if (way == GCUT_WAY_conv_w) return shares_elements(g->module, w, groups);
+    if (tapwise || is_product(w, stride, gcut_attr_get(g, n, GCUT_KEY_pad)->u.dims)) return 0;
     return taps_elements(g->module, w, way, stride, gcut_attr_get(g, n, GCUT_KEY_dilation)->u.dims);
 }
 
