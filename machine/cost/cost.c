@@ -42,6 +42,7 @@ typedef struct walk {
     run_list *runs;           /* by launch: its terms; NULL = not asked for */
     gcut_arena *keep;         /* of terms */
     GCUT_VEC(uint32_t) parts; /* buffers of which a loop that is being walked touched a part */
+    double began;             /* the clock when the run of a body that is being walked began */
 } walk;
 
 /* ---- one launch ---- */
@@ -51,6 +52,19 @@ static uint32_t whole_of(const walk *w, uint32_t b)
 {
     while (w->c.p->buffers.at[b].kind == GCUT_BUFFER_PART) b = w->c.p->buffers.at[b].whole;
     return b;
+}
+
+/* The bytes moved since buffer b was touched.  A part that this run of the body did not touch yet lies among others: the
+ * last sweep over the parts touched those that come after it, this one those before it. */
+static double distance(const walk *w, uint32_t b, double touched)
+{
+    const gcut_buffer *buffer = &w->c.p->buffers.at[b], *whole = &w->c.p->buffers.at[whole_of(w, b)];
+    const double last = w->last[whole_of(w, b)];
+    if (buffer->kind == GCUT_BUFFER_PART && w->last[b] > w->began) return w->clock - w->last[b];
+    if (isnan(last)) return INFINITY;
+    if (buffer->kind != GCUT_BUFFER_PART) return w->clock - last;
+    const double bytes = gcut_cost_size(&w->c, whole->count) * (double)gcut_dtype_bytes(whole->dtype);
+    return w->clock - last + fmax(bytes - touched, 0);
 }
 
 /* What moving takes, and what it adds to a kernel that computes meanwhile. */
@@ -90,9 +104,8 @@ static moved move(walk *w, const gcut_machine *m, int step, bool in_cache)
     for (uint32_t i = 0; i < w->touches.n; i++) {
         const gcut_touch *t = &w->touches.at[i];
         const gcut_buffer *b = &w->c.p->buffers.at[t->buffer];
-        double last = w->last[whole_of(w, t->buffer)];
         bool recycled = b->kind == GCUT_BUFFER_ARENA && !b->saved && b->birth >= step;
-        double ago = recycled ? 0 : isnan(last) ? INFINITY : w->clock - last;
+        double ago = recycled ? 0 : distance(w, t->buffer, t->read + t->written);
         /* What was read is there: writing it does not fetch it; nor does what goes past the caches. */
         double over = t->past ? t->written : fmin(t->read, t->written), fetched = t->written - over / 2,
                near = all - workspace + ago;
@@ -111,10 +124,8 @@ static moved move(walk *w, const gcut_machine *m, int step, bool in_cache)
     w->clock += all;
     for (uint32_t i = 0; i < w->touches.n; i++) {
         uint32_t b = w->touches.at[i].buffer;
-        if (w->c.p->buffers.at[b].kind == GCUT_BUFFER_PART)
-            *GCUT_PUSH(w->a, &w->parts) = whole_of(w, b);
-        else
-            w->last[b] = w->clock;
+        w->last[b] = w->clock;
+        if (w->c.p->buffers.at[b].kind == GCUT_BUFFER_PART) *GCUT_PUSH(w->a, &w->parts) = whole_of(w, b);
     }
     w->touches.n = 0;
     return out;
@@ -261,17 +272,19 @@ static void walk_graph(walk *w, const gcut_lowered *h);
 static void walk_body(walk *w, uint32_t body, double runs)
 {
     const gcut_lowered *h = w->c.p->lowered.at[body];
-    double times = w->times, start;
+    const double times = w->times, began = w->began;
     if (runs <= 0) return;
+    w->began = w->clock;
     w->times = times * (runs < 1 ? runs : 1);
     walk_graph(w, h);
     if (runs > 1) {
-        start = w->clock;
+        w->began = w->clock;
         w->times = times * (runs - 1);
         walk_graph(w, h);
-        w->clock += (w->clock - start) * (runs > 2 ? runs - 2 : 0);
+        w->clock += (w->clock - w->began) * (runs > 2 ? runs - 2 : 0);
     }
     w->times = times;
+    w->began = began;
 }
 
 /* Of an `if` both arms are as likely. */

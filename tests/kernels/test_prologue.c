@@ -155,10 +155,37 @@ static void test_order_of_operands(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* A value that its own loop reads too stays there: the product cannot compute it for both. */
+static void test_own_loop_reads_it(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "func @both[N in 1..](input %x: f32[N, 576], param %w: f32[576, 640]) -> (out y: "
+        "f32[N, 640], out z: f32[N, 576]) {\n"
+        "  %a = exp(%x)\n"
+        "  %z = mul(%a, %x)\n"
+        "  %y = matmul(%a, %w)\n"
+        "  return %y, %z\n"
+        "}\n";
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = graph_from(ctx, text);
+    gcut_size at = {"N", 768};
+    gcut_options opt = options(&at, "mincut", 2);
+    opt.forward_only = true;
+    const char *const shown = gcut_show(g, &opt, GCUT_STAGE_KERNEL, false);
+    if (!shown) fail_msg("%s", gcut_last_error(ctx));
+    const char *a = strstr(strstr(shown, "%a: "), "#kernel("), *y = strstr(strstr(shown, "%y: "), "#kernel(");
+    assert_true(strncmp(a, y, strcspn(a, ")") + 1) != 0);
+    at.value = 60;
+    gcut_check_report r = crosscheck(g, &opt, NULL, 0, 0);
+    if (!r.ok) fail_msg("%s%s", r.text ? r.text : "", gcut_last_error(ctx));
+    gcut_ctx_free(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_agree), cmocka_unit_test(test_same_bits),
-                                       cmocka_unit_test(test_is_fused),
-                                       cmocka_unit_test(test_order_of_operands)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_agree), cmocka_unit_test(test_same_bits), cmocka_unit_test(test_is_fused),
+        cmocka_unit_test(test_order_of_operands), cmocka_unit_test(test_own_loop_reads_it)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

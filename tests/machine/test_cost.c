@@ -14,7 +14,8 @@ typedef struct world {
     const char *text;
     int64_t n;
     int threads;
-    gcut_costs costs;
+    const gcut_machine_model *machine; /* NULL: the shipped one */
+    gcut_costs costs;                  /* with terms */
     double ns;
 } world;
 
@@ -24,11 +25,11 @@ static void predict(void *arg)
     gcut_module *m = gcut_parse_module(w->env, w->env->arena, "cost.gcut", w->text, strlen(w->text));
     gcut_graph *g = m->graphs.at[m->graphs.n - 1];
     gcut_verify_module(m);
-    const gcut_machine_model *machine = gcut_machine_model_shipped();
+    const gcut_machine_model *machine = w->machine ? w->machine : gcut_machine_model_shipped();
     gcut_dim_binding at[4];
     for (uint32_t i = 0; i < g->decls.n; i++) at[i] = (gcut_dim_binding){g->decls.at[i].sym, w->n};
     gcut_program *p = gcut_lower(g, NULL, at, g->decls.n, w->threads, machine, 0);
-    w->costs = gcut_program_costs(p, machine, at, g->decls.n, w->threads, w->env->arena);
+    w->costs = gcut_program_terms(p, machine, at, g->decls.n, w->threads, w->env->arena);
     w->ns = gcut_program_ns(p, machine, at, g->decls.n, w->threads);
 }
 
@@ -129,6 +130,58 @@ static void loops(void **state)
         adds_up(&c);
         near(c.flops, (double)n * 2 * 4 * 64 * 64);
     }
+}
+
+/* The term of a buffer's traffic in a run of the launch that makes `value`. */
+static const gcut_term *traffic_of(const gcut_costs *c, const char *value, uint32_t run, const char *buffer)
+{
+    for (uint32_t i = 0; i < c->n; i++)
+        for (uint32_t k = 0; !strcmp(c->at[i].value, value) && k < c->at[i].run[run].nterms; k++) {
+            const gcut_term *t = &c->at[i].run[run].term[k];
+            if (t->kind == GCUT_TERM_TRAFFIC && t->name && !strcmp(t->name, buffer)) return t;
+        }
+    fail_msg("%s in run %u of %s touches no %s", value, run, value, buffer);
+    return NULL;
+}
+
+/* One run of a body reads a part of %x, which lies among the others; the second reader of the run finds it near. */
+static void parts_of_a_buffer(void **state)
+{
+    static const char text[] =
+        "gcut 1\n"
+        "func @f[N in 1..](input %x: f32[N, 64, 64], param %w: f32[64, 64], state %h0: f32[64, 64]) "
+        "-> (out h: f32[64, 64]) {\n"
+        "  %h: f32[64, 64] = scan(%h0, %x, carries=1) body(%a: f32[64, 64], %e: f32[64, 64]) {\n"
+        "    %p = matmul(%a, %e)\n    %q = matmul(%e, %p)\n    yield %q\n  }\n"
+        "  return %h\n}\n";
+    const double part = 4 * 64 * 64;
+    for (int64_t n = 100; n <= 10000; n *= 100) {
+        const gcut_costs c = costs_of(*state, text, n, 1);
+        for (uint32_t run = 0; run < 2; run++) {
+            assert_that(traffic_of(&c, "p", run, "e")->ago, >=, ((double)n - 1) * part);
+            assert_that(traffic_of(&c, "q", run, "e")->ago, <=, 3 * part);
+        }
+    }
+}
+
+/* Results as large as the step writes past the caches are paid for as such, by the model of any machine. */
+static void past_the_caches(void **state)
+{
+    static const char text[] = "gcut 1\nfunc @f[N in 1..](input %x: f32[N]) -> (out y: f32[N]) {\n"
+                               "  %y = neg(%x)\n  return %y\n}\n";
+    world *w = *state;
+    const int64_t n = 1 << 20;
+    gcut_machine one = gcut_machine_at(gcut_machine_model_shipped(), 1);
+    gcut_machine_model model = *gcut_machine_model_shipped();
+    model.n = 1, model.at = &one, w->machine = &model;
+    one.past_bytes = 4 * (double)n;
+    const gcut_costs past = costs_of(w, text, n, 1);
+    near(traffic_of(&past, "y", 0, "y")->fetched, 4 * (double)n / 2);
+    one.past_bytes = 4 * (double)n + 1;
+    const gcut_costs kept = costs_of(w, text, n, 1);
+    near(traffic_of(&kept, "y", 0, "y")->fetched, 4 * (double)n);
+    assert_that(past.ns, <, kept.ns);
+    w->machine = NULL;
 }
 
 #define FAR ((int64_t)1 << 26) /* elements that no cache holds */
@@ -269,11 +322,18 @@ FIXTURE(world)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(products),        WITH_FIXTURE(fused),
-        WITH_FIXTURE(loops),           WITH_FIXTURE(in_place),
-        WITH_FIXTURE(parts),           WITH_FIXTURE(columns_and_operands),
-        WITH_FIXTURE(scaled_in_place), WITH_FIXTURE(rows_of_reductions),
-        WITH_FIXTURE(windows),         WITH_FIXTURE(grows),
+        WITH_FIXTURE(products),
+        WITH_FIXTURE(fused),
+        WITH_FIXTURE(loops),
+        WITH_FIXTURE(in_place),
+        WITH_FIXTURE(parts),
+        WITH_FIXTURE(columns_and_operands),
+        WITH_FIXTURE(scaled_in_place),
+        WITH_FIXTURE(rows_of_reductions),
+        WITH_FIXTURE(windows),
+        WITH_FIXTURE(grows),
+        WITH_FIXTURE(parts_of_a_buffer),
+        WITH_FIXTURE(past_the_caches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
