@@ -39,11 +39,12 @@ enum {
     CONVOLUTIONS = 3 * GCUT_NWINDOWS,
     SETS = 12, /* at most, between the working sets of L3 and of memory */
     SMALL_POOL = 16 << 20,
-    FEW_ELEMENTS = 16, /* of the small kernels by which a launch is priced */
+    FEW_ELEMENTS = 16, /* of the small kernels by which a launch is priced, */
+    CHEAP_PS = 100,    /* of whose ops an element takes less by the op table */
     ROUNDS = 6
 };
 
-#define ALL (GCUT_NONE - 1)
+#define CHEAP (GCUT_NONE - 1)
 
 /* How much is measured.  whole: every op, in f64 too, and all powers of two of threads; else a few ops in f32, and
  * the fewest and the most threads. */
@@ -57,7 +58,7 @@ static const effort thorough = {30, ROUNDS, 1, 2, true}, brief = {1, 5, 3, 1, fa
 
 typedef struct visit {
     gcut_rig *rig;
-    uint32_t probe; /* GCUT_NONE: all probes off; ALL: all of them are on */
+    uint32_t probe; /* GCUT_NONE: all probes off; CHEAP: those of cheap ops are on */
     int64_t size[GCUT_PROBE_SYMBOLS];
     int threads;
     const char *class;        /* of its spread; NULL: none is reported */
@@ -200,7 +201,8 @@ static void add_ops(calibration *c)
     for (uint32_t i = 0; i < c->moves->n; i++)
         add(c, "reductions, moves, draws", c->moves, i, 1, c->moves->probe[i].on);
     add(c, NULL, c->moves, GCUT_NONE, 1, 0);
-    c->small = add(c, NULL, c->narrow, ALL, 1, FEW_ELEMENTS);
+    add(c, NULL, c->narrow, GCUT_NONE, 1, 0);
+    c->small = add(c, NULL, c->narrow, CHEAP, 1, FEW_ELEMENTS);
     if (!c->how->whole) return;
     c->point64 = c->visits.n;
     for (uint32_t i = 0; i < c->npoint; i++) add(c, elementwise, c->wide, i, 1, c->wide->probe[i].on);
@@ -255,8 +257,8 @@ static double now(void) /* s */
  * slow run shortens the later ones. */
 static void measure(calibration *c, visit *v, double seconds)
 {
-    if (v->probe == ALL)
-        gcut_rig_all(v->rig, v->size[0], v->threads);
+    if (v->probe == CHEAP)
+        gcut_rig_cheap(v->rig, CHEAP_PS, v->size[0], v->threads);
     else
         gcut_rig_only(v->rig, v->probe, v->size, v->threads);
     const gcut_presence before = gcut_host_presence();
@@ -267,7 +269,7 @@ static void measure(calibration *c, visit *v, double seconds)
         c->presence.cpu_ns += after.cpu_ns - before.cpu_ns;
         c->presence.preempted += after.preempted - before.preempted;
     }
-    if (v->probe >= ALL || v->rounds > 1) return;
+    if (v->probe >= CHEAP || v->rounds > 1) return;
     v->work = gcut_rig_work(v->rig, v->probe);
     gcut_rig_bytes(v->rig, &v->in, &v->out);
 }
@@ -350,12 +352,19 @@ static void say_rounds(const calibration *c, gcut_text *out)
 
 /* ---- the model ---- */
 
+/* The time of a step with all probes off that has the rig and the threads of visit v. */
+static double off_ns(const calibration *c, const visit *v)
+{
+    const visit *off = c->visits.at;
+    while (off->rig != v->rig || off->threads != v->threads || off->probe != GCUT_NONE) off++;
+    return off->ns;
+}
+
 /* The time of a visit less that of the step with all probes off. */
 static double alone(const calibration *c, uint32_t v)
 {
-    const visit *x = &c->visits.at[v], *off = c->visits.at;
-    while (off->rig != x->rig || off->threads != x->threads || off->probe != GCUT_NONE) off++;
-    const double rest = x->ns - off->ns;
+    const visit *x = &c->visits.at[v];
+    const double rest = x->ns - off_ns(c, x);
     return rest > 0.05 * x->ns ? rest : 0.05 * x->ns;
 }
 
@@ -496,15 +505,20 @@ static double smallest_ns(const gcut_machine *m)
     return gcut_machine_gemm_ns(m, gcut_gemm_lo[0], gcut_gemm_hi[0], gcut_gemm_k[0]);
 }
 
-/* A kernel by itself: of small ones that all run, what they take beyond their elements. */
+/* A kernel by itself: an empty one, and what small ones of cheap ops take beyond that and beyond their elements.  Those of
+ * other ops wait for results of their own, which longer rows hide. */
 static double launch_ns(const calibration *c)
 {
-    double ns = c->visits.at[c->small].ns;
+    const visit *small = &c->visits.at[c->small];
+    const double off = off_ns(c, small);
+    double ns = small->ns - off, n = 0;
     for (uint32_t i = 0; i < c->npoint; i++) {
         const visit *x = &c->visits.at[c->point + i];
+        if (gcut_op_get(c->narrow->probe[i].op)->cost_ps >= CHEAP_PS) continue;
         ns -= FEW_ELEMENTS * x->ns / (double)x->size[0];
+        n++;
     }
-    return fmax(ns, 0.1 * c->visits.at[c->small].ns) / c->npoint;
+    return off / c->npoint + fmax(ns / n, 0);
 }
 
 static void fill_model(calibration *c)

@@ -42,8 +42,9 @@ gcut_rig *gcut_rig_new(gcut_env *env, gcut_arena *arena, const gcut_probes *prob
                        size_t pool_bytes);
 /* Sets the sizes of probe i, and those of all others to 0; i = GCUT_NONE: all off. */
 void gcut_rig_only(gcut_rig *rig, uint32_t i, const int64_t size[GCUT_PROBE_SYMBOLS], int threads);
-/* Sets N of every probe. */
-void gcut_rig_all(gcut_rig *rig, int64_t n, int threads);
+/* Sets the sizes of the probes of ops that take less than so many ps for an element by the op table, and those of all
+ * others to 0. */
+void gcut_rig_cheap(gcut_rig *rig, double ps, int64_t n, int threads);
 /* The least ns of the runs that fit in the budget, at least one, after 2 to 8 runs that warm the caches up. */
 double gcut_rig_run(gcut_rig *rig, double budget_ns);
 /* The work of probe i at its present sizes: flops of a contraction, elements of any other op. */

@@ -163,11 +163,13 @@ void gcut_rig_only(gcut_rig *r, uint32_t i, const int64_t size[GCUT_PROBE_SYMBOL
     prepare(r, threads);
 }
 
-void gcut_rig_all(gcut_rig *r, int64_t n, int threads)
+void gcut_rig_cheap(gcut_rig *r, double ps, int64_t n, int threads)
 {
     gcut_size *at = (gcut_size *)r->step->p->opt.at;
-    for (uint32_t k = 0, i = 0; k < r->n * GCUT_PROBE_SYMBOLS; k++)
-        if (r->size[k].name) at[i++].value = k % GCUT_PROBE_SYMBOLS == 0 ? n : 1;
+    for (uint32_t k = 0, i = 0; k < r->n * GCUT_PROBE_SYMBOLS; k++) {
+        if (!r->size[k].name) continue;
+        at[i++].value = gcut_op_get(r->probe[k / GCUT_PROBE_SYMBOLS].op)->cost_ps < ps ? n : 0;
+    }
     prepare(r, threads);
 }
 
