@@ -21,6 +21,7 @@
 #include "gradcut/rt_external.h"
 #include "gradcut/rt_status.h"
 #include "gradcut/rt_values.h"
+#include "gradcut/rt_windows.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -224,76 +225,6 @@ void gcut_rt_gemm_tiled_f64(const gcut_rt_gemm *g, const double *a, const double
  */
 const char *gcut_rt_blis_name(void);
 const char *gcut_rt_gemm_name(void);
-
-/* ---- convolutions and pools ---- */
-
-/* x [n, c, h, w] under a window w [o, c/groups, kh, kw] at the places of y [n, o, oh, ow]: the product
- * sum of y[n,o,i,j] x[n,c,i*stride+k*dilation-pad,…] w[o,c,k,l] as a function of one of the three.  All
- * packed; pad is that above and on the left.  Any number of threads gives the same bits.  `work` is scratch
- * of conv_y, as many elements as w, and of conv_x, as many as w has in the taps that one element of x sees:
- * none for a window of one element on all of the image, or when gcut_rt_conv_tapwise says so.  Of conv_w it is
- * gcut_rt_conv_w_shares times as many elements as w, where that is more than 1; NULL: threads share channels alone.
- *
- * `winograd` lets all three multiply less (kernels/rt/conv/winograd_type.h), for windows of 3 * 3 with
- * strides and dilations of 1: then rounding errors are a few times larger, and go by the largest number that
- * a tile of 2 * 2 results sees; what is infinite, NaN or within a factor of 16 of overflow may make all four
- * NaN; and `work` has instead GCUT_RT_WINOGRAD_W elements for each pair of channels of a group, and
- * GCUT_RT_WINOGRAD_C for each channel of a group of the operands that are images; the former lie behind the
- * latter, as all of them are used whatever the sizes are. */
-enum { GCUT_RT_WINOGRAD_W = 16, GCUT_RT_WINOGRAD_C = 4352 };
-typedef struct gcut_rt_conv {
-    int64_t n, c, h, w;
-    int64_t o, oh, ow;
-    int64_t kh, kw;
-    int64_t stride[2], pad[2], dilation[2], groups;
-    int winograd;
-} gcut_rt_conv;
-
-/* Is it a depthwise convolution: several groups of one channel, with fewer than 8 results each?  It has
- * kernels of its own, without workspace (kernels/rt/conv/depthwise.h). */
-static inline int gcut_rt_conv_tapwise(int64_t c, int64_t o, int64_t groups)
-{
-    return c == groups && groups > 1 && o < 8 * groups;
-}
-
-/* In how many shares conv_w adds up the images: with few channels there are not parts enough for
- * GCUT_RT_CONV_W_TASKS threads otherwise.  1: it needs no scratch. */
-enum { GCUT_RT_CONV_W_TASKS = 16 };
-static inline int64_t gcut_rt_conv_w_shares(int64_t c, int64_t o, int64_t groups)
-{
-    const int64_t in = groups > 0 ? c / groups : 0, out = groups > 0 ? (o / groups + 3) / 4 : 0,
-                  parts = groups * (in > out ? in : out);
-    if (gcut_rt_conv_tapwise(c, o, groups) || parts <= 0 || parts >= GCUT_RT_CONV_W_TASKS) return 1;
-    return GCUT_RT_CONV_W_TASKS / parts;
-}
-
-/* x [planes, h, w] under a window of kh * kw at the places of y [planes, oh, ow]. */
-typedef struct gcut_rt_pool {
-    int64_t planes, h, w, oh, ow;
-    int64_t window[2], stride[2], pad[2];
-} gcut_rt_pool;
-
-#define GCUT_RT_WINDOW(name, type)                                                                           \
-    void gcut_rt_conv_y_##name(const gcut_rt_conv *g, const type *x, const type *w, type *y, type *work,     \
-                               int threads);                                                                 \
-    void gcut_rt_conv_x_##name(const gcut_rt_conv *g, const type *y, const type *w, type *x, type *work,     \
-                               int threads);                                                                 \
-    void gcut_rt_conv_w_##name(const gcut_rt_conv *g, const type *x, const type *y, type *w, type *work,     \
-                               int threads);                                                                 \
-    /* y = the largest of each window, a NaN if there is one; -inf when it covers padding alone */           \
-    void gcut_rt_max_pool_##name(const gcut_rt_pool *g, const type *x, type *y, int threads);                \
-    /* out, like x: y added at the first largest element of each window */                                   \
-    void gcut_rt_max_pool_grad_##name(const gcut_rt_pool *g, const type *x, const type *y, type *out,        \
-                                      int threads);                                                          \
-    /* out, like y: t, like x, at the first largest element of each window */                                \
-    void gcut_rt_max_pool_take_##name(const gcut_rt_pool *g, const type *x, const type *t, type *out,        \
-                                      int threads);                                                          \
-    /* y = the sum of each window / (kh * kw), and its transpose */                                          \
-    void gcut_rt_avg_pool_##name(const gcut_rt_pool *g, const type *x, type *y, int threads);                \
-    void gcut_rt_avg_pool_grad_##name(const gcut_rt_pool *g, const type *y, type *x, int threads);
-GCUT_RT_WINDOW(f32, float)
-GCUT_RT_WINDOW(f64, double)
-#undef GCUT_RT_WINDOW
 
 /* ---- attention ---- */
 

@@ -15,6 +15,9 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#ifndef RUSAGE_THREAD
+#define RUSAGE_THREAD 1 /* declared for _GNU_SOURCE alone */
+#endif
 #endif
 #include <sched.h>
 #include <stdatomic.h>
