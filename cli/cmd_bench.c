@@ -251,7 +251,7 @@ int gcut_cmd_bench(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
     gcut_step *step = gcut_compile(g, &opt);
     b.compile_ns = now() - start;
     if (!step || gcut_step_feed(step, c->feed, c->nfeed) != GCUT_OK) return gcut_cli_failed(ctx);
-    gcut_profile *p = gcut_step_profile(step, c->steps ? (int)c->steps : 20);
+    gcut_profile *p = gcut_step_profile(step, (int)c->steps);
     const gcut_stats *stats = p ? gcut_step_stats(step) : NULL;
     if (!stats) return gcut_cli_failed(ctx);
     b.blis = stats->blis, b.gemm = stats->gemm;

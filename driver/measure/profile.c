@@ -2,6 +2,7 @@
  *
  * Profiles of steps: the measured and the predicted time of each kernel.
  */
+#include <math.h>
 #include <string.h>
 
 #include "driver/measure/bootstrap.h"
@@ -10,6 +11,10 @@
 #include "report/report.h"
 
 #define WARM_UP 2 /* untimed steps; the first one touches its memory */
+
+/* Where the caller leaves the number of steps open: so many as take LONG_NS, within limits. */
+enum { LEAST_STEPS = 20, MOST_STEPS = 5000 };
+#define LONG_NS 1e9
 
 typedef struct job {
     gcut_step *s;
@@ -68,7 +73,7 @@ static void profile(void *arg, const gcut_made *m)
     if (!s->entry || !s->p->opt.profile)
         gcut_fail(s->env, GCUT_EUSAGE, (gcut_place){0}, "set options.profile of a compiled step",
                   "this step cannot time its kernels");
-    if (j->steps < 1)
+    if (j->steps < 0)
         gcut_fail(s->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "gcut_step_profile: %d runs cannot be measured",
                   j->steps);
     gcut_step_prepare(s);
@@ -77,10 +82,11 @@ static void profile(void *arg, const gcut_made *m)
     gcut_arena *keep = m->keep, *a = m->scratch;
     gcut_costs c = gcut_program_costs(s->p->program, s->p->machine, s->size, s->nsizes, s->threads, a);
     int launches = c.n ? c.at[c.n - 1].launch + 1 : 1;
+    for (int k = 0; k < WARM_UP; k++) run(s);
+    if (!j->steps) j->steps = (int)fmin(fmax(LONG_NS / (double)(s->step_ns + 1), LEAST_STEPS), MOST_STEPS);
     size_t steps = (size_t)j->steps;
     double *ns = gcut_calloc(a, steps, sizeof *ns);
     int64_t *each = gcut_calloc(a, steps * (size_t)launches, sizeof *each);
-    for (int k = 0; k < WARM_UP; k++) run(s);
     for (size_t k = 0; k < steps; k++) {
         run(s);
         ns[k] = (double)s->step_ns;

@@ -464,9 +464,14 @@ static void profiled(void **state)
     o.profile = true;
     gcut_step *s = gcut_compile(g, &o);
     assert_non_null(s);
-    assert_null(gcut_step_profile(s, 0));
+    assert_null(gcut_step_profile(s, -1));
     assert_int_equal(gcut_last_status(ctx), GCUT_EUSAGE);
     gcut_clear_errors(ctx);
+    gcut_profile *open = gcut_step_profile(s, 0);
+    assert_non_null(open);
+    assert_in_range(open->steps, 20, 5000);
+    assert_int_equal(open->nsamples, open->steps);
+    gcut_free(open);
     gcut_profile *made = gcut_step_profile(s, 3);
     assert_non_null(made);
     gcut_profile p = *made;
