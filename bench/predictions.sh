@@ -1,21 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# predictions.sh [--quick] [CASE…]: compares the predicted with the measured time of the step of every case of
+# predictions.sh [--quick] [CASE…]: compares the predicted with the best measured time of the step of every case of
 # bench/peers/cases.py, by `gradcut bench`.  The machine is calibrated before each run: where others use the host, its
-# speed changes within minutes.  Prints a table: predicted, measured (the median of the run with the least one), their
-# ratio, how far off that is, and of the classes of kernels that take a tenth of the step or more the one that is the
-# furthest off.  --quick: small stand-ins of the cases, and calibrations of 2 s.
+# speed changes within minutes.  Prints a table: predicted, best and median of the run with the least best time, the ratio
+# of the prediction to the best time and how far off that is, the ratio to the median, and of the classes of kernels that
+# take a tenth of the step or more the one that is the furthest off.  --quick: small stand-ins of the cases, and
+# calibrations of 2 s.
 #
-#   THREADS  (every core)   RUNS  of each case (3)   STEPS  of each run (20)   TIME  seconds of a calibration (10)
-#   MACHINE  a model's file instead of calibrations   CALIBRATE  further options of them: --force
+#   THREADS  (every core)   RUNS  of each case (3)   STEPS  of each run (as many as take a second, 20 to 5000)
+#   TIME  seconds of a calibration (10)   MACHINE  a model's file instead of calibrations   CALIBRATE  further options of them
 #   GRADCUT, ZOO  the programs   CLASSES  a file for the classes of every case, as CSV
 #
 # A busy machine is refused by the calibration.  Some 25 minutes on two cores.
 set -eu
 cd "$(dirname "$0")/.."
 gradcut=${GRADCUT:-build/gradcut} zoo=${ZOO:-build/examples/zoo}
-threads=${THREADS:-$(nproc)} runs=${RUNS:-3} steps=${STEPS:-20} quick=
+threads=${THREADS:-$(nproc)} runs=${RUNS:-3} quick=
 [ "${1-}" != --quick ] || { quick=1; shift; }
 seconds=${TIME:-${quick:+2}}
 for program in "$gradcut" "$zoo"; do
@@ -47,33 +48,38 @@ calibrate()
     "$gradcut" calibrate --seconds "${seconds:-10}" --threads "$threads" -o "$machine" ${CALIBRATE:-} >"$work/said"
 }
 [ -z "${CLASSES:-}" ] || echo 'case,class,kernels,launches,predicted_ns,measured_ns,ratio' >"$CLASSES"
-echo '| case | predicted, ms | measured, ms | ratio | off by | the furthest class | its ratio |'
-echo '|---|---|---|---|---|---|---|'
+echo '| case | predicted, ms | best, ms | median, ms | off by | predicted / median | the furthest class | its ratio |'
+echo '|---|---|---|---|---|---|---|---|'
 while read -r name file model size at optimizer; do
     if [ "$file" = - ]; then
         "$zoo" "$model" --size "$size" --dump "$work/model.gcut" >/dev/null
     else
         cp "bench/models/$file" "$work/model.gcut"
     fi
-    set -- --at "$at" --threads "$threads" --steps "$steps" --machine "$machine"
+    set -- --at "$at" --threads "$threads" --machine "$machine"
     [ "$optimizer" = none ] || set -- "$@" --optimizer "$optimizer"
     for run in $(seq "$runs"); do
         calibrate
-        "$gradcut" bench "$work/model.gcut" "$@" --csv >"$work/run.$run"
+        "$gradcut" bench "$work/model.gcut" "$@" ${STEPS:+--steps "$STEPS"} --json >"$work/run.$run"
     done
-    best=$(for run in $(seq "$runs"); do echo "$(sed -n 's/^step,//p' "$work/run.$run" | cut -d, -f4) $run"; done |
-        sort -g | head -1 | cut -d' ' -f2)
-    [ -z "${CLASSES:-}" ] || sed "1d; s/^/$name,/" "$work/run.$best" >>"$CLASSES"
-    awk -F, -v name="$name" '
-        function off(x) { return x > 1 ? x - 1 : 1 / x - 1 }
-        NR == 1 { next }
-        $1 == "step" { predicted = $4; measured = $5; next }
-        { class[++n] = $1; took[n] = $5; ratio[n] = $6; sum += $5 }
-        END {
-            for (i = 1; i <= n; i++) if (took[i] >= sum / 10 && (!far || off(ratio[i]) > off(ratio[far]))) far = i
-            x = predicted / measured
-            printf "| %s | %.4g | %.4g | %.2f | %.0f %% | %s | %.2f |\n", name, predicted / 1e6, measured / 1e6, x, 100 * off(x), class[far], ratio[far]
-        }' "$work/run.$best"
+    python3 - "$name" "${CLASSES:-}" "$work"/run.* <<'END'
+import json, sys
+name, classes, *files = sys.argv[1:]
+runs = [json.load(open(file)) for file in files]
+run = min(runs, key=lambda run: run["step_ns_best"])
+if classes:
+    with open(classes, "a") as out:
+        for c in run["classes"]:
+            print(name, *(c[key] for key in ("class", "kernels", "runs", "predicted_ns", "measured_ns", "ratio")),
+                  sep=",", file=out)
+off = lambda ratio: max(ratio, 1 / ratio) - 1
+whole = sum(c["measured_ns"] for c in run["classes"])
+far = max((c for c in run["classes"] if c["measured_ns"] >= whole / 10), key=lambda c: off(c["ratio"]))
+predicted, best, median = run["predicted_ns"], run["step_ns_best"], run["step_ns"]
+print(f"| {name} | {predicted / 1e6:.4g} | {best / 1e6:.4g} | {median / 1e6:.4g} | {100 * off(predicted / best):.0f} % "
+      f"| {predicted / median:.2f} | {far['class']} | {far['ratio']:.2f} |", flush=True)
+END
+    rm "$work"/run.*
 done <"$work/cases" | tee "$work/table"
-awk -F'|' '{ x = $6 + 0; sum += log($5); if (x > most) { most = x; name = $2; gsub(/ /, "", name) } }
-    END { if (NR) printf "\n%d cases; the furthest is %s, off by %.0f %%; the geometric mean of the ratios is %.2f\n", NR, name, most, exp(sum / NR) }' "$work/table"
+awk -F'|' '{ x = $6 + 0; sum += log($3 / $4); if (x > most) { most = x; name = $2; gsub(/ /, "", name) } }
+    END { if (NR) printf "\n%d cases; the furthest is %s, off by %.0f %%; the geometric mean of predicted / best is %.2f\n", NR, name, most, exp(sum / NR) }' "$work/table"
