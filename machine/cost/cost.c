@@ -41,30 +41,34 @@ typedef struct walk {
     buffer_list *buffers;     /* by launch: those it touches; NULL = not asked for */
     run_list *runs;           /* by launch: its terms; NULL = not asked for */
     gcut_arena *keep;         /* of terms */
-    GCUT_VEC(uint32_t) parts; /* buffers of which a loop that is being walked touched a part */
-    double began;             /* the clock when the run of a body that is being walked began */
+    GCUT_VEC(uint32_t) parts; /* parts that the loops that are being walked touched */
+    double *began;            /* by body: the clock when its run that is being walked began */
 } walk;
 
 /* ---- one launch ---- */
 
-/* A part of a buffer counts as touched when the loop over its parts is over. */
 static uint32_t whole_of(const walk *w, uint32_t b)
 {
     while (w->c.p->buffers.at[b].kind == GCUT_BUFFER_PART) b = w->c.p->buffers.at[b].whole;
     return b;
 }
 
-/* The bytes moved since buffer b was touched.  A part that this run of the body did not touch yet lies among others: the
- * last sweep over the parts touched those that come after it, this one those before it. */
+/* The bytes moved since buffer b was touched.  A part that this run of its body did not touch yet lies among the others of
+ * its buffer, of which all were touched since. */
 static double distance(const walk *w, uint32_t b, double touched)
 {
-    const gcut_buffer *buffer = &w->c.p->buffers.at[b], *whole = &w->c.p->buffers.at[whole_of(w, b)];
-    const double last = w->last[whole_of(w, b)];
-    if (buffer->kind == GCUT_BUFFER_PART && w->last[b] > w->began) return w->clock - w->last[b];
-    if (isnan(last)) return INFINITY;
-    if (buffer->kind != GCUT_BUFFER_PART) return w->clock - last;
-    const double bytes = gcut_cost_size(&w->c, whole->count) * (double)gcut_dtype_bytes(whole->dtype);
-    return w->clock - last + fmax(bytes - touched, 0);
+    double others = 0;
+    for (;;) {
+        const gcut_buffer *at = &w->c.p->buffers.at[b];
+        const bool is_part = at->kind == GCUT_BUFFER_PART;
+        if (is_part ? w->last[b] > w->began[at->graph] : !isnan(w->last[b]))
+            return w->clock - w->last[b] + others;
+        if (!is_part) return INFINITY;
+        b = at->whole;
+        const gcut_buffer *whole = &w->c.p->buffers.at[b];
+        others = gcut_cost_size(&w->c, whole->count) * (double)gcut_dtype_bytes(whole->dtype) - touched;
+        if (others < 0) others = 0;
+    }
 }
 
 /* What moving takes, and what it adds to a kernel that computes meanwhile. */
@@ -125,7 +129,7 @@ static moved move(walk *w, const gcut_machine *m, int step, bool in_cache)
     for (uint32_t i = 0; i < w->touches.n; i++) {
         uint32_t b = w->touches.at[i].buffer;
         w->last[b] = w->clock;
-        if (w->c.p->buffers.at[b].kind == GCUT_BUFFER_PART) *GCUT_PUSH(w->a, &w->parts) = whole_of(w, b);
+        if (w->c.p->buffers.at[b].kind == GCUT_BUFFER_PART) *GCUT_PUSH(w->a, &w->parts) = b;
     }
     w->touches.n = 0;
     return out;
@@ -272,19 +276,37 @@ static void walk_graph(walk *w, const gcut_lowered *h);
 static void walk_body(walk *w, uint32_t body, double runs)
 {
     const gcut_lowered *h = w->c.p->lowered.at[body];
-    const double times = w->times, began = w->began;
+    const double times = w->times;
+    double *began = &w->began[body];
     if (runs <= 0) return;
-    w->began = w->clock;
+    *began = w->clock;
     w->times = times * (runs < 1 ? runs : 1);
     walk_graph(w, h);
     if (runs > 1) {
-        w->began = w->clock;
+        *began = w->clock;
         w->times = times * (runs - 1);
         walk_graph(w, h);
-        w->clock += (w->clock - w->began) * (runs > 2 ? runs - 2 : 0);
+        w->clock += (w->clock - *began) * (runs > 2 ? runs - 2 : 0);
     }
     w->times = times;
-    w->began = began;
+    *began = INFINITY;
+}
+
+/* The runs of these bodies are over: of what they touched parts, all is touched.  That may be a part for a loop around
+ * them. */
+static void end_parts(walk *w, const gcut_kernel *u, uint32_t first)
+{
+    uint32_t n = first;
+    for (uint32_t i = first; i < w->parts.n; i++) {
+        const gcut_buffer *part = &w->c.p->buffers.at[w->parts.at[i]];
+        bool here = false;
+        for (uint32_t k = 0; k < u->region.bodies.n; k++)
+            here = here || u->region.bodies.at[k] == part->graph;
+        if (here) w->last[part->whole] = w->clock;
+        const uint32_t b = here ? part->whole : w->parts.at[i];
+        if (w->c.p->buffers.at[b].kind == GCUT_BUFFER_PART) w->parts.at[n++] = b;
+    }
+    w->parts.n = n;
 }
 
 /* Of an `if` both arms are as likely. */
@@ -295,8 +317,7 @@ static void walk_region(walk *w, const gcut_lowered *h, uint32_t kernel)
     uint32_t first = w->parts.n;
     double runs = gcut_region_runs(h->g, n, w->c.at, w->c.nat);
     for (uint32_t k = 0; k < u->region.bodies.n; k++) walk_body(w, u->region.bodies.at[k], runs);
-    for (uint32_t i = first; i < w->parts.n; i++) w->last[w->parts.at[i]] = w->clock;
-    w->parts.n = first;
+    end_parts(w, u, first);
 }
 
 static void walk_graph(walk *w, const gcut_lowered *h)
@@ -339,6 +360,8 @@ static gcut_costs walk_program(const gcut_program *p, const gcut_machine_model *
     walk w = {.c = {p, at, nat, nt, gcut_machine_at(m, nt), gcut_machine_at(m, 1)}, .a = scratch, .times = 1};
     w.last = gcut_calloc(scratch, p->buffers.n + 1, sizeof *w.last);
     for (uint32_t b = 0; b < p->buffers.n; b++) w.last[b] = NAN;
+    w.began = gcut_calloc(scratch, p->lowered.n, sizeof *w.began);
+    for (uint32_t i = 0; i < p->lowered.n; i++) w.began[i] = INFINITY;
     w.of = gcut_calloc(scratch, (size_t)steps + 1, sizeof *w.of);
     w.out.at = gcut_calloc(a, (size_t)steps + 1, sizeof *w.out.at);
     if (what == TERMS) w.runs = gcut_calloc(scratch, (size_t)steps + 1, sizeof *w.runs), w.keep = a;

@@ -164,6 +164,33 @@ static void parts_of_a_buffer(void **state)
     }
 }
 
+/* The same in a loop within the loop: what this run of the outer body read is near in every run of the inner one, and what it
+ * did not read is still as far as before the loops, whatever inner ones are over. */
+static void parts_in_inner_loops(void **state)
+{
+    static const char text[] =
+        "gcut 1\n"
+        "func @f[N in 1..](input %x: f32[N, 64, 64], input %big: f32[N, 64, 64], param %w: f32[64, 64], "
+        "state %h0: f32[64, 64]) -> (out h: f32[64, 64], out s: f32[]) {\n"
+        "  %s = sum(%big)\n"
+        "  %h: f32[64, 64] = scan(%h0, %x, carries=1) body(%a: f32[64, 64], %e: f32[64, 64]) {\n"
+        "    %p = matmul(%a, %e)\n"
+        "    %i: f32[64, 64] = scan(%p, carries=1, length=3) body(%b: f32[64, 64]) {\n"
+        "      %q = matmul(%e, %b)\n      yield %q\n    }\n"
+        "    yield %i\n  }\n"
+        "  return %h, %s\n}\n";
+    const double part = 4 * 64 * 64, n = 1000;
+    const gcut_costs c = costs_of(*state, text, (int64_t)n, 1);
+    for (uint32_t run = 0; run < 2; run++)
+        assert_that(traffic_of(&c, "p", run, "e")->ago, >=,
+                    (2 * n - 2) * part); /* all of %big lies between */
+    for (uint32_t i = 0, runs = 0; i < c.n; i++) {
+        if (strcmp(c.at[i].value, "q") != 0) continue;
+        for (; runs < c.at[i].nruns; runs++) assert_that(traffic_of(&c, "q", runs, "e")->ago, <=, 6 * part);
+        assert_int_equal(runs, 4); /* first and further ones of both loops */
+    }
+}
+
 /* Results as large as the step writes past the caches are paid for as such, by the model of any machine. */
 static void past_the_caches(void **state)
 {
@@ -333,6 +360,7 @@ int main(void)
         WITH_FIXTURE(windows),
         WITH_FIXTURE(grows),
         WITH_FIXTURE(parts_of_a_buffer),
+        WITH_FIXTURE(parts_in_inner_loops),
         WITH_FIXTURE(past_the_caches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
