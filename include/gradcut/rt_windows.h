@@ -19,7 +19,8 @@ extern "C" {
  * packed; pad is that above and on the left.  Any number of threads gives the same bits.  `work` is scratch
  * of conv_y, as many elements as w, and of conv_x, as many as w has in the taps that one element of x sees:
  * none for a window of one element on all of the image, or when gcut_rt_conv_tapwise says so.  Of conv_w it is
- * gcut_rt_conv_w_shares times as many elements as w, where that is more than 1; NULL: threads share channels alone.
+ * gcut_rt_conv_w_shares times as many elements as w where that is more than 1; or NULL: then it adds up in one share, and
+ * with other bits.
  *
  * `winograd` lets all three multiply less (kernels/rt/conv/winograd_type.h), for windows of 3 * 3 with
  * strides and dilations of 1: then rounding errors are a few times larger, and go by the largest number that
@@ -43,15 +44,17 @@ static inline int gcut_rt_conv_tapwise(int64_t c, int64_t o, int64_t groups)
     return c == groups && groups > 1 && o < 8 * groups;
 }
 
-/* In how many shares conv_w adds up the images: with few channels there are not parts enough for
- * GCUT_RT_CONV_W_TASKS threads otherwise.  1: it needs no scratch. */
+/* In how many shares conv_w adds up the places: 1, 2, 4, 8 or 16.  Threads share channels or results, and with few of
+ * both there are fewer parts than GCUT_RT_CONV_W_TASKS.  1: it needs no scratch. */
 enum { GCUT_RT_CONV_W_TASKS = 16 };
 static inline int64_t gcut_rt_conv_w_shares(int64_t c, int64_t o, int64_t groups)
 {
     const int64_t in = groups > 0 ? c / groups : 0, out = groups > 0 ? (o / groups + 3) / 4 : 0,
                   parts = groups * (in > out ? in : out);
-    if (gcut_rt_conv_tapwise(c, o, groups) || parts <= 0 || parts >= GCUT_RT_CONV_W_TASKS) return 1;
-    return GCUT_RT_CONV_W_TASKS / parts;
+    int64_t shares = 1;
+    if (gcut_rt_conv_tapwise(c, o, groups) || parts <= 0) return 1;
+    while (2 * shares * parts <= GCUT_RT_CONV_W_TASKS) shares *= 2;
+    return shares;
 }
 
 /* x [planes, h, w] under a window of kh * kw at the places of y [planes, oh, ow]. */

@@ -4,7 +4,7 @@
  */
 
 /* For each group, C[o, k] = sum over places of y[o, place] * panel[k, place]; in parts of channels (flat:
- * taps) and of o, and in shares of the places, whose sums are added up behind. */
+ * taps) and of o, and in shares of the places, whose sums are added up afterwards. */
 typedef struct NAME(weight_gradient) {
     int64_t groups, out, k, parts, result_parts, shares;
     int64_t panels, together; /* of all places, one after the other; blocks of places in a padded one */

@@ -25,18 +25,16 @@
 #include <time.h>
 
 /* value: twice the number of events, plus 1 while the waiter sleeps.  counter_advance() changes it as its last access,
- * so a waiter may free the counter.  The rest is the waiter's.  Alone on its cache line. */
+ * so a waiter may free the counter.  spin_ns is the waiter's.  Alone on its cache line. */
 typedef struct counter {
     _Alignas(64) _Atomic uint32_t value;
-    int32_t spin_ns;      /* how long the next wait spins; 0: SHORTEST_SPIN_NS */
-    long preemptions;     /* of the thread, when a wait last slept */
-    int64_t preempted_ns; /* when a wait last found that there had been more of them */
+    int32_t spin_ns; /* how long the next wait spins; 0: SHORTEST_SPIN_NS */
 } counter;
 
-/* A thread that sleeps takes 30 to 250 us to wake up on a virtual machine of 16 cores, and may wake on another core; one
+/* A thread that sleeps takes up to 250 us to wake up where processors are virtual, and may wake on another core; one
  * that spins takes its core from whoever else has work for it, the waited-for thread included.  So a spin is short at
- * first.  It becomes four times as long where a sleep of less than LONGEST_SPIN_NS followed it, and is short again for
- * ALERT_NS once another thread has taken the core.  bench/shared_host.sh measures both. */
+ * first.  It becomes four times as long where a sleep of less than LONGEST_SPIN_NS followed it, a quarter where a longer
+ * one did, and is short for ALERT_NS once another thread has taken the core.  bench/shared_host.sh measures it. */
 enum { SHORTEST_SPIN_NS = 30000, LONGEST_SPIN_NS = 2000000, ALERT_NS = 20000000, LOOKS_PER_CLOCK = 16 };
 
 static inline void counter_relax(void)
@@ -72,14 +70,18 @@ static inline int counter_spin(counter *c, uint32_t old)
 /* After a wait that slept until now, for slept_ns. */
 static inline void counter_choose_spin(counter *c, int64_t now, int64_t slept_ns)
 {
-    struct rusage of;
+    static _Thread_local long preemptions; /* of this thread, when it last slept */
+    static _Thread_local int64_t alert_ns; /* when it last found that there were more of them */
     const int spin = c->spin_ns ? c->spin_ns : SHORTEST_SPIN_NS;
+    struct rusage of;
     if (getrusage(RUSAGE_THREAD, &of) != 0) return;
-    if (of.ru_nivcsw != c->preemptions) c->preemptions = of.ru_nivcsw, c->preempted_ns = now;
-    if (now - c->preempted_ns < ALERT_NS)
+    if (of.ru_nivcsw != preemptions) preemptions = of.ru_nivcsw, alert_ns = now;
+    if (now - alert_ns < ALERT_NS)
         c->spin_ns = SHORTEST_SPIN_NS;
     else if (slept_ns < LONGEST_SPIN_NS)
         c->spin_ns = spin < LONGEST_SPIN_NS / 4 ? 4 * spin : LONGEST_SPIN_NS;
+    else
+        c->spin_ns = spin > 4 * SHORTEST_SPIN_NS ? spin / 4 : SHORTEST_SPIN_NS;
 }
 #endif
 

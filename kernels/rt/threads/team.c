@@ -144,6 +144,7 @@ static int start(worker *w)
     atomic_init(&w->work.value, 0);
     atomic_init(&w->done.value, 0);
     atomic_init(&w->claimed, 0);
+    w->work.spin_ns = w->done.spin_ns = 0;
     w->quit = 0;
     choose_blocked(&blocked);
     pthread_sigmask(SIG_SETMASK, &blocked, &old);

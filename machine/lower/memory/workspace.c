@@ -89,7 +89,7 @@ static gcut_dim taps_elements(gcut_module *m, const gcut_type *w, gcut_way way, 
     return n;
 }
 
-/* Of the gradient of w, in shares of the images. */
+/* Sums of the gradient of w over shares of the places. */
 static gcut_dim shares_elements(gcut_module *m, const gcut_type *w, gcut_dim groups)
 {
     if (!gcut_dim_known(w->dim[0]) || !gcut_dim_known(w->dim[1])) return 0;
