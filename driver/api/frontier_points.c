@@ -101,7 +101,7 @@ static void drop_dominated(job *j)
 }
 
 /* Selects the candidates that fit some budget first and are faster than what smaller ones fit; of these k,
- * evenly: what budgets of their peaks take. */
+ * evenly: what budgets of their peaks take, and last what the smallest peak that a search finds takes. */
 static void choose_shown(job *j, uint32_t k)
 {
     gcut_candidates *o = j->candidates;
@@ -122,6 +122,7 @@ static void choose_shown(job *j, uint32_t k)
         uint32_t below = k > 1 ? (uint32_t)((uint64_t)i * (kept - 1) / (k - 1)) : kept - 1;
         budget[i] = front[kept - 1 - below]->peak_bytes;
     }
+    if (k > 1) budget[0] = gcut_budget_least(o).peak_bytes;
     for (uint32_t i = k; i-- > 0;) *GCUT_PUSH(j->a, &j->shown) = taken(j, budget[i]);
     drop_dominated(j);
 }

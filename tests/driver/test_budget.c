@@ -147,7 +147,8 @@ static int64_t infeasible(run_case *c, int64_t lo)
     return least;
 }
 
-/* GCUT_BUDGET_MIN is the budget of the smallest peak that a refused one names: the same plan, byte for byte. */
+/* GCUT_BUDGET_MIN is the budget of the smallest peak that a refused one names: the same plan, byte for byte.  The frontier
+ * ends there. */
 static void smallest(run_case *c, int64_t lo)
 {
     gcut_options o = with_budget(GCUT_BUDGET_MIN);
@@ -161,6 +162,15 @@ static void smallest(run_case *c, int64_t lo)
     CHECK(c, a && b && !strcmp(a, b), "the smallest peak has another plan than its budget");
     gcut_free(a);
     gcut_free(b);
+    o.budget = 0;
+    const gcut_frontier_options how = {.points = 2};
+    gcut_frontier *f = gcut_frontier_new(c->g, &o, &how);
+    int64_t end = INT64_MAX;
+    for (size_t i = 0; f && i < f->n; i++)
+        if (!f->point[i]->baseline && f->point[i]->peak_predicted < end) end = f->point[i]->peak_predicted;
+    CHECK(c, end == least->peak_bytes, "the frontier ends at %lld, the smallest peak is %lld", (long long)end,
+          (long long)least->peak_bytes);
+    gcut_free(f);
 }
 
 /* At no policy's peak is there anything slower than that policy. */
