@@ -50,7 +50,7 @@ calibrate()
 [ -z "${CLASSES:-}" ] || echo 'case,class,kernels,launches,predicted_ns,measured_ns,ratio' >"$CLASSES"
 echo '| case | predicted, ms | best, ms | median, ms | off by | predicted / median | the furthest class | its ratio |'
 echo '|---|---|---|---|---|---|---|---|'
-while read -r name file model size at optimizer; do
+{ while read -r name file model size at optimizer; do
     if [ "$file" = - ]; then
         "$zoo" "$model" --size "$size" --dump "$work/model.gcut" >/dev/null
     else
@@ -60,7 +60,7 @@ while read -r name file model size at optimizer; do
     [ "$optimizer" = none ] || set -- "$@" --optimizer "$optimizer"
     for run in $(seq "$runs"); do
         calibrate
-        "$gradcut" bench "$work/model.gcut" "$@" ${STEPS:+--steps "$STEPS"} --json >"$work/run.$run"
+        "$gradcut" bench "$work/model.gcut" "$@" ${STEPS:+--steps "$STEPS"} --json </dev/null >"$work/run.$run"
     done
     python3 - "$name" "${CLASSES:-}" "$work"/run.* <<'END'
 import json, sys
@@ -70,16 +70,17 @@ run = min(runs, key=lambda run: run["step_ns_best"])
 if classes:
     with open(classes, "a") as out:
         for c in run["classes"]:
-            print(name, *(c[key] for key in ("class", "kernels", "runs", "predicted_ns", "measured_ns", "ratio")),
-                  sep=",", file=out)
+            row = (c[key] for key in ("class", "kernels", "runs", "predicted_ns", "measured_ns", "ratio"))
+            print(name, *("" if x is None else x for x in row), sep=",", file=out)
 off = lambda ratio: max(ratio, 1 / ratio) - 1
 whole = sum(c["measured_ns"] for c in run["classes"])
-far = max((c for c in run["classes"] if c["measured_ns"] >= whole / 10), key=lambda c: off(c["ratio"]))
+far = max((c for c in run["classes"] if c["ratio"] and c["measured_ns"] >= whole / 10), key=lambda c: off(c["ratio"]))
 predicted, best, median = run["predicted_ns"], run["step_ns_best"], run["step_ns"]
 print(f"| {name} | {predicted / 1e6:.4g} | {best / 1e6:.4g} | {median / 1e6:.4g} | {100 * off(predicted / best):.0f} % "
       f"| {predicted / median:.2f} | {far['class']} | {far['ratio']:.2f} |", flush=True)
 END
     rm "$work"/run.*
-done <"$work/cases" | tee "$work/table"
+done <"$work/cases"; : >"$work/complete"; } | tee "$work/table"
+[ -f "$work/complete" ] || exit 1
 awk -F'|' '{ x = $6 + 0; sum += log($3 / $4); if (x > most) { most = x; name = $2; gsub(/ /, "", name) } }
     END { if (NR) printf "\n%d cases; the furthest is %s, off by %.0f %%; the geometric mean of predicted / best is %.2f\n", NR, name, most, exp(sum / NR) }' "$work/table"

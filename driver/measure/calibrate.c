@@ -505,20 +505,20 @@ static double smallest_ns(const gcut_machine *m)
     return gcut_machine_gemm_ns(m, gcut_gemm_lo[0], gcut_gemm_hi[0], gcut_gemm_k[0]);
 }
 
-/* A kernel by itself: an empty one, and what small ones of cheap ops take beyond that and beyond their elements.  Those of
- * other ops wait for results of their own, which longer rows hide. */
+/* A kernel by itself: an empty one, and what small ones of cheap ops take beyond that and beyond their elements: the
+ * latency of long functions, which longer rows hide, is no price of a launch. */
 static double launch_ns(const calibration *c)
 {
     const visit *small = &c->visits.at[c->small];
     const double off = off_ns(c, small);
-    double ns = small->ns - off, n = 0;
+    double ns = small->ns - off, cheap = 0;
     for (uint32_t i = 0; i < c->npoint; i++) {
         const visit *x = &c->visits.at[c->point + i];
         if (gcut_op_get(c->narrow->probe[i].op)->cost_ps >= CHEAP_PS) continue;
         ns -= FEW_ELEMENTS * x->ns / (double)x->size[0];
-        n++;
+        cheap++;
     }
-    return off / c->npoint + fmax(ns / n, 0);
+    return off / c->npoint + fmax(ns / cheap, 0);
 }
 
 static void fill_model(calibration *c)

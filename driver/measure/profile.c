@@ -10,9 +10,10 @@
 #include "driver/load/step.h"
 #include "report/report.h"
 
-#define WARM_UP 2 /* untimed steps; the first one touches its memory */
+#define WARM_UP 4 /* untimed steps; the first one touches its memory */
 
-/* Where the caller leaves the number of steps open: so many as take LONG_NS, within limits. */
+/* Where the caller leaves the number of steps open: so many as take LONG_NS, by the shortest of those that warm up, within
+ * limits. */
 enum { LEAST_STEPS = 20, MOST_STEPS = 5000 };
 #define LONG_NS 1e9
 
@@ -82,8 +83,9 @@ static void profile(void *arg, const gcut_made *m)
     gcut_arena *keep = m->keep, *a = m->scratch;
     gcut_costs c = gcut_program_costs(s->p->program, s->p->machine, s->size, s->nsizes, s->threads, a);
     int launches = c.n ? c.at[c.n - 1].launch + 1 : 1;
-    for (int k = 0; k < WARM_UP; k++) run(s);
-    if (!j->steps) j->steps = (int)fmin(fmax(LONG_NS / (double)(s->step_ns + 1), LEAST_STEPS), MOST_STEPS);
+    double least = INFINITY;
+    for (int k = 0; k < WARM_UP; k++) run(s), least = fmin(least, (double)s->step_ns + 1);
+    if (!j->steps) j->steps = (int)fmin(fmax(LONG_NS / least, LEAST_STEPS), MOST_STEPS);
     size_t steps = (size_t)j->steps;
     double *ns = gcut_calloc(a, steps, sizeof *ns);
     int64_t *each = gcut_calloc(a, steps * (size_t)launches, sizeof *each);

@@ -527,7 +527,7 @@ typedef struct gcut_stats {
  * up to date by each call; NULL for NULL. */
 GCUT_API const gcut_stats *gcut_step_stats(gcut_step *step);
 
-/* Runs a step compiled with options.profile twice to warm up, then `steps` times without and `steps` times
+/* Runs a step compiled with options.profile four times to warm up, then `steps` times without and `steps` times
  * with timing of each kernel, and takes medians.  steps = 0: as many as take a second, 20 to 5000.  These runs train like
  * any others.  The caller's (gcut_free); NULL with GCUT_EUSAGE: not compiled, or without options.profile, or steps < 0. */
 GCUT_API gcut_profile *gcut_step_profile(gcut_step *step, int steps);
