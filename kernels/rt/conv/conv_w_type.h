@@ -185,8 +185,9 @@ void NAME(gcut_rt_conv_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, T
         p.panels = p.l.place_blocks;
     }
     const int64_t shares = work ? gcut_rt_conv_w_shares(g->c, g->o, g->groups) : 1;
-    if (shares > 1) p.c = work;
     NAME(split_work)(&p, shares, threads);
+    /* Of few places there are fewer shares: at the end of the workspace, so that it is touched as far as it is planned. */
+    if (shares > 1) p.c = work + (shares - p.shares) * p.groups * p.out * p.k;
     gcut_rt_parallel(NAME(weight_gradient_part), &p, threads);
     if (shares > 1) NAME(add_shares)(&p, w);
 }
