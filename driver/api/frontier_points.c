@@ -100,8 +100,9 @@ static void drop_dominated(job *j)
     j->shown.n = n;
 }
 
-/* Selects the candidates that fit some budget first and are faster than what smaller ones fit; of these k,
- * evenly: what budgets of their peaks take, and last what the smallest peak that a search finds takes. */
+/* Selects the candidates that fit some budget first and are faster than what smaller ones fit, and k of these, evenly.
+ * Shown are the plans that budgets of their peaks take.  The last budget is the smallest that a plan meets, as of
+ * GCUT_BUDGET_MIN, which is below the peaks of candidates before local search. */
 static void choose_shown(job *j, uint32_t k)
 {
     gcut_candidates *o = j->candidates;

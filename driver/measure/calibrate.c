@@ -39,8 +39,8 @@ enum {
     CONVOLUTIONS = 3 * GCUT_NWINDOWS,
     SETS = 12, /* at most, between the working sets of L3 and of memory */
     SMALL_POOL = 16 << 20,
-    FEW_ELEMENTS = 16, /* of the small kernels by which a launch is priced, */
-    CHEAP_PS = 100,    /* of whose ops an element takes less by the op table */
+    FEW_ELEMENTS = 16, /* of the small kernels by which a launch is priced */
+    CHEAP_PS = 100,    /* their ops cost less than this for an element, in the op table */
     ROUNDS = 6
 };
 

@@ -42,8 +42,7 @@ gcut_rig *gcut_rig_new(gcut_env *env, gcut_arena *arena, const gcut_probes *prob
                        size_t pool_bytes);
 /* Sets the sizes of probe i, and those of all others to 0; i = GCUT_NONE: all off. */
 void gcut_rig_only(gcut_rig *rig, uint32_t i, const int64_t size[GCUT_PROBE_SYMBOLS], int threads);
-/* Sets the sizes of the probes of ops that take less than so many ps for an element by the op table, and those of all
- * others to 0. */
+/* Turns on, with N = n, the probes of ops whose cost in the op table is below `ps` for an element; all others are off. */
 void gcut_rig_cheap(gcut_rig *rig, double ps, int64_t n, int threads);
 /* The least ns of the runs that fit in the budget, at least one, after 2 to 8 runs that warm the caches up. */
 double gcut_rig_run(gcut_rig *rig, double budget_ns);

@@ -12,8 +12,7 @@
 
 #define WARM_UP 4 /* untimed steps; the first one touches its memory */
 
-/* Where the caller leaves the number of steps open: so many as take LONG_NS, by the shortest of those that warm up, within
- * limits. */
+/* The default number of timed steps is LONG_NS over the time of the shortest warm-up step, within these limits. */
 enum { LEAST_STEPS = 20, MOST_STEPS = 5000 };
 #define LONG_NS 1e9
 

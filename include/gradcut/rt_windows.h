@@ -19,8 +19,8 @@ extern "C" {
  * packed; pad is that above and on the left.  Any number of threads gives the same bits.  `work` is scratch
  * of conv_y, as many elements as w, and of conv_x, as many as w has in the taps that one element of x sees:
  * none for a window of one element on all of the image, or when gcut_rt_conv_tapwise says so.  Of conv_w it is
- * gcut_rt_conv_w_shares times as many elements as w where that is more than 1; or NULL: then it adds up in one share, and
- * with other bits.
+ * gcut_rt_conv_w_shares times as many elements as w where that is more than 1.  With NULL conv_w makes one sum, whose
+ * rounding differs.
  *
  * `winograd` lets all three multiply less (kernels/rt/conv/winograd_type.h), for windows of 3 * 3 with
  * strides and dilations of 1: then rounding errors are a few times larger, and go by the largest number that
@@ -44,8 +44,8 @@ static inline int gcut_rt_conv_tapwise(int64_t c, int64_t o, int64_t groups)
     return c == groups && groups > 1 && o < 8 * groups;
 }
 
-/* In how many shares conv_w adds up the places: 1, 2, 4, 8 or 16.  Threads share channels or results, and with few of
- * both there are fewer parts than GCUT_RT_CONV_W_TASKS.  1: it needs no scratch. */
+/* The number of partial sums over places that conv_w makes and adds up: 1, 2, 4, 8 or 16.  Few channels and results give
+ * threads fewer than GCUT_RT_CONV_W_TASKS parts, and shares of the places make up for it.  1: conv_w needs no scratch. */
 enum { GCUT_RT_CONV_W_TASKS = 16 };
 static inline int64_t gcut_rt_conv_w_shares(int64_t c, int64_t o, int64_t groups)
 {

@@ -41,8 +41,8 @@ typedef struct walk {
     buffer_list *buffers;     /* by launch: those it touches; NULL = not asked for */
     run_list *runs;           /* by launch: its terms; NULL = not asked for */
     gcut_arena *keep;         /* of terms */
-    GCUT_VEC(uint32_t) parts; /* parts that the loops that are being walked touched */
-    double *began;            /* by body: the clock when its run that is being walked began */
+    GCUT_VEC(uint32_t) parts; /* those that regions on the way to the present launch touched */
+    double *began;            /* by body: the clock at the start of its iteration; INFINITY: not in one */
 } walk;
 
 /* ---- one launch ---- */
@@ -53,8 +53,8 @@ static uint32_t whole_of(const walk *w, uint32_t b)
     return b;
 }
 
-/* The bytes moved since buffer b was touched.  A part that this run of its body did not touch yet lies among the others of
- * its buffer, of which all were touched since. */
+/* The bytes moved since buffer b was touched.  Between two touches of a part, in two iterations of its loop or in two
+ * loops, all other parts of its buffer are touched. */
 static double distance(const walk *w, uint32_t b, double touched)
 {
     double others = 0;
@@ -292,8 +292,8 @@ static void walk_body(walk *w, uint32_t body, double runs)
     *began = INFINITY;
 }
 
-/* The runs of these bodies are over: of what they touched parts, all is touched.  That may be a part for a loop around
- * them. */
+/* After the last iteration of a region, each buffer of which its bodies touched a part counts as touched.  Such a buffer
+ * may itself be a part, for an iteration of an outer loop. */
 static void end_parts(walk *w, const gcut_kernel *u, uint32_t first)
 {
     uint32_t n = first;

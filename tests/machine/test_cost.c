@@ -144,7 +144,7 @@ static const gcut_term *traffic_of(const gcut_costs *c, const char *value, uint3
     return NULL;
 }
 
-/* One run of a body reads a part of %x, which lies among the others; the second reader of the run finds it near. */
+/* An iteration's first read of its part of %x comes after reads of all other parts; its second read follows at once. */
 static void parts_of_a_buffer(void **state)
 {
     static const char text[] =
@@ -164,8 +164,8 @@ static void parts_of_a_buffer(void **state)
     }
 }
 
-/* The same in a loop within the loop: what this run of the outer body read is near in every run of the inner one, and what it
- * did not read is still as far as before the loops, whatever inner ones are over. */
+/* In every iteration of an inner loop, what the outer iteration has read is near.  What the outer iteration has not read
+ * stays as far as before both loops, although inner loops have ended since. */
 static void parts_in_inner_loops(void **state)
 {
     static const char text[] =

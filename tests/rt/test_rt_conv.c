@@ -109,7 +109,7 @@ __attribute__((noinline)) static void poison(void)
     {                                                                                                        \
         size_t nx = (size_t)(g->n * g->c * g->h * g->w), ny = (size_t)(g->n * g->o * g->oh * g->ow);         \
         size_t nw = (size_t)(g->o * (g->c / g->groups) * g->kh * g->kw), most = nx + ny + nw + 1;            \
-        size_t room = most + nw * GCUT_RT_CONV_W_TASKS +                                                     \
+        size_t room = nw * (size_t)gcut_rt_conv_w_shares(g->c, g->o, g->groups) +                            \
                       (size_t)(g->o * g->c * GCUT_RT_WINOGRAD_W) * (g->winograd != 0) +                      \
                       (size_t)((g->c + g->o) * GCUT_RT_WINOGRAD_C) * (g->winograd != 0);                     \
         T *x = malloc((nx + 1) * sizeof *x), *y = malloc((ny + 1) * sizeof *y), *w = malloc(nw * sizeof *w); \
