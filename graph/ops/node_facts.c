@@ -29,6 +29,17 @@ gcut_axes_position gcut_axes_position_of(const gcut_type *t, uint32_t mask)
     return kept_before ? GCUT_TRAILING : GCUT_LEADING;
 }
 
+bool gcut_ends_kernel(const gcut_graph *g, const gcut_node *n)
+{
+    const gcut_class class = gcut_node_class(n);
+    if (class != GCUT_CLASS_REDUCTION) return class != GCUT_CLASS_POINTWISE;
+    const gcut_type *t = gcut_type_of(g, gcut_arg(g, n, 0));
+    const bool reduces =
+        gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE || gcut_attr_flag(g, n, GCUT_KEY_keep);
+    if (!reduces && gcut_type_of(g, n->res0)->rank >= t->rank) return false;
+    return gcut_axes_position_of(t, gcut_attr_axes(g, n)) != GCUT_TRAILING;
+}
+
 bool gcut_node_takes_in(const gcut_graph *g, const gcut_node *n)
 {
     const gcut_op_info *info = gcut_op_get((gcut_op)n->op);

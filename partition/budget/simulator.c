@@ -112,16 +112,6 @@ static bool is_loop(const gcut_node *n)
     return c == GCUT_CLASS_POINTWISE || c == GCUT_CLASS_REDUCTION;
 }
 
-/* A reduction over trailing axes is complete at the end of its row, any other at the end of its kernel. */
-static bool ends_kernel(const sim *s, const gcut_node *n)
-{
-    if (!is_loop(n)) return true;
-    if (gcut_node_class(n) == GCUT_CLASS_POINTWISE) return false;
-    const gcut_type *t = gcut_type_of(s->g, gcut_arg(s->g, n, 0));
-    if (gcut_type_of(s->g, n->res0)->rank >= t->rank) return false; /* a norm or a softmax */
-    return gcut_axes_position_of(t, gcut_attr_axes(s->g, n)) != GCUT_TRAILING;
-}
-
 static int64_t elements(const sim *s, gcut_ref v)
 {
     return s->p->price[v].bytes / gcut_dtype_bytes(gcut_type_of(s->g, v)->dtype);
@@ -159,7 +149,7 @@ static void make_result(sim *s, const gcut_node *n, uint32_t i, gcut_ref v, uint
     uint32_t it = new_item(s, v, event, s->p->price[v].bytes);
     s->items.at[it].resident = own && s->in_result[v];
     s->items.at[it].stored = s->items.at[it].resident;
-    s->items.at[it].stage = s->stage[event] + ends_kernel(s, n);
+    s->items.at[it].stage = s->stage[event] + gcut_ends_kernel(s->g, n);
     s->items.at[it].loop = is_loop(n) && n->nres == 1;
     s->current[v] = it;
 }
