@@ -4,9 +4,9 @@
  *
  * Several rounds repeat every measurement, so a disturbance of a second spoils one round of some
  * measurements, not all rounds of one.  A round that the time does not suffice for is left out, except the
- * first; the report says how many there were.  A round counts with its least time, since other programs only
- * make runs longer; the result is the median of the rounds, since predictions are of the usual time.  The
- * time that the caller asks for is that of the rounds.  Compilations precede them; the first round
+ * first; the report says how many there were.  A round counts with its quickest stretch of runs (gcut_rig_run),
+ * since other programs only make runs longer; the result is the median of the rounds, since predictions are of the
+ * usual time.  The time that the caller asks for is that of the rounds.  Compilations precede them; the first round
  * takes at most PATIENCE times that time.
  *
  * The rounds also say how far they disagree, and whether the machine was busy (driver/measure/spread.h): the
@@ -62,7 +62,7 @@ typedef struct visit {
     int64_t size[GCUT_PROBE_SYMBOLS];
     int threads;
     const char *class;        /* of its spread; NULL: none is reported */
-    double round[ROUNDS], ns; /* the least time of each, in their order; their median */
+    double round[ROUNDS], ns; /* the time of each, in their order; their median */
     uint32_t rounds;          /* how many of them were measured */
     double work, in, out;     /* flops or elements; bytes */
 } visit;

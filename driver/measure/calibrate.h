@@ -44,7 +44,8 @@ gcut_rig *gcut_rig_new(gcut_env *env, gcut_arena *arena, const gcut_probes *prob
 void gcut_rig_only(gcut_rig *rig, uint32_t i, const int64_t size[GCUT_PROBE_SYMBOLS], int threads);
 /* Turns on, with N = n, the probes of ops whose cost in the op table is below `ps` for an element; all others are off. */
 void gcut_rig_cheap(gcut_rig *rig, double ps, int64_t n, int threads);
-/* The least ns of the runs that fit in the budget, at least one, after 2 to 8 runs that warm the caches up. */
+/* The ns of a run, after 2 to 8 runs that warm the caches up: the least mean of a stretch of runs that take a
+ * millisecond together.  Stretches go on until the budget is spent; one of less than a millisecond is one stretch. */
 double gcut_rig_run(gcut_rig *rig, double budget_ns);
 /* The work of probe i at its present sizes: flops of a contraction, elements of any other op. */
 double gcut_rig_work(const gcut_rig *rig, uint32_t i);
