@@ -7,17 +7,18 @@
 
 typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
 
-/* rows and whole are constants in each call, and the accumulators are registers.  C is brought to the cache
- * while they fill. */
+/* rows, vectors and whole are constants in each call, and the accumulators are registers.  C is brought to the cache
+ * while they fill.  Of one vector each row has one chain: half the multiply-adds, in little more than half the time. */
 __attribute__((always_inline)) TARGET static inline void
-NAME(accumulate)(int rows, int whole, MASK m0, MASK m1, int64_t k, const T *a, const T *b, int add, T *c,
-                 int64_t ldc, gcut_rt_prefetch prefetch)
+NAME(accumulate)(int rows, int vectors, int whole, MASK m0, MASK m1, int64_t k, const T *a, const T *b,
+                 int add, T *c, int64_t ldc, gcut_rt_prefetch prefetch)
 {
     NAME(vec) x[MR], y[MR];
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) {
         x[i] = y[i] = (NAME(vec)){0};
         __builtin_prefetch(c + i * ldc, 1);
+        if (vectors == 1) continue;
         __builtin_prefetch(c + i * ldc + LANES, 1);
         __builtin_prefetch(c + i * ldc + 2 * LANES - 1, 1);
     }
@@ -30,7 +31,7 @@ NAME(accumulate)(int rows, int whole, MASK m0, MASK m1, int64_t k, const T *a, c
             for (int i = 0; i < rows; i++) {
                 const T e = a[i];
                 x[i] += e * b0;
-                y[i] += e * b1;
+                if (vectors == 2) y[i] += e * b1;
             }
         }
     }
@@ -43,8 +44,10 @@ NAME(accumulate)(int rows, int whole, MASK m0, MASK m1, int64_t k, const T *a, c
             *to = x[i];
             *too = y[i];
         } else {
-            if (add) x[i] += LOAD_PART(m0, o), y[i] += LOAD_PART(m1, o + LANES);
+            if (add) x[i] += LOAD_PART(m0, o);
             STORE_PART(m0, o, x[i]);
+            if (vectors == 1) continue;
+            if (add) y[i] += LOAD_PART(m1, o + LANES);
             STORE_PART(m1, o + LANES, y[i]);
         }
     }
@@ -57,13 +60,19 @@ TARGET static void NAME(block)(int64_t m, int64_t n, int64_t k, const T *a, cons
     const uint32_t columns = (uint32_t)((UINT64_C(1) << n) - 1);
     const MASK m0 = (MASK)columns, m1 = (MASK)(columns >> LANES);
     if (m == MR && whole) {
-        NAME(accumulate)(MR, 1, m0, m1, k, a, b, add, c, ldc, prefetch);
+        NAME(accumulate)(MR, 2, 1, m0, m1, k, a, b, add, c, ldc, prefetch);
         return;
     }
-#define CASE(r, ...)                                                                                         \
-    case r: NAME(accumulate)(r, 0, m0, m1, k, a, b, add, c, ldc, prefetch); break;
-    switch (m) {
-        EACH_CASE(CASE, )
+#define CASE(r, vectors)                                                                                     \
+    case r: NAME(accumulate)(r, vectors, 0, m0, m1, k, a, b, add, c, ldc, prefetch); break;
+    if (n > LANES) {
+        switch (m) {
+            EACH_CASE(CASE, 2)
+        }
+    } else {
+        switch (m) {
+            EACH_CASE(CASE, 1)
+        }
     }
 #undef CASE
 }
