@@ -131,9 +131,12 @@ gcut_reach gcut_machine_reach(const gcut_machine *m, double working_set)
 {
     double l3 = beyond(working_set, m->level_bytes[GCUT_L2]);
     double dram = beyond(working_set, m->level_bytes[GCUT_L3]);
+    const double read = at_level(m->read_ns_per_byte, l3, dram),
+                 write = at_level(m->write_ns_per_byte, l3, dram);
     return (gcut_reach){.share = {(1 - l3) * (1 - dram), l3 * (1 - dram), dram},
-                        .read_ns = at_level(m->read_ns_per_byte, l3, dram),
-                        .write_ns = at_level(m->write_ns_per_byte, l3, dram)};
+                        .read_ns = read,
+                        .write_ns = write,
+                        .rest_ns = fmax(0, write - read)};
 }
 
 double gcut_machine_move_ns(const gcut_machine *m, double read_bytes, double write_bytes, double working_set)

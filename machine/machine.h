@@ -109,6 +109,7 @@ gcut_rate gcut_machine_row_rate(const gcut_machine *machine);
 typedef struct gcut_reach {
     double share[GCUT_NLEVELS];
     double read_ns, write_ns;
+    double rest_ns; /* write_ns without the fetch of the line, which takes read_ns; at least 0 */
 } gcut_reach;
 gcut_reach gcut_machine_reach(const gcut_machine *machine, double working_set);
 

@@ -25,8 +25,9 @@ typedef struct gcut_term {
     double times;            /* how often the units are counted */
     const char *why;         /* they are counted that often; NULL where that is once */
     double read, written;    /* TRAFFIC: bytes */
-    double fetched;          /* of those written: as many bytes as are paid for */
-    double ago;       /* bytes moved since the buffer was touched last; INFINITY: never, NAN: not known */
+    double fetched;          /* bytes that take as long to write where each line is fetched first */
+    double
+        ago; /* bytes moved from touch to touch, middle of launch to middle; 0: just used, INFINITY: never, NAN: unknown */
     double set;       /* bytes of the working set */
     gcut_reach reach; /* computed for `set`: where they come from, and what a byte of them takes */
     double ns;

@@ -35,7 +35,7 @@ static const char *amount(gcut_arena *a, const gcut_explained_term *t)
 static const char *written(gcut_arena *a, const gcut_explained_term *t)
 {
     if (!(t->written > 0)) return NULL;
-    const char *as = t->fetched < t->written ? gcut_printf(a, ", as %s", number(a, t->fetched)) : "";
+    const char *as = t->fetched < t->written ? gcut_printf(a, ", as %s", number(a, round(t->fetched))) : "";
     return gcut_printf(a, "%s written%s", number(a, t->written), as);
 }
 

@@ -265,10 +265,11 @@ typedef struct gcut_explained_term {
     double times;          /* how often the units are counted */
     const char *times_why; /* NULL where that is 1 */
     double read, written;  /* traffic: bytes */
-    double fetched;        /* those of them written that are paid for: half of what was read before */
-    double distance;     /* bytes moved since the buffer was touched last; INFINITY: never; NAN: of a price */
-    double working_set;  /* with what the launch moves itself: it decides where bytes come from */
-    double l2, l3, dram; /* shares of what is moved from there, 1 together */
+    double fetched;        /* bytes that take as long to write where each line is fetched first */
+    double distance;       /* bytes moved since the middle of the launch that touched the buffer last, to the
+                           middle of this one; 0: in memory just used; INFINITY: never; NAN: of a price */
+    double working_set;    /* bytes: the distance; where that is 0, what the launch moves */
+    double l2, l3, dram;   /* shares of what is moved from there, 1 together */
     double read_ns, write_ns; /* of a byte, there */
     double ns;
     bool hidden; /* something longer goes on meanwhile: it adds nothing */

@@ -5,12 +5,13 @@
  * in: a lowered program, a machine model, sizes.   out: a cost for each launch.   keeps: the program.
  *
  * A clock counts the bytes that were moved.  What a launch reads was last touched some bytes ago, and is as
- * near as a cache of that size: least recently used goes first.  The step follows itself, so it is walked
+ * near as a cache of that size: least recently used goes first.  A launch goes over all that it touches at once, so
+ * each byte of it counts as touched at the middle of the launch.  The step follows itself, so it is walked
  * twice and the second walk counts: parameters come from wherever the step before left them.  Likewise a
  * loop's body is walked twice and its second run stands for all further ones.
  *
  * Memory of a temporary is recycled: it was touched just before, as that of another one.  Arithmetic and
- * traffic of a launch overlap where its loop is one; the longer one counts.
+ * traffic of a loop and of a convolution overlap; the longer one counts.
  */
 #include "machine/cost/cost.h"
 
@@ -32,7 +33,7 @@ typedef struct walk {
     gcut_cost_at c;
     gcut_arena *a;
     double clock;   /* bytes moved */
-    double *last;   /* by buffer: the clock when it was touched; NAN = never */
+    double *last;   /* by buffer: the clock at the middle of the launch that touched it; NAN = never */
     double times;   /* how often what is walked runs */
     uint32_t graph; /* GCUT_FORWARD or GCUT_BACKWARD */
     gcut_costs out;
@@ -53,16 +54,16 @@ static uint32_t whole_of(const walk *w, uint32_t b)
     return b;
 }
 
-/* The bytes moved since buffer b was touched.  Between two touches of a part, in two iterations of its loop or in two
- * loops, all other parts of its buffer are touched. */
-static double distance(const walk *w, uint32_t b, double touched)
+/* The bytes moved from the touch of buffer b to this clock.  The parts of a buffer are touched one after the other, by a
+ * loop: on average half of the others lie before the clock of its first iterations and the touch of a part. */
+static double distance(const walk *w, uint32_t b, double clock, double touched)
 {
     double others = 0;
     for (;;) {
         const gcut_buffer *at = &w->c.p->buffers.at[b];
         const bool is_part = at->kind == GCUT_BUFFER_PART;
         if (is_part ? w->last[b] > w->began[at->graph] : !isnan(w->last[b]))
-            return w->clock - w->last[b] + others;
+            return clock - w->last[b] + others / 2;
         if (!is_part) return INFINITY;
         b = at->whole;
         const gcut_buffer *whole = &w->c.p->buffers.at[b];
@@ -71,9 +72,9 @@ static double distance(const walk *w, uint32_t b, double touched)
     }
 }
 
-/* What moving takes, and what it adds to a kernel that computes meanwhile. */
+/* The ns of a launch's traffic, of a product only what goes beyond L2; and its bytes. */
 typedef struct moved {
-    double ns, bring_ns, read, written;
+    double ns, read, written;
 } moved;
 
 /* Records the traffic of a touch; set: bytes of the working set. */
@@ -95,40 +96,45 @@ static void note_traffic(const walk *w, const gcut_machine *m, const gcut_touch 
                                           .ns = ns});
 }
 
+/* A store past the caches takes that part of a write, which moves each line twice. */
+#define PAST 0.5
+
 /* What a launch at that step touches; the clock goes on. */
-static moved move(walk *w, const gcut_machine *m, int step, bool in_cache)
+static moved move(walk *w, const gcut_machine *m, int step, gcut_overlap overlap)
 {
     moved out = {0};
-    double all = 0, workspace = 0;
-    for (uint32_t i = 0; i < w->touches.n; i++) {
-        const gcut_touch *t = &w->touches.at[i];
-        all += t->read + t->written;
-        if (t->workspace) workspace += t->read + t->written;
-    }
+    double all = 0;
+    for (uint32_t i = 0; i < w->touches.n; i++) all += w->touches.at[i].read + w->touches.at[i].written;
+    const double middle = w->clock + all / 2;
     for (uint32_t i = 0; i < w->touches.n; i++) {
         const gcut_touch *t = &w->touches.at[i];
         const gcut_buffer *b = &w->c.p->buffers.at[t->buffer];
         bool recycled = b->kind == GCUT_BUFFER_ARENA && !b->saved && b->birth >= step;
-        double ago = recycled ? 0 : distance(w, t->buffer, t->read + t->written);
-        /* What was read is there: writing it does not fetch it; nor does what goes past the caches. */
-        double over = t->past ? t->written : fmin(t->read, t->written), fetched = t->written - over / 2,
-               near = all - workspace + ago;
-        double ns = gcut_machine_move_ns(m, t->read, fetched, all + ago),
-               more = t->workspace ? 0 : gcut_machine_bring_ns(m, t->read, fetched, near);
+        const double ago = recycled ? 0 : distance(w, t->buffer, middle, t->read + t->written),
+                     set = recycled ? all : ago;
+        const gcut_reach from = gcut_machine_reach(m, set), near = gcut_machine_reach(m, 0);
+        /* What was read is there, and writing it fetches nothing. */
+        const double over = t->past ? 0 : fmin(t->read, t->written),
+                     whole = t->past ? t->written * PAST : t->written - over;
+        const double ns =
+            t->workspace ? 0
+            : overlap == GCUT_OVERLAP_BEYOND
+                ? gcut_machine_bring_ns(m, t->read, whole, set) + over * fmax(0, from.rest_ns - near.rest_ns)
+                : gcut_machine_move_ns(m, t->read, whole, set) + over * from.rest_ns;
+        const double fetched = whole + (over > 0 ? over * from.rest_ns / from.write_ns : 0);
         out.ns += ns;
-        out.bring_ns += more;
-        note_traffic(w, m, t, fetched, ago, in_cache ? near : all + ago, in_cache ? more : ns,
-                     in_cache && t->workspace ? "workspace, in the rate"
-                     : t->past                ? "past the caches"
-                     : recycled               ? "in memory just used"
-                                              : NULL);
+        note_traffic(w, m, t, fetched, ago, set, ns,
+                     t->workspace ? "workspace, in the rate"
+                     : t->past    ? "past the caches"
+                     : recycled   ? "in memory just used"
+                                  : NULL);
         out.read += t->read;
         out.written += t->written;
     }
     w->clock += all;
     for (uint32_t i = 0; i < w->touches.n; i++) {
         uint32_t b = w->touches.at[i].buffer;
-        w->last[b] = w->clock;
+        w->last[b] = middle;
         if (w->c.p->buffers.at[b].kind == GCUT_BUFFER_PART) *GCUT_PUSH(w->a, &w->parts) = b;
     }
     w->touches.n = 0;
@@ -189,17 +195,15 @@ static void launch(walk *w, gcut_cost *c, const gcut_work *x, gcut_terms *terms,
 {
     w->c.terms = terms;
     if (w->buffers) list_buffers(w, c);
-    moved y = move(w, x->alone ? &w->c.alone : &w->c.m, step, x->in_cache);
-    double ns = x->in_cache ? x->ns + y.bring_ns : x->exposed ? x->ns + y.ns : fmax(x->ns, y.ns);
+    const moved y = move(w, x->alone ? &w->c.alone : &w->c.m, step, x->overlap);
+    const double ns = x->overlap == GCUT_OVERLAP_LONGER ? fmax(x->ns, y.ns) : x->ns + y.ns;
     count(w, c, ns + x->fixed, x->flops, &y);
     if (!terms) return;
     *GCUT_PUSH(w->keep, &w->runs[c->launch]) = (gcut_cost_run){.times = w->times,
                                                                .threads = x->threads,
-                                                               .overlap = x->in_cache  ? GCUT_OVERLAP_BEYOND
-                                                                          : x->exposed ? GCUT_OVERLAP_SUM
-                                                                                       : GCUT_OVERLAP_LONGER,
+                                                               .overlap = x->overlap,
                                                                .work_ns = x->ns,
-                                                               .traffic_ns = x->in_cache ? y.bring_ns : y.ns,
+                                                               .traffic_ns = y.ns,
                                                                .fixed_ns = x->fixed,
                                                                .ns = ns + x->fixed,
                                                                .nterms = terms->list.n,
@@ -272,6 +276,14 @@ static void pair(walk *w, const gcut_lowered *h, uint32_t gemm, uint32_t kernel)
 
 static void walk_graph(walk *w, const gcut_lowered *h);
 
+/* The clock goes on by further iterations like the one that began then: what that touched, they touch again. */
+static void skip(walk *w, double began, double bytes)
+{
+    for (uint32_t b = 0; b < w->c.p->buffers.n; b++)
+        if (w->last[b] > began) w->last[b] += bytes;
+    w->clock += bytes;
+}
+
 /* `runs` runs of a body, more or less than one of them too. */
 static void walk_body(walk *w, uint32_t body, double runs)
 {
@@ -286,15 +298,15 @@ static void walk_body(walk *w, uint32_t body, double runs)
         *began = w->clock;
         w->times = times * (runs - 1);
         walk_graph(w, h);
-        w->clock += (w->clock - *began) * (runs > 2 ? runs - 2 : 0);
+        if (runs > 2) skip(w, *began, (w->clock - *began) * (runs - 2));
     }
     w->times = times;
     *began = INFINITY;
 }
 
-/* After the last iteration of a region, each buffer of which its bodies touched a part counts as touched.  Such a buffer
- * may itself be a part, for an iteration of an outer loop. */
-static void end_parts(walk *w, const gcut_kernel *u, uint32_t first)
+/* After the last iteration of a region, each buffer of which its bodies touched a part counts as touched, in the middle
+ * of the region.  Such a buffer may itself be a part, for an iteration of an outer loop. */
+static void end_parts(walk *w, const gcut_kernel *u, uint32_t first, double began)
 {
     uint32_t n = first;
     for (uint32_t i = first; i < w->parts.n; i++) {
@@ -302,7 +314,8 @@ static void end_parts(walk *w, const gcut_kernel *u, uint32_t first)
         bool here = false;
         for (uint32_t k = 0; k < u->region.bodies.n; k++)
             here = here || u->region.bodies.at[k] == part->graph;
-        if (here) w->last[part->whole] = w->clock;
+        /* The last iteration may have read all of it; NAN where nothing has. */
+        if (here) w->last[part->whole] = fmax(w->last[part->whole], (began + w->clock) / 2);
         const uint32_t b = here ? part->whole : w->parts.at[i];
         if (w->c.p->buffers.at[b].kind == GCUT_BUFFER_PART) w->parts.at[n++] = b;
     }
@@ -314,10 +327,11 @@ static void walk_region(walk *w, const gcut_lowered *h, uint32_t kernel)
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
-    uint32_t first = w->parts.n;
+    const uint32_t first = w->parts.n;
+    const double began = w->clock;
     double runs = gcut_region_runs(h->g, n, w->c.at, w->c.nat);
     for (uint32_t k = 0; k < u->region.bodies.n; k++) walk_body(w, u->region.bodies.at[k], runs);
-    end_parts(w, u, first);
+    end_parts(w, u, first, began);
 }
 
 static void walk_graph(walk *w, const gcut_lowered *h)

@@ -42,14 +42,12 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered 
 
 /* The arithmetic of a kernel and what a launch takes by itself, without memory traffic. */
 typedef struct gcut_work {
-    double ns;     /* arithmetic */
-    double fixed;  /* of the launch */
-    bool alone;    /* on one thread */
-    int threads;   /* that take part; where the run-time library decides, all or one */
-    bool in_cache; /* ns is for operands in the nearest cache; bringing them there adds to it */
-    bool exposed;  /* only the first of several parts waits for memory, or every row for its own: traffic adds
-                   * to ns; else the two overlap */
-    double flops;
+    double ns;            /* arithmetic */
+    double fixed;         /* of the launch */
+    bool alone;           /* on one thread */
+    int threads;          /* that take part; where the run-time library decides, all or one */
+    gcut_overlap overlap; /* of ns and traffic */
+    double flops;         /* of a contraction */
 } gcut_work;
 gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t kernel);
 const char *gcut_cost_class(const gcut_lowered *h, uint32_t kernel);

@@ -161,7 +161,7 @@ static double fixed_ns(const gcut_cost_at *c, const gcut_kernel *u, const gcut_w
                     call = {m->call_ns, 1, "call_ns", NULL, {0}, false},
                     block = {c->alone.kernel_ns, 1, "kernel_ns", NULL, {0}, false};
     double ns = gcut_term_rated(c->terms, GCUT_TERM_FIXED, NULL, "the launch", &kernel, 1, "kernel");
-    if (w->in_cache) ns += gcut_term_rated(c->terms, GCUT_TERM_FIXED, NULL, "the call", &call, 1, "call");
+    if (w->flops > 0) ns += gcut_term_rated(c->terms, GCUT_TERM_FIXED, NULL, "the call", &call, 1, "call");
     if (u->kind != GCUT_KERNEL_LOOP || !u->loop.blocked) return ns;
     /* To begin a block and add up its sums takes as long as a kernel. */
     const double threads = w->alone ? 1 : c->threads,
@@ -176,6 +176,15 @@ static double fixed_ns(const gcut_cost_at *c, const gcut_kernel *u, const gcut_w
                                                     .ns = blocks * block.ns / threads});
 }
 
+/* A convolution reads panels of its image while it multiplies others.  Only the first of several parts of a loop waits
+ * for memory; a row that is moved by itself waits for its own. */
+static gcut_overlap overlap_of(const gcut_lowered *h, const gcut_kernel *u, double flops)
+{
+    if (u->kind == GCUT_KERNEL_LOOP) return is_exposed(h, u) ? GCUT_OVERLAP_SUM : GCUT_OVERLAP_LONGER;
+    if (flops > 0) return u->kind == GCUT_KERNEL_CONV ? GCUT_OVERLAP_LONGER : GCUT_OVERLAP_BEYOND;
+    return moves_rows(u) ? GCUT_OVERLAP_SUM : GCUT_OVERLAP_LONGER;
+}
+
 gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t kernel)
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
@@ -185,13 +194,10 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t 
         w.threads = gcut_team_at(c->p->module, &team, c->at, c->nat, c->threads);
         w.alone = w.threads == 1;
         w.ns = loop_ns(c, w.alone ? &c->alone : &c->m, h, u);
-        w.exposed = is_exposed(h, u);
     } else {
         const uint32_t first = gcut_terms_count(c->terms);
         if (u->kind != GCUT_KERNEL_COPY)
             w.flops = gcut_node_flops(h->g, gcut_node_at(h->g, u->nodes.at[0]), c->at, c->nat);
-        w.in_cache = w.flops > 0;
-        w.exposed = moves_rows(u);
         w.ns = other_ns(c, &c->alone, h, u, w.flops);
         w.alone = w.ns < 2 * GCUT_GRAIN_NS;
         if (w.alone) {
@@ -202,6 +208,7 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t 
         }
         w.ns += prologue_ns(c, w.alone ? &c->alone : &c->m, h, kernel);
     }
+    w.overlap = overlap_of(h, u, w.flops);
     w.fixed = fixed_ns(c, u, &w);
     return w;
 }
