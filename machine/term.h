@@ -26,8 +26,7 @@ typedef struct gcut_term {
     const char *why;         /* they are counted that often; NULL where that is once */
     double read, written;    /* TRAFFIC: bytes */
     double fetched;          /* bytes that take as long to write where each line is fetched first */
-    double
-        ago; /* bytes moved from touch to touch, middle of launch to middle; 0: just used, INFINITY: never, NAN: unknown */
+    double ago;       /* bytes moved since its last touch; 0: just used, INFINITY: never, NAN: unknown */
     double set;       /* bytes of the working set */
     gcut_reach reach; /* computed for `set`: where they come from, and what a byte of them takes */
     double ns;
