@@ -505,8 +505,8 @@ static double smallest_ns(const gcut_machine *m)
     return gcut_machine_gemm_ns(m, gcut_gemm_lo[0], gcut_gemm_hi[0], gcut_gemm_k[0]);
 }
 
-/* A kernel by itself: an empty one, and what small ones of cheap ops take beyond that and beyond their elements: the
- * latency of long functions, which longer rows hide, is no price of a launch. */
+/* What a launch takes: an empty kernel, and what a small kernel of a cheap op takes beyond that and beyond its elements.
+ * Dear ops are left out: a short row waits for the latency of their functions, which a longer row hides. */
 static double launch_ns(const calibration *c)
 {
     const visit *small = &c->visits.at[c->small];

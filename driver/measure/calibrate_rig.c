@@ -188,7 +188,8 @@ static void warm_up(gcut_rig *r)
     for (int i = 1; i < MOST && ns < 0.95 * before; i++) before = ns, ns = run_once(r);
 }
 
-/* A run of microseconds may be free of the short disturbances that a step of milliseconds has its share of. */
+/* Every step of milliseconds has short disturbances in it, and few runs of microseconds have: the mean of a stretch of
+ * runs has them too. */
 #define STRETCH_NS 1e6
 #define MOST_RUNS 100000
 

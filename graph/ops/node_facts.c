@@ -29,7 +29,7 @@ gcut_axes_position gcut_axes_position_of(const gcut_type *t, uint32_t mask)
     return kept_before ? GCUT_TRAILING : GCUT_LEADING;
 }
 
-bool gcut_ends_kernel(const gcut_graph *g, const gcut_node *n)
+bool gcut_node_ends_kernel(const gcut_graph *g, const gcut_node *n)
 {
     const gcut_class class = gcut_node_class(n);
     if (class != GCUT_CLASS_REDUCTION) return class != GCUT_CLASS_POINTWISE;

@@ -29,7 +29,7 @@ bool gcut_node_takes_in(const gcut_graph *g, const gcut_node *n);
 /* Is a result of n complete only where its kernel ends, so that a reader runs in a later one?  Not so of elementwise
  * arithmetic, of a reduction over trailing axes, whose result is complete with its row, and of a norm or softmax that is
  * not decomposed yet. */
-bool gcut_ends_kernel(const gcut_graph *g, const gcut_node *n);
+bool gcut_node_ends_kernel(const gcut_graph *g, const gcut_node *n);
 /* For a view: is element k of the result element k of the operand, or a repeated element? */
 bool gcut_view_keeps_order(const gcut_graph *g, const gcut_node *n);
 /* multiply_adds.c: the multiply-adds of a CONTRACTION node, of attention those of masked pairs included. */

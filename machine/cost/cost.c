@@ -54,8 +54,8 @@ static uint32_t whole_of(const walk *w, uint32_t b)
     return b;
 }
 
-/* The bytes moved from the touch of buffer b to this clock.  The parts of a buffer are touched one after the other, by a
- * loop: on average half of the others lie before the clock of its first iterations and the touch of a part. */
+/* The bytes moved from the last touch of buffer b to this clock.  A loop touches the parts of a buffer one after the
+ * other.  Its first iterations stand for all of them, and half of the other parts precede a part on average. */
 static double distance(const walk *w, uint32_t b, double clock, double touched)
 {
     double others = 0;
@@ -78,8 +78,8 @@ typedef struct moved {
 } moved;
 
 /* Records the traffic of a touch; set: bytes of the working set. */
-static void note_traffic(const walk *w, const gcut_machine *m, const gcut_touch *t, double fetched,
-                         double ago, double set, double ns, const char *what)
+static void note_traffic(const walk *w, const gcut_touch *t, double fetched, double ago, double set,
+                         const gcut_reach *from, double ns, const char *what)
 {
     const gcut_buffer *b = &w->c.p->buffers.at[t->buffer];
     if (!w->c.terms) return;
@@ -92,11 +92,11 @@ static void note_traffic(const walk *w, const gcut_machine *m, const gcut_touch 
                                           .fetched = fetched,
                                           .ago = ago,
                                           .set = set,
-                                          .reach = gcut_machine_reach(m, set),
+                                          .reach = *from,
                                           .ns = ns});
 }
 
-/* A store past the caches takes that part of a write, which moves each line twice. */
+/* A write moves each line twice, to the cache and back to memory; a store past the caches moves it once. */
 #define PAST 0.5
 
 /* What a launch at that step touches; the clock goes on. */
@@ -112,18 +112,18 @@ static moved move(walk *w, const gcut_machine *m, int step, gcut_overlap overlap
         bool recycled = b->kind == GCUT_BUFFER_ARENA && !b->saved && b->birth >= step;
         const double ago = recycled ? 0 : distance(w, t->buffer, middle, t->read + t->written),
                      set = recycled ? all : ago;
-        const gcut_reach from = gcut_machine_reach(m, set), near = gcut_machine_reach(m, 0);
+        const gcut_reach from = gcut_machine_reach(m, set);
         /* What was read is there, and writing it fetches nothing. */
         const double over = t->past ? 0 : fmin(t->read, t->written),
                      whole = t->past ? t->written * PAST : t->written - over;
-        const double ns =
-            t->workspace ? 0
-            : overlap == GCUT_OVERLAP_BEYOND
-                ? gcut_machine_bring_ns(m, t->read, whole, set) + over * fmax(0, from.rest_ns - near.rest_ns)
-                : gcut_machine_move_ns(m, t->read, whole, set) + over * from.rest_ns;
+        const double ns = t->workspace ? 0
+                          : overlap == GCUT_OVERLAP_BEYOND
+                              ? gcut_machine_bring_ns(m, t->read, whole, set) +
+                                    over * fmax(0, from.rest_ns - gcut_machine_reach(m, 0).rest_ns)
+                              : t->read * from.read_ns + whole * from.write_ns + over * from.rest_ns;
         const double fetched = whole + (over > 0 ? over * from.rest_ns / from.write_ns : 0);
         out.ns += ns;
-        note_traffic(w, m, t, fetched, ago, set, ns,
+        note_traffic(w, t, fetched, ago, set, &from, ns,
                      t->workspace ? "workspace, in the rate"
                      : t->past    ? "past the caches"
                      : recycled   ? "in memory just used"
@@ -276,7 +276,7 @@ static void pair(walk *w, const gcut_lowered *h, uint32_t gemm, uint32_t kernel)
 
 static void walk_graph(walk *w, const gcut_lowered *h);
 
-/* The clock goes on by further iterations like the one that began then: what that touched, they touch again. */
+/* Further iterations move that many bytes, and touch again what was touched since `began`. */
 static void skip(walk *w, double began, double bytes)
 {
     for (uint32_t b = 0; b < w->c.p->buffers.n; b++)
@@ -314,7 +314,7 @@ static void end_parts(walk *w, const gcut_kernel *u, uint32_t first, double bega
         bool here = false;
         for (uint32_t k = 0; k < u->region.bodies.n; k++)
             here = here || u->region.bodies.at[k] == part->graph;
-        /* The last iteration may have read all of it; NAN where nothing has. */
+        /* A body may read the whole buffer too, in its last iteration; NAN: nothing has touched it as a whole. */
         if (here) w->last[part->whole] = fmax(w->last[part->whole], (began + w->clock) / 2);
         const uint32_t b = here ? part->whole : w->parts.at[i];
         if (w->c.p->buffers.at[b].kind == GCUT_BUFFER_PART) w->parts.at[n++] = b;

@@ -149,7 +149,7 @@ static void make_result(sim *s, const gcut_node *n, uint32_t i, gcut_ref v, uint
     uint32_t it = new_item(s, v, event, s->p->price[v].bytes);
     s->items.at[it].resident = own && s->in_result[v];
     s->items.at[it].stored = s->items.at[it].resident;
-    s->items.at[it].stage = s->stage[event] + gcut_ends_kernel(s->g, n);
+    s->items.at[it].stage = s->stage[event] + gcut_node_ends_kernel(s->g, n);
     s->items.at[it].loop = is_loop(n) && n->nres == 1;
     s->current[v] = it;
 }

@@ -282,7 +282,7 @@ static double reduction_price(const pricing *p, const gcut_node *n, double store
     const gcut_graph *g = p->g;
     gcut_ref x = gcut_arg(g, n, 0);
     const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
-    const bool rows = info->emit == GCUT_EMIT_REDUCE && !gcut_ends_kernel(g, n);
+    const bool rows = info->emit == GCUT_EMIT_REDUCE && !gcut_node_ends_kernel(g, n);
     double ns = op_price(p, n, (double)p->numel[x]);
     if (!rows) {
         double read = move_price(p, n, "its operand", (double)storage(p, x), 0, INFINITY);

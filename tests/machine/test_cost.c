@@ -144,7 +144,7 @@ static const gcut_term *traffic_of(const gcut_costs *c, const char *value, uint3
     return NULL;
 }
 
-/* A launch is over all that it touches at once: what the next one reads of that is half of both ago. */
+/* From the middle of a launch to the middle of the next one, half of the bytes of both are moved. */
 static void middle_to_middle(void **state)
 {
     static const char text[] =
@@ -156,7 +156,7 @@ static void middle_to_middle(void **state)
     near(traffic_of(&c, "q", 0, "p")->ago, (first + second) / 2);
 }
 
-/* The last iteration of a loop was just before, however many there were. */
+/* What the iterations of a loop read is near behind the loop, however many iterations there are. */
 static void read_behind_a_loop(void **state)
 {
     static const char text[] =

@@ -215,7 +215,7 @@ static void group_reduce(gcut_lowered *h, uint32_t node)
         u->loop.inner = inner;
         u->loop.rows = product(h, t, how == GCUT_TRAILING ? all & ~mask : mask);
     }
-    if (gcut_ends_kernel(g, n)) u->loop.blocked = true;
+    if (gcut_node_ends_kernel(g, n)) u->loop.blocked = true;
     join(h, kernel, node,
          how == GCUT_TRAILING  ? GCUT_LEVEL_ROW
          : how == GCUT_LEADING ? GCUT_LEVEL_COLUMN
