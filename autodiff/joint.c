@@ -17,6 +17,7 @@
 #include "autodiff/joint_as_primal.h"
 #include "autodiff/reverse.h"
 #include "autodiff/stacked_scans.h"
+#include "base/names.h"
 #include "graph/build.h"
 #include "passes/passes.h"
 #include "graph/rewrite.h"
@@ -43,28 +44,6 @@ typedef struct differentiation {
 } differentiation;
 
 /* ---- what to differentiate ---- */
-
-/* * = any run of characters, ? = any one. */
-static bool glob(const char *pattern, const char *s)
-{
-    const char *star = NULL, *resume = NULL;
-    while (*s) {
-        if (*pattern == '*') {
-            star = ++pattern;
-            resume = s;
-        } else if (*pattern == '?' || *pattern == *s) {
-            pattern++;
-            s++;
-        } else if (star) {
-            pattern = star;
-            s = ++resume;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*') pattern++;
-    return *pattern == '\0';
-}
 
 static bool is_float(const gcut_graph *g, const gcut_result *r)
 {
@@ -190,7 +169,7 @@ static void choose(differentiation *s, const gcut_joint_options *opt)
             if (p->role != GCUT_ROLE_param && p->role != GCUT_ROLE_input && p->role != GCUT_ROLE_state)
                 continue;
             if (!gcut_dtype_is_float(gcut_type_of(g, p->value)->dtype)) continue;
-            if (!glob(opt->wrt[k], g->values.at[p->value].name)) continue;
+            if (!gcut_name_matches(opt->wrt[k], g->values.at[p->value].name)) continue;
             s->chosen[i] = hit = true;
         }
         if (!hit)

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/nearest.h"
+#include "base/names.h"
 #include "graph/build.h"
 #include "graph/rewrite.h"
 

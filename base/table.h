@@ -2,6 +2,10 @@
  *
  * Text in columns: each as wide as its widest cell, two blanks between them, none at the end of a line.
  *
+ * Where the lines are wider than a terminal, columns that matter less are left out, until the others fit with cells of
+ * at least 24 characters; a line below the table names them.  Then the widest of the columns that may be cut are
+ * cut: their longer cells end in "..".
+ *
  *   gcut_table t = {.arena = a, .ncols = 2, .right = 1u << 1};
  *   gcut_table_row(&t, (const char *[]){"value", "bytes"});
  *   gcut_table_row(&t, (const char *[]){"%h", "4,096"});
@@ -15,7 +19,11 @@
 typedef struct gcut_table {
     gcut_arena *arena;
     uint32_t ncols, nrows;
-    uint32_t right;              /* bit c: column c is set to the right */
+    uint32_t right;      /* bit c: column c is set to the right */
+    uint32_t cut;        /* bit c: its cells may be cut */
+    int64_t columns;     /* of the terminal; 0 = no limit */
+    const uint8_t *last; /* columns that may be left out, the first one first; nlast of them */
+    uint32_t nlast;
     GCUT_VEC(const char *) cell; /* row by row; NULL = empty */
 } gcut_table;
 

@@ -5,6 +5,8 @@
 #include "base/units.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 const char *gcut_count_text(gcut_arena *a, int64_t n)
 {
@@ -42,4 +44,14 @@ const char *gcut_time_text_to(gcut_arena *a, double ns, int digits)
 const char *gcut_time_text(gcut_arena *a, double ns)
 {
     return gcut_time_text_to(a, ns, ns < 1e9 ? 3 : 4);
+}
+
+const char *gcut_short_real(gcut_arena *a, double x)
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.1e", x); /* -1.3e+02 */
+    const char *e = strchr(digits, 'e');
+    const int exponent = e ? atoi(e + 1) : 0;
+    if (!e || exponent > 15 || exponent < -6) return gcut_printf(a, "%.2g", x);
+    return exponent < 2 ? gcut_printf(a, "%.2g", x) : gcut_printf(a, "%.0f", strtod(digits, NULL));
 }

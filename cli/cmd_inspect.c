@@ -85,12 +85,16 @@ static int write_plan(gcut_ctx *ctx, const gcut_cli *c, const gcut_plan *plan)
     return code;
 }
 
-static int print_plan(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g, char *(*text)(const gcut_plan *, bool))
+static int print_plan(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g, bool totals)
 {
+    const gcut_table_options table = gcut_cli_table(c);
     gcut_plan *plan = gcut_plan_new(g, &c->opt);
     if (!plan) return gcut_cli_failed(ctx);
     int code = c->output ? write_plan(ctx, c, plan) : EXIT_FINE;
-    if (!code) code = print_made(ctx, c->json ? plan_file(c, plan) : text(plan, c->symbolic));
+    if (!code)
+        code = print_made(ctx, c->json  ? plan_file(c, plan)
+                               : totals ? gcut_plan_text(plan, &table)
+                                        : gcut_plan_saved_text(plan, &table));
     gcut_plan_free(plan);
     return code;
 }
@@ -101,11 +105,11 @@ int gcut_cmd_plan(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
         gcut_cost_explanation *e = gcut_explain_cost(g, &c->opt, c->explain_cost);
         return e ? gcut_cli_print(c, e, e->text, e->json, EXIT_FINE) : gcut_cli_failed(ctx);
     }
-    return print_plan(ctx, c, g, gcut_plan_text);
+    return print_plan(ctx, c, g, true);
 }
 int gcut_cmd_saved(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
-    return print_plan(ctx, c, g, gcut_plan_saved_text);
+    return print_plan(ctx, c, g, false);
 }
 
 /* ---- why, diff ---- */

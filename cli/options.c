@@ -25,6 +25,8 @@
 #define LIMITED (PLANNED & ~ONLY(certify) & ~ONLY(frontier))
 #define DECIDED (LIMITED & ~ONLY(fit))
 #define FORWARD (ONLY(show) | ONLY(compile) | ONLY(run) | ONLY(bench) | ONLY(crosscheck))
+/* Those that print tables of values. */
+#define TABLES (ONLY(plan) | ONLY(saved))
 #define EVERY ((1u << GCUT_NCOMMANDS) - 1)
 
 /* The offset of a list's number of items; 0 for other kinds. */

@@ -86,10 +86,11 @@ struct gcut_cli {
     bool given[GCUT_NOPTIONS];
 
     /* members of cli/options.def; 0 = not given */
-    bool help, json, time_passes, passes, csv, no_loc, symbolic, shared, measure, clear, certificate, force;
+    bool help, json, time_passes, passes, csv, no_loc, symbolic, shared, measure, clear, certificate, force,
+        all;
     gcut_stage_name stage;
-    const char *compare, *samples, *out, *most, *output, *svg, *model, *explain_cost;
-    int64_t steps, rounds, points;
+    const char *compare, *samples, *out, *most, *output, *svg, *model, *explain_cost, *match;
+    int64_t steps, rounds, points, top;
     double tol, seconds;
     gcut_feed *feed;
     size_t nfeed;

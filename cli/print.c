@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * JSON strings, bytes and scalars.
+ * The width of tables; JSON strings, bytes and scalars.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -8,8 +8,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
+
+gcut_table_options gcut_cli_table(const gcut_cli *c)
+{
+    struct winsize size;
+    const bool known = isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+    return (gcut_table_options){.symbolic = c->symbolic,
+                                .all = c->all,
+                                .top = c->top,
+                                .match = c->match,
+                                .columns = known ? size.ws_col : 0};
+}
 
 /* Bytes of the well-formed UTF-8 sequence at s (Unicode's table 3-7); 0 = there is none. */
 static int utf8_length(const unsigned char *s)

@@ -330,8 +330,8 @@ int main(int argc, char **argv)
     printf("model: %lld layers, %lld heads, %lld channels, context %lld: %lld parameters; %s in %.2f s\n\n",
            (long long)s->layers, (long long)s->heads, (long long)s->channels, (long long)s->context,
            (long long)model_parameters(&r.model), s->backend, now() - start);
-    if (s->table) print_made(gcut_plan_text(gcut_step_plan(r.step), false));
-    print_made(gcut_plan_saved_text(gcut_step_plan(r.step), false));
+    if (s->table) print_made(gcut_plan_text(gcut_step_plan(r.step), NULL));
+    print_made(gcut_plan_saved_text(gcut_step_plan(r.step), NULL));
     putchar('\n');
     fflush(stdout);
     dump_start(&r);

@@ -151,7 +151,7 @@ static void print_plan(const run *r)
 {
     gcut_plan *plan = gcut_plan_new(r->graph, &r->opt);
     ok(r, plan != NULL);
-    char *totals = gcut_plan_text(plan, false), *saved = gcut_plan_saved_text(plan, false);
+    char *totals = gcut_plan_text(plan, false), *saved = gcut_plan_saved_text(plan, NULL);
     ok(r, totals && saved);
     fputs(totals, stdout);
     fputs(saved, stdout);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "report/fold.h"
 #include "report/report.h"
 
 /* A gap below 1e-6 ns is rounding error; its digits are not printed. */
@@ -16,60 +17,80 @@ static const char *gap_text(gcut_arena *a, double ns)
 
 /* ---- lists ---- */
 
-#define WIDTH 110
+enum { WIDTH = 110 /* of a list, where the terminal's is not known */ };
 
 /* Adds one item of a list, on a new line when this one is full. *column is the current column. */
-static void add_item(gcut_text *out, size_t *column, size_t number, const char *item)
+static void add_item(gcut_text *out, size_t *column, size_t number, int64_t columns, const char *item)
 {
-    size_t n = strlen(item);
-    bool fresh = number && *column + n + 3 > WIDTH;
+    size_t n = strlen(item), width = columns > 0 ? (size_t)columns : WIDTH;
+    bool fresh = number && *column + n + 3 > width;
     gcut_text_add(out, "%s%s%s", number ? ";" : "", fresh ? "\n  " : " ", item);
     *column = (fresh ? 2 : *column + 2) + n;
 }
 
-/* The values with that decision, each as `item` says. */
-static void print_values(const gcut_plan_info *p, gcut_plan_decision d, const char *title,
-                         const char *(*item)(gcut_arena *a, const gcut_plan_value *v), gcut_text *out)
+/* The values with that decision, folded, each as `item` says of its group. */
+static void
+print_values(const gcut_plan_info *p, gcut_plan_decision d, const gcut_table_options *o, const char *title,
+             const char *(*item)(gcut_arena *a, const gcut_plan_value *v, const gcut_row_group *g),
+             gcut_text *out)
 {
-    size_t n = 0, column = strlen(title);
+    gcut_arena *a = out->arena;
+    size_t column = strlen(title);
+    gcut_row *row = gcut_calloc(a, p->n + 1, sizeof *row);
+    const gcut_plan_value **value = gcut_calloc(a, p->n + 1, sizeof(*value));
+    uint32_t n = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        const gcut_plan_value *v = p->value[i];
+        if (v->decision != d) continue;
+        value[n] = v;
+        row[n++] = (gcut_row){v->name, gcut_printf(a, "%s %s %d", v->type, v->op, v->result), v->bytes};
+    }
+    const gcut_folded f = gcut_fold(a, row, n, o, false);
     gcut_text_add(out, "%s", title);
-    for (size_t i = 0; i < p->n; i++)
-        if (p->value[i]->decision == d) add_item(out, &column, n++, item(out->arena, p->value[i]));
-    gcut_text_add(out, n ? "\n" : " nothing\n");
+    for (uint32_t i = 0; i < f.n; i++)
+        add_item(out, &column, i, o->columns, item(a, value[*f.at[i].row], &f.at[i]));
+    gcut_text_add(out, n ? f.n ? "\n" : " none that matches\n" : " nothing\n");
+    gcut_write_left(&f, "value", out);
 }
 
 /* A parameter or result that the backward graph reads, with its bytes. */
-static const char *alive_text(gcut_arena *a, const gcut_plan_value *v)
+static const char *alive_text(gcut_arena *a, const gcut_plan_value *v, const gcut_row_group *g)
 {
-    return gcut_printf(a, "%%%s %s %s", v->name, v->result ? "result" : v->op, gcut_count_text(a, v->bytes));
+    const char *what = v->result ? "result" : v->op, *bytes = gcut_count_text(a, v->bytes);
+    return g->n > 1 ? gcut_printf(a, "%%%s %s %u x %s", g->name, what, g->n, bytes)
+                    : gcut_printf(a, "%%%s %s %s", g->name, what, bytes);
 }
 
-static const char *recomputed_text(gcut_arena *a, const gcut_plan_value *v)
+static const char *recomputed_text(gcut_arena *a, const gcut_plan_value *v, const gcut_row_group *g)
 {
-    return gcut_printf(a, "%%%s %s (for %s)", v->name, v->op, gcut_readers_text(a, v));
+    if (g->n > 1)
+        return gcut_printf(a, "%u x %%%s %s (for %s)", g->n, g->name, v->op, gcut_readers_text(a, v, true));
+    return gcut_printf(a, "%%%s %s (for %s)", v->name, v->op, gcut_readers_text(a, v, false));
 }
 
-static void print_loop(const gcut_plan_loop *l, gcut_text *out)
+static void print_loop(const gcut_plan_loop *l, const gcut_table_options *o, gcut_text *out)
 {
     gcut_arena *a = out->arena;
     size_t before = out->n;
     gcut_text_add(out, "each iteration of %%%s (%s) saves %s:", l->name, gcut_place_text(a, l->where),
                   gcut_bytes_text(a, l->step_bytes));
     size_t column = out->n - before;
-    for (size_t k = 0; k < l->nsaved; k++) add_item(out, &column, k, gcut_printf(a, "%%%s", l->saved[k]));
+    for (size_t k = 0; k < l->nsaved; k++)
+        add_item(out, &column, k, o->columns, gcut_printf(a, "%%%s", l->saved[k]));
     gcut_text_add(out, "%s\n  and recomputes:", l->nsaved ? "" : " nothing");
     column = strlen("  and recomputes:");
     for (size_t k = 0; k < l->nrecomputed; k++)
-        add_item(out, &column, k, gcut_printf(a, "%%%s %s", l->recomputed[k].name, l->recomputed[k].op));
+        add_item(out, &column, k, o->columns,
+                 gcut_printf(a, "%%%s %s", l->recomputed[k].name, l->recomputed[k].op));
     gcut_text_add(out, l->nrecomputed ? "\n" : " nothing\n");
 }
 
-void gcut_write_saved_text(const gcut_plan_info *p, bool symbolic, gcut_text *out)
+void gcut_write_saved_text(const gcut_plan_info *p, const gcut_table_options *o, gcut_text *out)
 {
-    gcut_write_saved_table(p, symbolic, out);
-    print_values(p, GCUT_PLAN_ALIVE, "alive anyway:", alive_text, out);
-    print_values(p, GCUT_PLAN_RECOMPUTED, "recomputed:", recomputed_text, out);
-    for (size_t i = 0; i < p->nloops; i++) print_loop(p->loop[i], out);
+    gcut_write_saved_table(p, o, out);
+    print_values(p, GCUT_PLAN_ALIVE, o, "alive anyway:", alive_text, out);
+    print_values(p, GCUT_PLAN_RECOMPUTED, o, "recomputed:", recomputed_text, out);
+    for (size_t i = 0; i < p->nloops; i++) print_loop(p->loop[i], o, out);
 }
 
 /* ---- totals ---- */
@@ -142,10 +163,11 @@ static void print_validity(const gcut_plan_info *p, const gcut_plan_validity *v,
     if (v->n) gcut_text_add(out, "%s\n", v->n > 1 ? " (each with the others as they are)" : "");
 }
 
-void gcut_write_plan_text(const gcut_plan_info *p, const gcut_plan_validity *v, bool symbolic, gcut_text *out)
+void gcut_write_plan_text(const gcut_plan_info *p, const gcut_plan_validity *v, const gcut_table_options *o,
+                          gcut_text *out)
 {
     print_head(p, out);
     print_totals(p, out);
     print_validity(p, v, out);
-    gcut_write_saved_text(p, symbolic, out);
+    gcut_write_saved_text(p, o, out);
 }

@@ -13,13 +13,14 @@
 #include "gradcut/plan.h"
 
 /* report/plan_text.c: totals and saved table: `gradcut plan`; the table alone: `gradcut saved`. */
-void gcut_write_plan_text(const gcut_plan_info *p, const gcut_plan_validity *v, bool symbolic,
+void gcut_write_plan_text(const gcut_plan_info *p, const gcut_plan_validity *v, const gcut_table_options *o,
                           gcut_text *out);
-void gcut_write_saved_text(const gcut_plan_info *p, bool symbolic, gcut_text *out);
+void gcut_write_saved_text(const gcut_plan_info *p, const gcut_table_options *o, gcut_text *out);
 /* report/saved_table.c: its first part, the saved values. */
-void gcut_write_saved_table(const gcut_plan_info *p, bool symbolic, gcut_text *out);
-/* "%h2' relu, %mask gt": a prime marks what is itself recomputed; long lists are cut short. */
-const char *gcut_readers_text(gcut_arena *a, const gcut_plan_value *v);
+void gcut_write_saved_table(const gcut_plan_info *p, const gcut_table_options *o, gcut_text *out);
+/* "%h2' relu, %mask gt": a prime marks what is itself recomputed; long lists are cut short.  folded: of a group of
+ * values (fold.h), "2 x %block*.mask gt". */
+const char *gcut_readers_text(gcut_arena *a, const gcut_plan_value *v, bool folded);
 /* report/plan_json.c: the plan file. */
 /* certificate: JSON, the value of that member; NULL = there is none. */
 void gcut_write_plan_json(const gcut_plan_info *p, const gcut_plan_validity *v, const char *certificate,

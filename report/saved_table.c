@@ -6,11 +6,24 @@
 
 #include "base/table.h"
 #include "base/units.h"
+#include "report/fold.h"
 #include "report/report.h"
 
-enum { COL_BYTES, COL_SHARE, COL_VALUE, COL_TYPE, COL_OP, COL_AT, COL_READ, COL_FLIP, COL_INSTEAD, NCOLS };
+enum {
+    COL_BYTES,
+    COL_EACH,
+    COL_SHARE,
+    COL_VALUE,
+    COL_TYPE,
+    COL_OP,
+    COL_AT,
+    COL_READ,
+    COL_FLIP,
+    COL_INSTEAD,
+    NCOLS
+};
 static const char *const titles[NCOLS] = {
-    "bytes", "share", "value", "type", "made by", "at", "read in backward by", "flips at", "instead"};
+    "bytes", "each", "share", "value", "type", "made by", "at", "read in backward by", "flips at", "instead"};
 
 static const char *flop_text(gcut_arena *a, double flops)
 {
@@ -28,13 +41,28 @@ static const char *stored_type(gcut_arena *a, const gcut_plan_value *v, bool sym
     return !strcmp(v->storage, "plain") ? plain : gcut_printf(a, "%s of %s", v->storage, plain);
 }
 
-const char *gcut_readers_text(gcut_arena *a, const gcut_plan_value *v)
+/* "%h2' relu"; of a group of values without numbers. */
+static const char *reader_text(gcut_arena *a, const gcut_plan_reader *r, bool folded)
 {
+    return gcut_printf(a, "%%%s%s %s", folded ? gcut_without_numbers(a, r->name) : r->name,
+                       r->recomputed ? "'" : "", r->op);
+}
+
+const char *gcut_readers_text(gcut_arena *a, const gcut_plan_value *v, bool folded)
+{
+    enum { SHOWN = 3 };
     gcut_text t = {.arena = a};
-    for (size_t i = 0; i < v->nreaders && i < 3; i++)
-        gcut_text_add(&t, "%s%%%s%s %s", i ? ", " : "", v->readers[i].name,
-                      v->readers[i].recomputed ? "'" : "", v->readers[i].op);
-    if (v->nreaders > 3) gcut_text_add(&t, " +%zu", v->nreaders - 3);
+    size_t i = 0;
+    for (int k = 0; k < SHOWN && i < v->nreaders; k++) {
+        const char *text = reader_text(a, &v->readers[i], folded);
+        size_t n = 1;
+        while (folded && i + n < v->nreaders && !strcmp(text, reader_text(a, &v->readers[i + n], true))) n++;
+        if (k) gcut_text_add(&t, ", ");
+        if (n > 1) gcut_text_add(&t, "%zu x ", n);
+        gcut_text_add(&t, "%s", text);
+        i += n;
+    }
+    if (i < v->nreaders) gcut_text_add(&t, " +%zu", v->nreaders - i);
     return t.at ? t.at : "-";
 }
 
@@ -54,25 +82,32 @@ static const char *flip_text(gcut_arena *a, const gcut_plan_value *v)
     if (v->forced) return "forced";
     if (v->nflips == 0) return v->flips_saved ? "never" : "0 ns/B";
     for (size_t i = 0; i < v->nflips; i++)
-        gcut_text_add(&t, "%s%s%.2g", i ? ", " : "", (i % 2 == 0) != v->flips_saved ? "back " : "",
-                      v->flips[i]);
+        gcut_text_add(&t, "%s%s%s", i ? ", " : "", (i % 2 == 0) != v->flips_saved ? "back " : "",
+                      gcut_short_real(a, v->flips[i]));
     gcut_text_add(&t, " ns/B");
     return t.at;
 }
 
-static void fill_row(gcut_arena *a, const gcut_plan_info *p, const gcut_plan_value *v, bool symbolic,
-                     const char **cell)
+/* The columns of a value that rows of the same kind may differ in. */
+typedef struct texts {
+    const char **at, **flip, **instead; /* by value */
+} texts;
+
+static void fill_row(gcut_arena *a, const gcut_plan_info *p, const gcut_row_group *g, const gcut_row *row,
+                     const texts *t, bool symbolic, const char **cell)
 {
-    int64_t all = p->saved_bytes;
-    cell[COL_BYTES] = symbolic ? v->bytes_formula : gcut_count_text(a, v->bytes);
-    cell[COL_SHARE] = gcut_printf(a, "%.1f%%", all ? 100.0 * (double)v->bytes / (double)all : 0.0);
-    cell[COL_VALUE] = gcut_printf(a, "%%%s", v->name);
+    const gcut_plan_value *v = p->value[*g->row];
+    const int64_t all = p->saved_bytes;
+    cell[COL_BYTES] = symbolic ? v->bytes_formula : gcut_count_text(a, g->bytes);
+    cell[COL_EACH] = symbolic && g->n > 1 ? gcut_printf(a, "%u times", g->n) : gcut_group_each(a, g, row);
+    cell[COL_SHARE] = gcut_printf(a, "%.1f%%", all ? 100.0 * (double)g->bytes / (double)all : 0.0);
+    cell[COL_VALUE] = gcut_printf(a, "%%%s", g->name);
     cell[COL_TYPE] = stored_type(a, v, symbolic);
     cell[COL_OP] = v->op;
-    cell[COL_AT] = gcut_place_text(a, v->where);
-    cell[COL_READ] = gcut_readers_text(a, v);
-    cell[COL_FLIP] = flip_text(a, v);
-    cell[COL_INSTEAD] = instead_text(a, v);
+    cell[COL_AT] = gcut_group_text(a, g, t->at);
+    cell[COL_READ] = gcut_readers_text(a, v, g->n > 1);
+    cell[COL_FLIP] = gcut_group_text(a, g, t->flip);
+    cell[COL_INSTEAD] = gcut_group_text(a, g, t->instead);
 }
 
 /* "as bf16: 3 tensors, 5,120 bytes less, each element off by at most 2^-8 of itself" */
@@ -91,25 +126,57 @@ static void print_storage(const gcut_plan_info *p, const char *storage, const ch
                       gcut_bytes_text(out->arena, less), note);
 }
 
-void gcut_write_saved_table(const gcut_plan_info *p, bool symbolic, gcut_text *out)
+/* Values that are saved, in `row`, and their texts.  Rows fold if they say the same but for places and prices. */
+static uint32_t list_rows(gcut_arena *a, const gcut_plan_info *p, bool symbolic, gcut_row *row, texts *t)
+{
+    uint32_t n = 0;
+    const char ***list[] = {&t->at, &t->flip, &t->instead};
+    for (size_t k = 0; k < sizeof list / sizeof *list; k++)
+        *list[k] = gcut_calloc(a, p->n + 1, sizeof **list[k]);
+    for (size_t i = 0; i < p->n; i++) {
+        const gcut_plan_value *v = p->value[i];
+        if (v->decision != GCUT_PLAN_SAVED) continue;
+        GCUT_ASSERT(i == n); /* gcut_plan_info.value has these first */
+        t->at[n] = gcut_place_text(a, v->where);
+        t->flip[n] = flip_text(a, v);
+        t->instead[n] = instead_text(a, v);
+        row[n++] = (gcut_row){.name = v->name,
+                              .like = gcut_printf(a, "%s %s %s", stored_type(a, v, symbolic), v->op,
+                                                  gcut_readers_text(a, v, true)),
+                              .bytes = v->bytes};
+    }
+    return n;
+}
+
+void gcut_write_saved_table(const gcut_plan_info *p, const gcut_table_options *o, gcut_text *out)
 {
     gcut_arena *a = out->arena;
-    gcut_table t = {.arena = a, .ncols = NCOLS, .right = 1u << COL_BYTES | 1u << COL_SHARE};
-    uint32_t n = 0;
+    static const uint8_t last[] = {COL_READ, COL_INSTEAD, COL_AT, COL_TYPE};
+    gcut_table t = {.arena = a,
+                    .ncols = NCOLS,
+                    .right = 1u << COL_BYTES | 1u << COL_EACH | 1u << COL_SHARE,
+                    .columns = o->columns,
+                    .cut =
+                        1u << COL_VALUE | 1u << COL_TYPE | 1u << COL_AT | 1u << COL_READ | 1u << COL_INSTEAD,
+                    .last = last,
+                    .nlast = sizeof last};
+    texts say;
+    gcut_row *row = gcut_calloc(a, p->n + 1, sizeof *row);
+    const uint32_t n = list_rows(a, p, o->symbolic, row, &say);
+    const gcut_folded f = gcut_fold(a, row, n, o, true);
     gcut_table_row(&t, titles);
-    for (size_t i = 0; i < p->n; i++) {
+    for (uint32_t i = 0; i < f.n; i++) {
         const char *cell[NCOLS];
-        if (p->value[i]->decision != GCUT_PLAN_SAVED) continue;
-        fill_row(a, p, p->value[i], symbolic, cell);
+        fill_row(a, p, &f.at[i], row, &say, o->symbolic, cell);
         gcut_table_row(&t, cell);
-        n++;
     }
     gcut_text_add(out, "saved for backward: %u tensor%s, %s", n, n == 1 ? "" : "s",
                   gcut_bytes_text(a, p->saved_bytes));
     if (p->saved_bytes_formula) gcut_text_add(out, "        %s", p->saved_bytes_formula);
     gcut_text_add(out, "\n");
     if (!n) return;
-    gcut_table_print(&t, 0, t.nrows, "  ", out);
+    if (f.n) gcut_table_print(&t, 0, t.nrows, "  ", out);
+    gcut_write_left(&f, "tensor", out);
     print_storage(p, "bf16", ", each element off by at most 2^-8 of itself", out);
     print_storage(p, "bits", "", out);
     print_storage(p, "grad", ", in the memory of gradients that are results", out);

@@ -6,7 +6,7 @@
 #ifndef GCUT_TEXT_PARSER_H
 #define GCUT_TEXT_PARSER_H
 
-#include "base/nearest.h"
+#include "base/names.h"
 #include "graph/graph.h"
 #include "text/lexer.h"
 

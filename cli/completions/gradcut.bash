@@ -46,6 +46,8 @@ _gradcut()
     --backend) _gradcut_reply -W 'compiled eager joint planned'; return ;;
     --without) _gradcut_reply -W 'gather fold cse merge dce algebra head products shifts loops refine sink localize'; return ;;
     --stage) _gradcut_reply -W 'primal joint split kernel'; return ;;
+    --top) return ;;
+    --match) return ;;
     --in) return ;;
     --steps) return ;;
     --compare) _gradcut_reply -W 'eager unfused save-all planned'; return ;;
@@ -65,8 +67,8 @@ _gradcut()
     check) files='*.gcut' options='--fix --json --help -h' ;;
     show) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --no-algebra --without --keep-grads --stage --no-loc --time-passes --json --help -h' ;;
     grad) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --no-algebra --without --keep-grads --no-loc --time-passes --json --help -h' ;;
-    plan) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --no-algebra --without --keep-grads --symbolic --output -o --explain-cost --certificate --time-passes --json --help -h' ;;
-    saved) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --no-algebra --without --keep-grads --symbolic --time-passes --json --help -h' ;;
+    plan) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --no-algebra --without --keep-grads --symbolic --all --top --match --output -o --explain-cost --certificate --time-passes --json --help -h' ;;
+    saved) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --no-algebra --without --keep-grads --symbolic --all --top --match --time-passes --json --help -h' ;;
     why) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --no-algebra --without --keep-grads --time-passes --json --help -h' ;;
     diff) files='*.json' options='--json --help -h' ;;
     certify) files='*.[gj]*' options='--wrt --loss --cotan --apart --optimizer --lambda --save-dtype --machine --at --fix --save --recompute --threads --no-algebra --without --keep-grads --time-passes --json --help -h' ;;

@@ -68,6 +68,9 @@ _gradcut()
     case $subcommand in (show) specs+=('--stage=[stage to print]:NAME:(primal joint split kernel)') ;; esac
     case $subcommand in (show|grad) specs+=('--no-loc[leave the locations out]') ;; esac
     case $subcommand in (plan|saved) specs+=('--symbolic[sizes as formulas of the symbols]') ;; esac
+    case $subcommand in (plan|saved) specs+=('--all[a row for each value: rows whose names differ by numbers alone are folded otherwise]') ;; esac
+    case $subcommand in (plan|saved) specs+=('--top=[rows of a table to print]:N: ') ;; esac
+    case $subcommand in (plan|saved) specs+=('--match=[print only values whose names match: '\''block0.*'\'']:GLOB: ') ;; esac
     case $subcommand in (frontier|run|bench|crosscheck|gradcheck) specs+=('*--in=[value of a param, input, state or cotangent, a .npy file (repeatable)]:NAME=FILE: ') ;; esac
     case $subcommand in (run|bench) specs+=('--steps=[number of training steps]:K: ') ;; esac
     case $subcommand in (bench) specs+=('--compare=[run these variants of the step in random order, --steps rounds; any policy is one]:LIST:(eager unfused save-all planned)') ;; esac

@@ -176,36 +176,39 @@ void gcut_plan_free(gcut_plan *plan)
 
 typedef struct text_job {
     const gcut_plan *plan;
-    bool symbolic;
+    const gcut_table_options *given; /* of `size` bytes */
+    size_t size;
 } text_job;
 
-static char *text_of(const gcut_plan *plan, bool symbolic, void (*write)(void *, gcut_text *))
+static char *text_of(const text_job *j, void (*write)(void *, gcut_text *))
 {
-    return gcut_string_by(plan->joint->module->env, write, &(text_job){plan, symbolic});
+    return gcut_string_by(j->plan->joint->module->env, write, (void *)j);
 }
 
 static void whole_text(void *arg, gcut_text *out)
 {
     const text_job *j = arg;
-    gcut_write_plan_text(gcut_plan_info_of(j->plan), gcut_plan_validity_of(j->plan), j->symbolic, out);
+    const gcut_table_options o = gcut_table_options_of(j->plan->joint->module->env, j->given, j->size);
+    gcut_write_plan_text(gcut_plan_info_of(j->plan), gcut_plan_validity_of(j->plan), &o, out);
 }
 
-char *gcut_plan_text(const gcut_plan *plan, bool symbolic)
+char *gcut_plan_text_sized(size_t size, const gcut_plan *plan, const gcut_table_options *table)
 {
     GCUT_NEED(NULL, plan, NULL);
-    return text_of(plan, symbolic, whole_text);
+    return text_of(&(text_job){plan, table, size}, whole_text);
 }
 
 static void saved_text(void *arg, gcut_text *out)
 {
     const text_job *j = arg;
-    gcut_write_saved_text(gcut_plan_info_of(j->plan), j->symbolic, out);
+    const gcut_table_options o = gcut_table_options_of(j->plan->joint->module->env, j->given, j->size);
+    gcut_write_saved_text(gcut_plan_info_of(j->plan), &o, out);
 }
 
-char *gcut_plan_saved_text(const gcut_plan *plan, bool symbolic)
+char *gcut_plan_saved_text_sized(size_t size, const gcut_plan *plan, const gcut_table_options *table)
 {
     GCUT_NEED(NULL, plan, NULL);
-    return text_of(plan, symbolic, saved_text);
+    return text_of(&(text_job){plan, table, size}, saved_text);
 }
 
 static void file_text(void *arg, gcut_text *out)
@@ -216,7 +219,7 @@ static void file_text(void *arg, gcut_text *out)
 char *gcut_plan_json(const gcut_plan *plan)
 {
     GCUT_NEED(NULL, plan, NULL);
-    return text_of(plan, false, file_text);
+    return text_of(&(text_job){plan, NULL, 0}, file_text);
 }
 
 typedef struct asking {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "base/nearest.h"
+#include "base/names.h"
 
 /* The smallest size from 4 on, or the largest. */
 static int64_t smallest(const gcut_dim_decl *d)

@@ -155,6 +155,24 @@ gcut_settings gcut_settings_of(gcut_env *env, const gcut_options *opt, size_t si
     return o;
 }
 
+#if defined(__LP64__)
+GCUT_ENDS_WITH(gcut_table_options, columns);
+#endif
+
+gcut_table_options gcut_table_options_of(gcut_env *env, const gcut_table_options *given, size_t size)
+{
+    gcut_table_options o;
+    GCUT_COPY_KNOWN(env, gcut_table_options, given, size, &o);
+    for (size_t i = 0; i < sizeof o.reserved; i++)
+        if (o.reserved[i])
+            gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                      "gcut_table_options.reserved[%zu] is %d, not 0", i, o.reserved[i]);
+    if (o.top < 0 || o.columns < 0)
+        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, "0 means no limit", "a table has no %lld %s",
+                  (long long)(o.top < 0 ? o.top : o.columns), o.top < 0 ? "rows" : "columns");
+    return o;
+}
+
 gcut_settings gcut_settings_plain(const gcut_settings *s, const char *policy)
 {
     gcut_settings o = *s;

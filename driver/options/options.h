@@ -23,6 +23,9 @@ gcut_settings gcut_settings_plain(const gcut_settings *s, const char *policy);
 /* Adds every member that has a row in gradcut/options.def. */
 void gcut_settings_hash(gcut_hash *h, const gcut_settings *s);
 
+/* The same for options of tables. */
+gcut_table_options gcut_table_options_of(gcut_env *env, const gcut_table_options *given, size_t size);
+
 /* The price of a saved byte in ns. */
 static inline double gcut_settings_price(const gcut_settings *s)
 {

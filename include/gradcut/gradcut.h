@@ -14,7 +14,7 @@
  * Structures in 1.x, which tests/api/test_interface.c compares with the headers:
  *   - The caller fills these, zero means the default, and the macros pass their size, so they may grow at
  *     their end: gcut_options, gcut_calibrate_options, gcut_frontier_options, gcut_compare_options,
- *     gcut_hooks, gcut_loop, gcut_external_call, gcut_fit_options.
+ *     gcut_hooks, gcut_loop, gcut_external_call, gcut_fit_options, gcut_table_options.
  *   - The library fills these and hands them out by pointer, in lists too, so they may grow at their end; a
  *     program neither declares nor copies one: gcut_value_info, gcut_stats, gcut_kernel_time, gcut_profile,
  *     gcut_check_report, gcut_machine_report, gcut_cache_info, gcut_plan_value, gcut_plan_loop,
@@ -388,10 +388,13 @@ GCUT_API gcut_plan *gcut_plan_new_sized(size_t size, gcut_graph *g, const gcut_o
 #define gcut_plan_new(...) gcut_plan_new_sized(sizeof(gcut_options), __VA_ARGS__)
 GCUT_API void gcut_plan_free(gcut_plan *plan); /* not of gcut_step_plan, which the step owns */
 /* The totals of `gradcut plan` and the table of `gradcut saved` as text, and the plan file, which
- * options.plan replays: all of it from gcut_plan_look and gcut_plan_valid_at.  symbolic: types and bytes as
- * formulas of the symbols.  The caller's (gcut_free). */
-GCUT_API char *gcut_plan_text(const gcut_plan *plan, bool symbolic);
-GCUT_API char *gcut_plan_saved_text(const gcut_plan *plan, bool symbolic);
+ * options.plan replays: all of it from gcut_plan_look and gcut_plan_valid_at.  table: NULL = {0}.  The caller's
+ * (gcut_free). */
+GCUT_API char *gcut_plan_text_sized(size_t size, const gcut_plan *plan, const gcut_table_options *table);
+#define gcut_plan_text(...) gcut_plan_text_sized(sizeof(gcut_table_options), __VA_ARGS__)
+GCUT_API char *gcut_plan_saved_text_sized(size_t size, const gcut_plan *plan,
+                                          const gcut_table_options *table);
+#define gcut_plan_saved_text(...) gcut_plan_saved_text_sized(sizeof(gcut_table_options), __VA_ARGS__)
 GCUT_API char *gcut_plan_json(const gcut_plan *plan);
 
 /* The plan as data.  Valid as long as the plan; NULL on error. */

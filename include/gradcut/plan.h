@@ -29,6 +29,17 @@ typedef struct gcut_pass_time {
     int64_t nodes_in, nodes_out;         /* of what it read and made, with those of bodies; -1: no graph */
 } gcut_pass_time;
 
+/* How tables of text are printed; {0}: whole, with repeated rows folded. */
+typedef struct gcut_table_options {
+    bool symbolic;       /* types and bytes as formulas of the symbols, where there is one */
+    bool all;            /* a row for each value: rows whose names differ by numbers alone are not folded */
+    uint8_t reserved[6]; /* 0 */
+    int64_t top;         /* print so many rows of a table at most; 0 = all of them */
+    const char
+        *match; /* only values whose names match: * stands for any characters, ? for any one; NULL = all */
+    int64_t columns; /* width of the terminal, which long names are cut to; 0 = no limit */
+} gcut_table_options;
+
 /* ---- a plan ---- */
 
 #define GCUT_PLAN_FORMAT 1 /* of plan files */

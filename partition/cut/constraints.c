@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "base/nearest.h"
+#include "base/names.h"
 #include "graph/external.h"
 #include "graph/ops/node_facts.h"
 #include "partition/cut/decisions.h"

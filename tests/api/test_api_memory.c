@@ -71,7 +71,7 @@ static bool all_of_it(failing *f, const char *graph, int way)
     case FOLLOW: ok = gcut_plan_new(g, &o); break;
     case TELL: {
         const gcut_plan *plan = gcut_plan_new(g, &o);
-        ok = plan && gcut_plan_text(plan, true) && gcut_plan_json(plan);
+        ok = plan && gcut_plan_text(plan, &(gcut_table_options){.symbolic = true}) && gcut_plan_json(plan);
         break;
     }
     case WHY: ok = gcut_explain(g, &o, "%h"); break;

@@ -361,7 +361,7 @@ static void values_of_both_are_planned(void **state)
     o.nsave = 1;
     gcut_plan *plan = gcut_plan_new(g, &o);
     if (!plan) fail_msg("%s", gcut_last_error(ctx));
-    char *saved = gcut_plan_saved_text(plan, false);
+    char *saved = gcut_plan_saved_text(plan, NULL);
     if (!saved || !strstr(saved, "%z.e")) fail_msg("%s", saved ? saved : gcut_last_error(ctx));
     gcut_free(saved);
     gcut_plan_free(plan);

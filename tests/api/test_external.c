@@ -179,7 +179,7 @@ static void the_cut_goes_by_the_declared_cost(void **state)
         o.nat = 1;
         gcut_plan *plan = gcut_plan_new(graph_from(ctx, text), &o);
         if (!plan) fail_msg("%s", gcut_last_error(ctx));
-        char *said = gcut_plan_text(plan, false);
+        char *said = gcut_plan_text(plan, NULL);
         const char *saved = strstr(said, "saved for backward: "), *again = strstr(said, "recomputed: ");
         const char *q = saved ? strstr(saved, "%q ") : NULL;
         assert_true(saved && again && q);

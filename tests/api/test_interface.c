@@ -124,7 +124,7 @@ static void every_structure_has_a_rule(void **state)
         if (where == 1) is_held_by_pointer(r, name);
         n[where]++;
     }
-    assert_int_equal(n[0], 8); /* those that gcut_copy_known reads */
+    assert_int_equal(n[0], 9); /* those that gcut_copy_known reads */
     assert_that(n[1], >=, 25);
     assert_that(n[2], >=, 13);
 }
@@ -191,6 +191,14 @@ static void later_members_are_refused(void **state)
     LONGER(gcut_calibrate_options) calibrate = {.later = 1};
     assert_null(gcut_calibrate_sized(sizeof calibrate, ctx, &calibrate.known));
     says(ctx, "gcut_calibrate_options: a member that gradcut");
+    LONGER(gcut_table_options) table = {.later = 1};
+    gcut_graph *planned = gcut_graph_new(ctx, "planned");
+    gcut_output(planned, "y", gcut_sum(gcut_tanh(gcut_param(planned, "x", GCUT_F32, GCUT_SHAPE(4)))));
+    gcut_plan *plan = gcut_plan_new(planned, NULL);
+    assert_non_null(plan);
+    assert_null(gcut_plan_text_sized(sizeof table, plan, &table.known));
+    says(ctx, "gcut_table_options: a member that gradcut");
+    gcut_plan_free(plan);
     gcut_options reserved = {.reserved = {0, 1}};
     assert_null(gcut_plan_new(g, &reserved));
     says(ctx, "options.reserved[1] is 1, not 0");

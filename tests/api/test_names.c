@@ -227,8 +227,9 @@ static void check_texts(const char *path, gcut_ctx *ctx, gcut_graph *g)
         no_number(path, "a stage", gcut_show(g, &o, (gcut_stage_name)stage, false));
     gcut_plan *p = gcut_plan_new(g, &o);
     if (!p) fail_msg("%s", gcut_last_error(ctx));
-    no_number(path, "the plan", gcut_plan_text(p, false));
-    no_number(path, "the table of saved values", gcut_plan_saved_text(p, true));
+    no_number(path, "the plan", gcut_plan_text(p, NULL));
+    no_number(path, "the table of saved values",
+              gcut_plan_saved_text(p, &(gcut_table_options){.symbolic = true}));
     no_number(path, "the plan file", gcut_plan_json(p));
     const gcut_plan_info *info = gcut_plan_look(p);
     for (size_t i = 0; i < info->n && i < 3; i++) {

@@ -86,8 +86,8 @@ static void null_handles(void **state)
     ORPHAN(NULL, gcut_compare(NULL, NULL, NULL), "gcut_compare", "g");
     ORPHAN(NULL, gcut_plan_look(NULL), "gcut_plan_look", "plan");
     ORPHAN(NULL, gcut_plan_valid_at(NULL), "gcut_plan_valid_at", "plan");
-    ORPHAN(NULL, gcut_plan_text(NULL, false), "gcut_plan_text", "plan");
-    ORPHAN(NULL, gcut_plan_saved_text(NULL, false), "gcut_plan_saved_text", "plan");
+    ORPHAN(NULL, gcut_plan_text(NULL, NULL), "gcut_plan_text", "plan");
+    ORPHAN(NULL, gcut_plan_saved_text(NULL, NULL), "gcut_plan_saved_text", "plan");
     ORPHAN(NULL, gcut_plan_json(NULL), "gcut_plan_json", "plan");
     ORPHAN(NULL, gcut_step_plan(NULL), "gcut_step_plan", "step");
     ORPHAN(GCUT_EUSAGE, gcut_bind(NULL, "x", &x), "gcut_bind", "step");
@@ -533,7 +533,7 @@ static void nothing_accumulates(void **state)
     for (int i = 0; i < 6; i++) {
         gcut_graph *g = model(ctx);
         gcut_plan *plan = gcut_plan_new(g, NULL);
-        char *text = gcut_plan_text(plan, true), *json = gcut_plan_json(plan);
+        char *text = gcut_plan_text(plan, NULL), *json = gcut_plan_json(plan);
         char *shown = gcut_show(g, NULL, GCUT_STAGE_SPLIT, true);
         gcut_explanation *why = gcut_explain(g, NULL, "p");
         gcut_check_report *r = gcut_crosscheck(g, &(gcut_options){.forward_only = true}, NULL, 0, 0);

@@ -234,8 +234,8 @@ static char *plan_text(gcut_step *s)
     size_t n;
     FILE *f = open_memstream(&text, &n);
     assert_non_null(f);
-    print_text(f, gcut_plan_text(gcut_step_plan(s), false));
-    print_text(f, gcut_plan_saved_text(gcut_step_plan(s), false));
+    print_text(f, gcut_plan_text(gcut_step_plan(s), NULL));
+    print_text(f, gcut_plan_saved_text(gcut_step_plan(s), NULL));
     print_text(f, gcut_plan_json(gcut_step_plan(s)));
     fclose(f);
     assert_true(n > 0);

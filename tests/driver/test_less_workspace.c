@@ -84,7 +84,7 @@ static void a_budget_is_met(void **state)
     assert_that(a->peak_bytes, >, tiles);
     assert_that(b->peak_bytes, <, tiles);
     assert_true(b->step_ns > a->step_ns);
-    char *text = gcut_plan_text(least, false), *none = gcut_plan_text(plain, false),
+    char *text = gcut_plan_text(least, false), *none = gcut_plan_text(plain, NULL),
          *json = gcut_plan_json(plain);
     assert_non_null(strstr(text, "\nless workspace: "));
     assert_null(strstr(none, "less workspace"));

@@ -132,8 +132,8 @@ static void texts(char *text[TEXTS])
     gcut_frontier *f = gcut_frontier_new(g, NULL, NULL);
     if (!f) fail_msg("%s", gcut_last_error(ctx));
     int n = 0;
-    take_ours(&text[n++], gcut_plan_text(p, false));
-    take_ours(&text[n++], gcut_plan_saved_text(p, false));
+    take_ours(&text[n++], gcut_plan_text(p, NULL));
+    take_ours(&text[n++], gcut_plan_saved_text(p, NULL));
     take_ours(&text[n++], gcut_plan_json(p));
     take(&text[n++], f->text);
     take(&text[n++], f->csv);

@@ -71,7 +71,7 @@ static void make(const char *text, bool emit)
             fail_msg("%s", gcut_last_error(ctx));
     } else {
         gcut_plan *plan = gcut_plan_new(g, &TEST_OPTIONS);
-        char *table = plan ? gcut_plan_text(plan, false) : NULL;
+        char *table = plan ? gcut_plan_text(plan, NULL) : NULL;
         if (!table) fail_msg("%s", gcut_last_error(ctx));
         gcut_free(table);
         gcut_plan_free(plan);

@@ -193,7 +193,7 @@ static void plan_is_quoted(void **state)
         (&(gcut_options){
             .wrt = &wrt, .nwrt = 1, .at = &at, .nat = 1, .threads = 2, .apart = true, .machine = "shipped"}));
     if (!p) fail_msg("%s", gcut_last_error(ctx));
-    char *text = gcut_plan_text(p, false), *begin = strstr(text, "peak: "), *end = strstr(text, "step: ");
+    char *text = gcut_plan_text(p, NULL), *begin = strstr(text, "peak: "), *end = strstr(text, "step: ");
     assert_true(begin);
     assert_true(end > begin);
     assert_true(strstr(begin, "called apart: "));

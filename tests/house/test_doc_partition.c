@@ -177,7 +177,7 @@ static void plan_example(world *w, const example *e)
     char *said = NULL;
     size_t n = 0;
     FILE *f = open_memstream(&said, &n);
-    print_text(f, gcut_plan_text(plan, false));
+    print_text(f, gcut_plan_text(plan, NULL));
     fclose(f);
     must_say(w, PARTITION, e->graph);
     if (e->table) must_say_prices(w, plan);

@@ -277,7 +277,7 @@ static int64_t saved_bytes(gcut_ctx *ctx, gcut_graph *g, const char *policy, dou
     if (!plan) fail_msg("%s", gcut_last_error(ctx));
     FILE *f = fmemopen(text, room, "w");
     assert_non_null(f);
-    print_text(f, gcut_plan_text(plan, false));
+    print_text(f, gcut_plan_text(plan, NULL));
     assert_int_equal(fclose(f), 0);
     return gcut_plan_look(plan)->saved_bytes;
 }

@@ -200,7 +200,7 @@ static void plans_go_by_the_file(void **state)
         setenv("OMP_NUM_THREADS", runs[i].omp, 1);
         o.threads = runs[i].threads;
         gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/examples/mlp.gcut", NULL);
-        print_text(f, gcut_plan_saved_text(gcut_plan_new(g, &o), false));
+        print_text(f, gcut_plan_saved_text(gcut_plan_new(g, &o), NULL));
         fclose(f);
         gcut_ctx_free(ctx);
     }

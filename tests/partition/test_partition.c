@@ -480,7 +480,7 @@ static void report_says(void **state)
     gcut_plan_options o = options(0.05);
     o.policy = GCUT_POLICY_SAVE_ALL;
     gcut_plan *p = plan_text(w, marked(w, "", "", ""), 1000, o);
-    const char *t = gcut_plan_saved_text(p, false), *j = gcut_plan_json(p);
+    const char *t = gcut_plan_saved_text(p, NULL), *j = gcut_plan_json(p);
     assert_true(t);
     assert_true(j);
     assert_non_null(strstr(t, "saved for backward: 2 tensors, 512,000 bytes (500.0 KiB)        512*N\n"));

@@ -150,7 +150,7 @@ static size_t list_length(const char *text, const char *title)
 /* The rows of the table have the saved values in their order, and their bytes add up to its first line. */
 static void check_table(const gcut_plan *plan, const gcut_plan_info *p)
 {
-    char *text = gcut_plan_saved_text(plan, false), head[64];
+    char *text = gcut_plan_saved_text(plan, &(gcut_table_options){.all = true}), head[64];
     size_t saved = count(p, GCUT_PLAN_SAVED);
     int64_t sum = 0;
     assert_non_null(text);
@@ -181,7 +181,7 @@ static void check_table(const gcut_plan *plan, const gcut_plan_info *p)
 static void check_validity(const gcut_plan *plan, const gcut_plan_info *p)
 {
     const gcut_plan_validity *v = gcut_plan_valid_at(plan);
-    char *text = gcut_plan_text(plan, false), said[120];
+    char *text = gcut_plan_text(plan, NULL), said[120];
     assert_true(v);
     assert_true(text);
     assert_ptr_equal(gcut_plan_valid_at(plan), v);

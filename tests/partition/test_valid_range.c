@@ -122,7 +122,7 @@ static const char *replayed(gcut_graph *g, const char *path, long n)
     gcut_plan *p =
         gcut_plan_new(g, &(gcut_options){.plan = path, .threads = 2, .at = &(gcut_size){"N", n}, .nat = 1});
     assert_non_null(p);
-    return gcut_plan_text(p, false);
+    return gcut_plan_text(p, NULL);
 }
 
 /* A mask is saved as bits where they take fewer lines of cache than bools; below, the plan is another. */
@@ -144,7 +144,7 @@ static void formats_end_where_they_save_nothing(void **state)
     assert_non_null(f);
     print_text(f, gcut_plan_json(p));
     fclose(f);
-    const char *from = strstr(gcut_plan_text(p, false), says);
+    const char *from = strstr(gcut_plan_text(p, NULL), says);
     assert_non_null(from);
     const long lo = strtol(from + strlen(says), NULL, 10);
     assert_that(lo, >, 8);
@@ -164,9 +164,9 @@ static void reports_tell(void **state)
     FILE *f = tmpfile();
     char text[8192];
     assert_non_null(f);
-    print_text(f, gcut_plan_text(gcut_plan_new(g, &o), false));
+    print_text(f, gcut_plan_text(gcut_plan_new(g, &o), NULL));
     o.policy = "save-all";
-    print_text(f, gcut_plan_text(gcut_plan_new(g, &o), false));
+    print_text(f, gcut_plan_text(gcut_plan_new(g, &o), NULL));
     rewind(f);
     text[fread(text, 1, sizeof text - 1, f)] = 0;
     fclose(f);

@@ -102,7 +102,9 @@ void plan(gcut_ctx *ctx, gcut_graph *g, const gcut_options &options)
 {
     owned<gcut_plan> plan(gcut_plan_new(g, &options));
     if (!plan) die("no plan", ctx);
-    owned<char> table(gcut_plan_text(plan.get(), true));
+    gcut_table_options formulas{};
+    formulas.symbolic = true;
+    owned<char> table(gcut_plan_text(plan.get(), &formulas));
     if (!table || !std::strstr(table.get(), "N") || gcut_plan_look(plan.get())->peak_bytes <= 0)
         die("no table", ctx);
 }

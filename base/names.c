@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The name that a mistyped one probably means.
+ * Names compared.
  */
-#include "base/nearest.h"
+#include "base/names.h"
 
 #include <string.h>
 #include <strings.h>
@@ -41,4 +41,25 @@ void gcut_nearest_add(gcut_nearest *near, const char *name)
         near->distance = d;
         near->best = name;
     }
+}
+
+bool gcut_name_matches(const char *pattern, const char *s)
+{
+    const char *star = NULL, *resume = NULL;
+    while (*s) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            resume = s;
+        } else if (*pattern == '?' || *pattern == *s) {
+            pattern++;
+            s++;
+        } else if (star) {
+            pattern = star;
+            s = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*') pattern++;
+    return *pattern == '\0';
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The name that a mistyped one probably means, for hints of error messages.
+ * Names compared: the one that a mistyped name probably means, for hints of error messages; names that match a
+ * pattern.
  */
-#ifndef GCUT_BASE_NEAREST_H
-#define GCUT_BASE_NEAREST_H
+#ifndef GCUT_BASE_NAMES_H
+#define GCUT_BASE_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* In the pattern * stands for any characters, ? for any one. */
+bool gcut_name_matches(const char *pattern, const char *name);
 
 /* The nearest of the names given so far; best NULL: none is near. */
 typedef struct gcut_nearest {
