@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Commands that run nothing: check, show, grad, plan, saved, why, diff, compile, ops.
+ * Commands that run nothing: check, show, grad, plan, saved, mem, why, diff, compile, ops.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "gradcut/memory.h"
 
 /* Prints and frees a string of the library; NULL after an error of the library. */
 static int print_made(gcut_ctx *ctx, char *text)
@@ -110,6 +111,25 @@ int gcut_cmd_plan(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 int gcut_cmd_saved(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
     return print_plan(ctx, c, g, false);
+}
+
+/* ---- mem ---- */
+
+int gcut_cmd_mem(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
+{
+    const gcut_table_options table = gcut_cli_table(c);
+    const gcut_memory_part part = c->at_peak ? GCUT_MEMORY_AT_PEAK
+                                  : c->map   ? GCUT_MEMORY_MAP
+                                             : GCUT_MEMORY_SUMMARY;
+    gcut_memory_profile *m = gcut_memory_new(g, &c->opt, &(gcut_memory_options){.against = c->against});
+    if (!m) return gcut_cli_failed(ctx);
+    int code = c->svg ? gcut_cli_write(c->svg, m->svg) : EXIT_FINE;
+    if (!code && c->json)
+        fputs(m->json, stdout);
+    else if (!code)
+        code = print_made(ctx, gcut_memory_text(ctx, m, part, &table));
+    gcut_free(m);
+    return code;
 }
 
 /* ---- why, diff ---- */

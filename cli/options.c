@@ -18,15 +18,15 @@
 #define ONLY(cmd) (1u << GCUT_COMMAND_##cmd)
 #define RUNNING (ONLY(run) | ONLY(bench) | ONLY(crosscheck) | ONLY(gradcheck))
 #define PLANNED                                                                                              \
-    (ONLY(show) | ONLY(grad) | ONLY(plan) | ONLY(saved) | ONLY(why) | ONLY(certify) | ONLY(frontier) |       \
-     ONLY(fit) | ONLY(compile) | RUNNING)
+    (ONLY(show) | ONLY(grad) | ONLY(plan) | ONLY(saved) | ONLY(why) | ONLY(mem) | ONLY(certify) |            \
+     ONLY(frontier) | ONLY(fit) | ONLY(compile) | RUNNING)
 /* frontier tries every policy and budget itself, certify follows a plan file, and both write no stage, as fit,
  * which makes plans for a budget at several sizes. */
 #define LIMITED (PLANNED & ~ONLY(certify) & ~ONLY(frontier))
 #define DECIDED (LIMITED & ~ONLY(fit))
 #define FORWARD (ONLY(show) | ONLY(compile) | ONLY(run) | ONLY(bench) | ONLY(crosscheck))
 /* Those that print tables of values. */
-#define TABLES (ONLY(plan) | ONLY(saved))
+#define TABLES (ONLY(plan) | ONLY(saved) | ONLY(mem))
 #define EVERY ((1u << GCUT_NCOMMANDS) - 1)
 
 /* The offset of a list's number of items; 0 for other kinds. */
@@ -433,6 +433,8 @@ static bool fits_command(const gcut_cli *c)
         gcut_cli_complain("fit needs --budget SIZE, the bytes that the peak of a training step may take");
     else if (c->certificate && !c->output && !c->json)
         gcut_cli_complain("--certificate is part of the plan's JSON: give -o FILE or --json");
+    else if (c->at_peak && c->map)
+        gcut_cli_complain("mem prints either --at-peak or --map");
     else if (c->json && c->csv)
         gcut_cli_complain("%s prints either --json or --csv", c->cmd->name);
     else if (c->cmd->run == gcut_cmd_bench && c->csv && (c->opt.nfix || c->compare))

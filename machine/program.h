@@ -18,6 +18,9 @@
 
 typedef struct gcut_program gcut_program;
 
+/* The lowered graphs of a step; those of the bodies of loops and branches follow. */
+enum { GCUT_FORWARD, GCUT_BACKWARD, GCUT_STEP_GRAPHS };
+
 /* Repeats what depends on sizes alone for each of its readers (localizing.c); run on each graph before
  * gcut_lower. */
 gcut_graph *gcut_pass_localize(gcut_graph *g, const char *name);
@@ -86,7 +89,7 @@ typedef struct gcut_cost_run {
  * behind it are one launch.  All figures are sums over one training step. */
 typedef struct gcut_cost {
     const char *class; /* "gemm", "loop", "row loop", … : what rates are compared by */
-    uint32_t graph;    /* GCUT_FORWARD is 0, GCUT_BACKWARD 1; the launches of a body are its owner's */
+    uint32_t graph;    /* GCUT_FORWARD or GCUT_BACKWARD; the launches of a body are its owner's */
     int launch;        /* k<launch> of the emitted code */
     double times;      /* how often it runs */
     double ns;
@@ -134,7 +137,7 @@ typedef struct gcut_placed {
     int64_t bytes;
     int64_t offset;   /* in the arena or the block; -1: it is in neither, or no kernel uses it */
     int birth, death; /* k<birth> is the first kernel that uses it; -1: none does */
-    bool saved;
+    bool saved, workspace;
     const gcut_binding_info *binding; /* BOUND: else NULL */
     uint32_t whole;                   /* PART: else GCUT_NONE */
     int64_t start, step;              /* PART: iteration i begins at element start + i * step */
@@ -144,7 +147,7 @@ gcut_placed *gcut_program_placement(const gcut_program *p, const gcut_dim_bindin
                                     int threads, gcut_arena *a, uint32_t *n, gcut_memory *memory);
 /* By kernel, n of them, the one that its launch is called after: of an epilogue its product, else itself. */
 int *gcut_program_launches(const gcut_program *p, gcut_arena *a, int *n);
-/* Which lowered graph a body is, where GCUT_FORWARD is 0: of that region of a node of the graph `lowered`;
+/* Which lowered graph a body is: of that region of a node of the graph `lowered`;
  * GCUT_NONE: the node is not run. */
 uint32_t gcut_program_body(const gcut_program *p, uint32_t lowered, uint32_t node, uint32_t region);
 typedef struct gcut_value_place {

@@ -9,16 +9,10 @@
 #include <string.h>
 
 #include "report/report.h"
+#include "report/svg.h"
 
 enum { WIDE = 880, HIGH = 540, LEFT = 84, RIGHT = 36, TOP = 78, BOTTOM = 74 };
 #define SAME 1.5 /* pixels: marks closer than that are drawn as one */
-
-typedef struct axis {
-    double lo, hi, step; /* in units */
-    double unit;         /* bytes or ns in one unit */
-    const char *name;
-    double from, to; /* in the picture */
-} axis;
 
 typedef struct box {
     double x, y, w, h;
@@ -27,52 +21,11 @@ typedef struct box {
 typedef struct picture {
     const gcut_frontier *s;
     gcut_text *out;
-    axis x, y;
+    gcut_svg_axis x, y;
     GCUT_VEC(box) taken;
 } picture;
 
 /* ---- axes ---- */
-
-static double place(const axis *a, double value)
-{
-    return a->from + (value / a->unit - a->lo) / (a->hi - a->lo) * (a->to - a->from);
-}
-
-/* 1, 2 or 5 times a power of ten, such that about n of them make up the range. */
-static double nice_step(double range, int n)
-{
-    double power = pow(10, floor(log10(range / n))), rest = range / n / power;
-    return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
-}
-
-/* Around the values with some air, from one multiple of the step to another. */
-static void set_range(axis *a, double lo, double hi, int ticks)
-{
-    lo /= a->unit;
-    hi /= a->unit;
-    double air = hi > lo ? (hi - lo) * 0.06 : fmax(fabs(hi) * 0.1, 1e-3);
-    lo = fmax(lo - air, 0);
-    hi += air;
-    a->step = nice_step(hi - lo, ticks);
-    a->lo = floor(lo / a->step) * a->step;
-    a->hi = ceil(hi / a->step) * a->step;
-}
-
-static void unit_of_bytes(axis *a, double most)
-{
-    static const char *const names[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    int u = 0;
-    for (a->unit = 1; u < 4 && most / a->unit >= 4096; u++) a->unit *= 1024;
-    a->name = names[u];
-}
-
-static void unit_of_time(axis *a, double most)
-{
-    static const char *const names[] = {"ns", "us", "ms", "s"};
-    int u = 0;
-    for (a->unit = 1; u < 3 && most / a->unit >= 2000; u++) a->unit *= 1000;
-    a->name = names[u];
-}
 
 static double peak_of(const gcut_frontier_point *p)
 {
@@ -89,43 +42,15 @@ static void set_axes(picture *p)
             hi[k] = fmax(hi[k], at[k]);
         }
     }
-    unit_of_bytes(&p->x, hi[0]);
-    unit_of_time(&p->y, hi[1]);
+    gcut_svg_bytes(&p->x, hi[0]);
+    gcut_svg_time(&p->y, hi[1]);
     p->x.from = LEFT, p->x.to = WIDE - RIGHT;
     p->y.from = HIGH - BOTTOM, p->y.to = TOP;
-    set_range(&p->x, lo[0], hi[0], 8);
-    set_range(&p->y, lo[1], hi[1], 6);
+    gcut_svg_range(&p->x, lo[0], hi[0], 8);
+    gcut_svg_range(&p->y, lo[1], hi[1], 6);
 }
 
 /* ---- pieces ---- */
-
-static void escaped(gcut_text *out, const char *s)
-{
-    for (; *s; s++) {
-        switch (*s) {
-        case '&': gcut_text_add(out, "&amp;"); break;
-        case '<': gcut_text_add(out, "&lt;"); break;
-        case '>': gcut_text_add(out, "&gt;"); break;
-        case '"': gcut_text_add(out, "&quot;"); break;
-        default: gcut_text_addn(out, (unsigned char)*s < 32 ? "?" : s, 1);
-        }
-    }
-}
-
-static void put_text(gcut_text *out, double x, double y, const char *class, const char *anchor, const char *s)
-{
-    gcut_text_add(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\" text-anchor=\"%s\">", x, y, class, anchor);
-    escaped(out, s);
-    gcut_text_add(out, "</text>\n");
-}
-
-/* A tick needs as many decimals as its step has. */
-static const char *tick_text(gcut_arena *a, double value, double step)
-{
-    int digits = 0;
-    for (double s = step; digits < 6 && fabs(s - round(s)) > 1e-6 * s; digits++) s *= 10;
-    return gcut_printf(a, "%.*f", digits, value);
-}
 
 /* The kind of the points' times. */
 static const char *time_kind(const gcut_frontier *s)
@@ -139,21 +64,21 @@ static void put_axes(picture *p)
 {
     gcut_text *out = p->out;
     for (int i = 0; p->x.lo + i * p->x.step <= p->x.hi + p->x.step / 2; i++) {
-        double v = p->x.lo + i * p->x.step, at = place(&p->x, v * p->x.unit);
+        double v = p->x.lo + i * p->x.step, at = gcut_svg_place(&p->x, v * p->x.unit);
         gcut_text_add(out, "<path class=\"grid\" d=\"M%.1f %d V%d\"/>\n", at, TOP, HIGH - BOTTOM);
-        put_text(out, at, HIGH - BOTTOM + 20, "tick", "middle", tick_text(out->arena, v, p->x.step));
+        gcut_svg_text(out, at, HIGH - BOTTOM + 20, "tick", "middle", gcut_svg_tick(out->arena, v, p->x.step));
     }
     for (int i = 0; p->y.lo + i * p->y.step <= p->y.hi + p->y.step / 2; i++) {
-        double v = p->y.lo + i * p->y.step, at = place(&p->y, v * p->y.unit);
+        double v = p->y.lo + i * p->y.step, at = gcut_svg_place(&p->y, v * p->y.unit);
         gcut_text_add(out, "<path class=\"grid\" d=\"M%d %.1f H%d\"/>\n", LEFT, at, WIDE - RIGHT);
-        put_text(out, LEFT - 10, at + 4, "tick", "end", tick_text(out->arena, v, p->y.step));
+        gcut_svg_text(out, LEFT - 10, at + 4, "tick", "end", gcut_svg_tick(out->arena, v, p->y.step));
     }
     gcut_text_add(out, "<path class=\"axis\" d=\"M%d %d V%d H%d\"/>\n", LEFT, TOP, HIGH - BOTTOM,
                   WIDE - RIGHT);
-    put_text(out, (LEFT + WIDE - RIGHT) / 2.0, HIGH - BOTTOM + 46, "name", "middle",
-             gcut_printf(out->arena, "peak of the step, %s", p->x.name));
-    put_text(out, LEFT - 52, TOP - 16, "name", "start",
-             gcut_printf(out->arena, "%s, %s", time_kind(p->s), p->y.name));
+    gcut_svg_text(out, (LEFT + WIDE - RIGHT) / 2.0, HIGH - BOTTOM + 46, "name", "middle",
+                  gcut_printf(out->arena, "peak of the step, %s", p->x.name));
+    gcut_svg_text(out, LEFT - 52, TOP - 16, "name", "start",
+                  gcut_printf(out->arena, "%s, %s", time_kind(p->s), p->y.name));
 }
 
 /* A budget takes the point with the largest peak that fits: level from a point to the next larger one, then to
@@ -167,9 +92,9 @@ static void put_stairs(picture *p)
     for (size_t i = p->s->n; i-- > 0;) {
         const gcut_frontier_point *q = p->s->point[i];
         if (q->baseline) continue;
-        double x = place(&p->x, peak_of(q));
+        double x = gcut_svg_place(&p->x, peak_of(q));
         if (!steps.n) first = x;
-        gcut_text_add(&steps, " H%.1f V%.1f", x, place(&p->y, gcut_frontier_point_ns(q)));
+        gcut_text_add(&steps, " H%.1f V%.1f", x, gcut_svg_place(&p->y, gcut_frontier_point_ns(q)));
     }
     if (!steps.n) return;
     const char *line = gcut_printf(a, "M%.1f %d%s H%d", first, TOP, steps.at, WIDE - RIGHT);
@@ -177,7 +102,7 @@ static void put_stairs(picture *p)
     gcut_text_add(p->out, "<path class=\"stairs\" d=\"%s\"/>\n", line);
 }
 
-static const char *number(gcut_arena *a, double value, const axis *x)
+static const char *number(gcut_arena *a, double value, const gcut_svg_axis *x)
 {
     return gcut_printf(a, "%.*f %s", x->unit > 1 ? 2 : 0, value / x->unit, x->name);
 }
@@ -187,7 +112,7 @@ static void put_title(picture *p, const gcut_frontier_point *q)
 {
     gcut_text *out = p->out;
     gcut_text_add(out, "<title>");
-    escaped(out, q->label);
+    gcut_svg_escaped(out, q->label);
     gcut_text_add(out, ": peak %s, ", number(out->arena, peak_of(q), &p->x));
     gcut_text_add(out, "%s, ", number(out->arena, gcut_frontier_point_ns(q), &p->y));
     gcut_text_add(out, "%lld bytes saved, %zu recomputed</title>", (long long)q->saved_bytes, q->recomputed);
@@ -206,7 +131,7 @@ static void put_diamond(gcut_text *out, double x, double y)
 
 static void put_mark(picture *p, const gcut_frontier_point *q)
 {
-    double x = place(&p->x, peak_of(q)), y = place(&p->y, gcut_frontier_point_ns(q));
+    double x = gcut_svg_place(&p->x, peak_of(q)), y = gcut_svg_place(&p->y, gcut_frontier_point_ns(q));
     (q->baseline ? put_diamond : put_dot)(p->out, x, y);
     gcut_text_add(p->out, ">");
     put_title(p, q);
@@ -230,8 +155,9 @@ static bool is_free(const picture *p, const box *b)
 
 static bool are_one(const picture *p, const gcut_frontier_point *a, const gcut_frontier_point *b)
 {
-    return fabs(place(&p->x, peak_of(a)) - place(&p->x, peak_of(b))) <= SAME &&
-           fabs(place(&p->y, gcut_frontier_point_ns(a)) - place(&p->y, gcut_frontier_point_ns(b))) <= SAME;
+    return fabs(gcut_svg_place(&p->x, peak_of(a)) - gcut_svg_place(&p->x, peak_of(b))) <= SAME &&
+           fabs(gcut_svg_place(&p->y, gcut_frontier_point_ns(a)) -
+                gcut_svg_place(&p->y, gcut_frontier_point_ns(b))) <= SAME;
 }
 
 /* The names of all policies at the place of point i; NULL when an earlier point has printed them. */
@@ -253,7 +179,7 @@ static void put_label(picture *p, size_t i)
     const gcut_frontier_point *q = p->s->point[i];
     const char *name = q->baseline ? names_at(p, i) : NULL;
     if (!name) return;
-    double x = place(&p->x, peak_of(q)), y = place(&p->y, gcut_frontier_point_ns(q)),
+    double x = gcut_svg_place(&p->x, peak_of(q)), y = gcut_svg_place(&p->y, gcut_frontier_point_ns(q)),
            w = 7.4 * (double)strlen(name);
     box b = {0};
     bool left = false;
@@ -263,7 +189,7 @@ static void put_label(picture *p, size_t i)
         b = (box){left ? x - 8 - w : x + 8, y - 8 + (k % 2 ? away : -away), w, 16};
         if (is_free(p, &b)) break;
     }
-    put_text(p->out, left ? b.x + w : b.x, b.y + 12, "label", left ? "end" : "start", name);
+    gcut_svg_text(p->out, left ? b.x + w : b.x, b.y + 12, "label", left ? "end" : "start", name);
     *GCUT_PUSH(p->out->arena, &p->taken) = b;
 }
 
@@ -273,10 +199,10 @@ static void put_legend(gcut_text *out)
     const double y = 52, dot = WIDE - RIGHT - 442, diamond = WIDE - RIGHT - 256;
     put_dot(out, dot, y);
     gcut_text_add(out, "/>\n");
-    put_text(out, dot + 12, y + 4, "sub", "start", "what a budget chooses");
+    gcut_svg_text(out, dot + 12, y + 4, "sub", "start", "what a budget chooses");
     put_diamond(out, diamond, y);
     gcut_text_add(out, "/>\n");
-    put_text(out, diamond + 14, y + 4, "sub", "start", "what a policy does without a budget");
+    gcut_svg_text(out, diamond + 14, y + 4, "sub", "start", "what a policy does without a budget");
 }
 
 static void put_head(picture *p)
@@ -300,7 +226,7 @@ static void put_head(picture *p)
     gcut_text_add(&title, "@%s", p->s->graph);
     gcut_write_sizes(p->s->at, p->s->nat, " at ", &title);
     gcut_text_add(&title, ", %d thread%s", p->s->threads, p->s->threads == 1 ? "" : "s");
-    put_text(out, 32, 28, "head", "start", title.at);
+    gcut_svg_text(out, 32, 28, "head", "start", title.at);
     put_legend(out);
 }
 

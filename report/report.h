@@ -48,6 +48,18 @@ double gcut_frontier_predicted_ns(const gcut_frontier_point *p);
 /* The median of its measured times, else as predicted. */
 double gcut_frontier_point_ns(const gcut_frontier_point *p);
 
+/* report/memory_text.c, report/memory_json.c, report/memory_svg.c */
+void gcut_write_memory_text(const gcut_memory_profile *m, gcut_memory_part part, const gcut_table_options *o,
+                            gcut_text *out);
+void gcut_write_memory_json(const gcut_memory_profile *m, gcut_text *out);
+void gcut_write_memory_svg(const gcut_memory_profile *m, gcut_text *out);
+const char *gcut_memory_word(gcut_memory_class c);       /* "parameters"; "" for none */
+double gcut_memory_end_ns(const gcut_memory_profile *m); /* when the last event ends */
+/* The event with the most bytes of those that run in column c of n, which are `all` ns wide together; NULL: none does.
+ * *from: 0 for column 0, kept for those that follow. */
+const gcut_memory_event *gcut_memory_fullest(const gcut_memory_profile *m, int c, int n, double all,
+                                             size_t *from);
+
 /* report/fit.c */
 void gcut_write_fit_text(const gcut_fitted *f, gcut_text *out);
 void gcut_write_fit_json(const gcut_fitted *f, gcut_text *out);

@@ -116,7 +116,8 @@ static void add_saved(const making *m, const int64_t *index)
         if (gcut_format_packs(d->format))
             name = gcut_printf(m->a, "%s.%s", name, gcut_format_name(d->format));
         const gcut_param *x = gcut_param_find(bwd, name);
-        const uint32_t b = x ? gcut_program_place_of(m->p->program, 1, x->value).buffer : GCUT_NONE;
+        const uint32_t b =
+            x ? gcut_program_place_of(m->p->program, GCUT_BACKWARD, x->value).buffer : GCUT_NONE;
         *GCUT_PUSH(m->a, &m->c->saved) = (gcut_claimed_saved){
             .value = name_of(m, v), .bytes = d->bytes, .buffer = b == GCUT_NONE ? -1 : index[b]};
     }

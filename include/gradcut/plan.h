@@ -446,6 +446,73 @@ typedef struct gcut_frontier {
     const char *samples; /* as CSV */
 } gcut_frontier;
 
+/* ---- memory over a training step ---- */
+
+typedef enum gcut_memory_class {
+    GCUT_MEMORY_PARAMETERS = 0,
+    GCUT_MEMORY_GRADIENTS =
+        1, /* of parameters: results, or, where an optimizer reads them, values of the arena */
+    GCUT_MEMORY_STATES = 2, /* of optimizers and running statistics */
+    GCUT_MEMORY_INPUTS = 3, /* keys of random numbers and cotangents included */
+    GCUT_MEMORY_RESULTS = 4,
+    GCUT_MEMORY_SAVED = 5,      /* what crosses from the forward to the backward graph */
+    GCUT_MEMORY_RECOMPUTED = 6, /* what the backward graph computes again */
+    GCUT_MEMORY_TEMPORARIES = 7,
+    GCUT_MEMORY_WORKSPACE = 8 /* of kernels */
+} gcut_memory_class;
+enum { GCUT_MEMORY_CLASSES = 9 };
+
+/* Values that share memory one after another are one buffer, named after the first. */
+typedef struct gcut_memory_buffer {
+    const char *name;
+    const char *type; /* "f32[32,256]"; NULL: it holds no value of the joint graph */
+    gcut_memory_class kind;
+    int64_t bytes;          /* as placed: of the arena a multiple of 64 */
+    int64_t offset;         /* in the arena; -1: it is the caller's or in the block of saved values */
+    size_t first, last;     /* events: alive from the first to the last, both included */
+    bool at_peak;           /* alive at the event `peak` */
+    const char *op, *where; /* that makes it, or its role; source line and scope, "" = unknown */
+    const char *made_by,
+        *last_read_by; /* "%h2 relu": what the first and the last event make; NULL: the caller's */
+} gcut_memory_buffer;
+
+/* A launch of the emitted code; a product and the epilogue behind it are one.  Those of a loop's body follow the
+ * loop, once. */
+typedef struct gcut_memory_event {
+    int launch; /* k<launch> of the emitted code */
+    bool backward;
+    const char *value, *op, *where;    /* as of gcut_kernel_time */
+    double start_ns, ns;               /* predicted, in a step; ns: of all its runs */
+    int64_t live[GCUT_MEMORY_CLASSES]; /* bytes, where they are the most together during the event */
+    int64_t bytes;                     /* the sum of live */
+} gcut_memory_event;
+
+typedef struct gcut_memory_profile {
+    const char *graph, *policy;
+    const gcut_size *at;
+    size_t nat;
+    int threads;
+    double step_ns; /* predicted; NAN: not known */
+    int64_t
+        peak_bytes; /* of the whole step, as in its plan: the sum of the classes at `peak`, and gap_bytes */
+    int64_t arena_bytes;                   /* of it, in the arena and the block of saved values */
+    int64_t gap_bytes;                     /* of the arena, what no buffer is in at `peak` */
+    size_t peak;                           /* the first event with the most bytes; 0 without events */
+    const gcut_memory_event *const *event; /* in running order */
+    size_t nevents;
+    const gcut_memory_buffer *const *buffer; /* the caller's, then the others by first event */
+    size_t nbuffers;
+    const struct gcut_memory_profile *against; /* the step of another plan on the same axis; NULL */
+    const char *json, *svg;
+} gcut_memory_profile;
+
+/* What the text of a profile contains. */
+typedef enum gcut_memory_part {
+    GCUT_MEMORY_SUMMARY = 0, /* classes at the peak, a picture of the step, the largest holders */
+    GCUT_MEMORY_AT_PEAK = 1, /* all that is alive at the peak, by class, by op and by source line */
+    GCUT_MEMORY_MAP = 2      /* every buffer of the arena: offset, bytes, first and last event */
+} gcut_memory_part;
+
 /* ---- the largest size that fits a budget ---- */
 
 /* A size that was tried. */

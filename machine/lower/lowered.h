@@ -71,6 +71,7 @@ typedef struct gcut_buffer {
     uint32_t whole;       /* PART: the buffer that it is a part of */
     gcut_dim start, step; /* PART: iteration i begins at element start + i * step; `graph` is the body */
     bool saved;           /* crosses from the forward to the backward graph */
+    bool workspace;       /* of a kernel: it holds no value */
     int birth, death;     /* live range, in steps of the program's timeline; -1 = never used */
     const char *name;
 } gcut_buffer;
@@ -102,8 +103,6 @@ typedef struct gcut_lowered {
     uint32_t parent, owner;
     uint32_t region; /* a body: which region of the node */
 } gcut_lowered;
-
-enum { GCUT_FORWARD, GCUT_BACKWARD, GCUT_STEP_GRAPHS };
 
 struct gcut_program {
     gcut_module *module;

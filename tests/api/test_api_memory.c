@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "api.h"
+#include "gradcut/memory.h"
 #include "public.h"
 
 /* Counts blocks, and refuses one request. */
@@ -31,7 +32,7 @@ static void *allocate(void *user, void *block, size_t size)
     return p;
 }
 
-enum { EMIT, PEAK, SAVED, FOLLOW, TELL, WHY, COST, COMPARE, LOOK, FRONTIER, APART, NWAYS };
+enum { EMIT, PEAK, SAVED, FOLLOW, TELL, WHY, COST, COMPARE, LOOK, FRONTIER, MEMORY, APART, NWAYS };
 
 /* Of each interpreted backend, on a block of the caller's. */
 static bool both_calls(gcut_graph *g)
@@ -79,6 +80,14 @@ static bool all_of_it(failing *f, const char *graph, int way)
     case COMPARE: ok = gcut_diff_plans(ctx, in_tmp("sweep.json"), in_tmp("sweep.json")); break;
     case LOOK: ok = gcut_stage_look(g, &o, GCUT_STAGE_KERNEL); break;
     case FRONTIER: ok = gcut_frontier_new(g, &o, NULL); break;
+    case MEMORY: {
+        const gcut_memory_profile *m =
+            gcut_memory_new(g, &o, &(gcut_memory_options){.against = in_tmp("sweep.json")});
+        ok = m && gcut_memory_text(ctx, m, GCUT_MEMORY_SUMMARY, NULL) &&
+             gcut_memory_text(ctx, m, GCUT_MEMORY_AT_PEAK, NULL) &&
+             gcut_memory_text(ctx, m, GCUT_MEMORY_MAP, NULL);
+        break;
+    }
     case APART: ok = both_calls(g); break;
     }
     if (!ok) {

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "gradcut/fit.h"
+#include "gradcut/memory.h"
 #include "gradcut/gradcut.h"
 
 /* ---- statuses ---- */
@@ -62,8 +63,8 @@ static const char *find(const char *text, const char *what)
 static void read_headers(void *arg)
 {
     rule *r = arg;
-    static const char *const header[] = {"gradcut.h", "nodes.h", "plan.h",  "value.h",
-                                         "fit.h",     "ops.h",   "dtype.h", "shorthand.h"};
+    static const char *const header[] = {"gradcut.h", "nodes.h", "plan.h",  "value.h",    "fit.h",
+                                         "memory.h",  "ops.h",   "dtype.h", "shorthand.h"};
     gcut_text all = {.arena = r->env->arena};
     for (size_t i = 0; i < sizeof header / sizeof *header; i++) {
         size_t n;
@@ -124,7 +125,7 @@ static void every_structure_has_a_rule(void **state)
         if (where == 1) is_held_by_pointer(r, name);
         n[where]++;
     }
-    assert_int_equal(n[0], 9); /* those that gcut_copy_known reads */
+    assert_int_equal(n[0], 10); /* those that gcut_copy_known reads */
     assert_that(n[1], >=, 25);
     assert_that(n[2], >=, 13);
 }
@@ -196,6 +197,9 @@ static void later_members_are_refused(void **state)
     gcut_output(planned, "y", gcut_sum(gcut_tanh(gcut_param(planned, "x", GCUT_F32, GCUT_SHAPE(4)))));
     gcut_plan *plan = gcut_plan_new(planned, NULL);
     assert_non_null(plan);
+    LONGER(gcut_memory_options) memory = {.later = 1};
+    assert_null(gcut_memory_new_sized(0, sizeof memory, planned, NULL, &memory.known));
+    says(ctx, "gcut_memory_options: a member that gradcut");
     assert_null(gcut_plan_text_sized(sizeof table, plan, &table.known));
     says(ctx, "gcut_table_options: a member that gradcut");
     gcut_plan_free(plan);

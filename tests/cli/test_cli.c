@@ -30,6 +30,10 @@ static void test_goldens(void **state)
     golden("plan.txt", ARGV("plan", MLP, "--at", "N=32", "--threads", "2"));
     golden("saved.txt", ARGV("saved", MLP, "--at", "N=32", "--threads", "2"));
     golden("check.txt", ARGV("check", MLP));
+    golden("mem.txt", ARGV("mem", MLP, "--at", "N=32", "--threads", "2"));
+    golden("mem_at_peak.txt", ARGV("mem", MLP, "--at", "N=32", "--threads", "2", "--at-peak"));
+    golden("mem_map.txt", ARGV("mem", MLP, "--at", "N=32", "--threads", "2", "--map"));
+    golden("mem.json", ARGV("mem", MLP, "--at", "N=32", "--threads", "2", "--json"));
 }
 
 /* The plan that fit writes is that of its largest size; the text has a row for each size that fits. */

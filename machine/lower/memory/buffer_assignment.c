@@ -229,8 +229,12 @@ void gcut_assign_workspace(gcut_program *p, gcut_lowered *h, uint32_t kernel)
         u->workspace_each = gcut_buffer_new(p, GCUT_BUFFER_ARENA, GCUT_U8, x.each, x.each_name);
         p->buffers.at[u->workspace_each].shared_by = kernel;
         p->buffers.at[u->workspace_each].graph = h->index;
+        p->buffers.at[u->workspace_each].workspace = true;
     }
-    if (x.all != 0) u->workspace_all = gcut_buffer_new(p, GCUT_BUFFER_ARENA, x.type, x.all, x.all_name);
+    if (x.all != 0) {
+        u->workspace_all = gcut_buffer_new(p, GCUT_BUFFER_ARENA, x.type, x.all, x.all_name);
+        p->buffers.at[u->workspace_all].workspace = true;
+    }
 }
 
 /* Workspace; and where a product puts an operand that it would compute as it packs, should that be better. */

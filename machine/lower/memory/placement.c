@@ -101,6 +101,7 @@ gcut_placed *gcut_program_placement(const gcut_program *p, const gcut_dim_bindin
                                .birth = b->birth,
                                .death = b->death,
                                .saved = b->saved,
+                               .workspace = b->workspace,
                                .whole = b->kind == GCUT_BUFFER_PART ? b->whole : GCUT_NONE};
         if (offset[i] !=
             GCUT_NOT_IN_ARENA) /* gcut_rt_place_apart writes an offset in the block as -1 - offset */

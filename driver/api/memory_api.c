@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Memory over a training step: gcut_memory_new.
+ *
+ * The program has a timeline of steps, each buffer its first and last.  An event is a launch; the steps up to the next
+ * launch, of epilogues and what belongs to loops, are part of it.  So the largest sum of the events is the largest of
+ * the steps.
+ */
+#include "gradcut/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "driver/options/default_sizes.h"
+#include "driver/options/options.h"
+#include "driver/pipeline/compile.h"
+#include "graph/ops/value_bytes.h"
+#include "partition/policies/policy.h"
+#include "partition/query/plan_queries.h"
+#include "report/report.h"
+
+typedef struct profiling {
+    gcut_env *env;
+    gcut_arena *keep, *a; /* of the profile; scratch */
+    gcut_graph *g;
+    const gcut_options *given; /* of `size` bytes */
+    size_t size, how_size;
+    const gcut_memory_options *how_given; /* of `how_size` bytes */
+} profiling;
+
+/* One step's profile. */
+typedef struct making {
+    gcut_arena *keep, *a;
+    const gcut_pipeline *p;
+    const gcut_graph *joint;
+    gcut_query query;
+    gcut_costs costs;
+    uint32_t nsteps;
+    uint32_t *event;                      /* by step of the timeline: the event that it is part of */
+    int64_t (*live)[GCUT_MEMORY_CLASSES]; /* by step */
+    gcut_memory_event **at;               /* by event */
+    GCUT_VEC(const gcut_memory_buffer *) buffers;
+    gcut_memory_profile *out;
+} making;
+
+/* ---- buffers ---- */
+
+static void add_live(making *m, const gcut_memory_buffer *b, uint32_t first, uint32_t last)
+{
+    m->live[first][b->kind] += b->bytes;
+    m->live[last + 1][b->kind] -= b->bytes;
+}
+
+static const char *made_at(const making *m, size_t event)
+{
+    const gcut_memory_event *e = m->at[event];
+    return gcut_printf(m->keep, "%%%s %s", e->value, e->op);
+}
+
+static gcut_memory_class class_of_role(gcut_role r)
+{
+    switch (r) {
+    case GCUT_ROLE_param: return GCUT_MEMORY_PARAMETERS;
+    case GCUT_ROLE_state: return GCUT_MEMORY_STATES;
+    case GCUT_ROLE_grad: return GCUT_MEMORY_GRADIENTS;
+    case GCUT_ROLE_out: return GCUT_MEMORY_RESULTS;
+    default: return GCUT_MEMORY_INPUTS;
+    }
+}
+
+/* What the caller binds is there from the first to the last event. */
+static void add_bound(making *m, gcut_role role, const char *name, gcut_ref v)
+{
+    const gcut_pipeline *p = m->p;
+    gcut_memory_buffer *b = GCUT_NEW(
+        m->keep, gcut_memory_buffer, .name = gcut_keep(m->keep, name),
+        .type = gcut_keep(m->keep, gcut_query_type(&m->query, v, false)), .kind = class_of_role(role),
+        .bytes = gcut_value_bytes(m->joint, v, p->at, p->nat), .offset = -1, .at_peak = true,
+        .op = gcut_role_name(role), .where = gcut_keep(m->keep, gcut_query_at(&m->query, v)),
+        .last = m->costs.n ? m->costs.n - 1 : 0);
+    *GCUT_PUSH(m->a, &m->buffers) = b;
+    add_live(m, b, 0, m->nsteps - 1);
+}
+
+static void add_all_bound(making *m)
+{
+    const gcut_graph *g = m->joint;
+    for (uint32_t i = 0; i < g->params.n; i++)
+        add_bound(m, g->params.at[i].role, g->values.at[g->params.at[i].value].name, g->params.at[i].value);
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (g->results.at[i].role != GCUT_ROLE_next) /* it is in the memory of what it replaces */
+            add_bound(m, g->results.at[i].role, g->results.at[i].name, g->results.at[i].value);
+}
+
+/* A parameter's gradient, which an optimizer reads. */
+static bool is_gradient(const gcut_graph *g, const char *name)
+{
+    const gcut_param *x = *name == 'd' ? gcut_param_find(g, name + 1) : NULL;
+    return x && x->role == GCUT_ROLE_param;
+}
+
+static gcut_memory_class class_of(const making *m, const gcut_placed *b, gcut_ref v)
+{
+    if (b->workspace) return GCUT_MEMORY_WORKSPACE;
+    if (b->saved) return GCUT_MEMORY_SAVED;
+    if (!v || m->at[m->event[b->birth]]->backward == false) return GCUT_MEMORY_TEMPORARIES;
+    if (m->p->plan->value[v].decision == GCUT_PLAN_RECOMPUTED) return GCUT_MEMORY_RECOMPUTED;
+    return is_gradient(m->joint, b->name) ? GCUT_MEMORY_GRADIENTS : GCUT_MEMORY_TEMPORARIES;
+}
+
+/* saved: the value of the joint graph that crosses in it; 0: none does. */
+static void add_placed(making *m, const gcut_placed *b, gcut_ref saved)
+{
+    const gcut_ref v = saved ? saved : b->workspace ? 0 : gcut_graph_find(m->joint, b->name);
+    const bool block = b->in == GCUT_PLACED_BLOCK;
+    const uint32_t first = block ? 0 : (uint32_t)b->birth, last = block ? m->nsteps - 1 : (uint32_t)b->death;
+    const gcut_memory_event *maker = m->at[m->event[b->birth]];
+    gcut_memory_buffer *out =
+        GCUT_NEW(m->keep, gcut_memory_buffer,
+                 .name = gcut_keep(m->keep, saved ? m->joint->values.at[saved].name : b->name),
+                 .type = v ? gcut_keep(m->keep, gcut_query_type(&m->query, v, false)) : NULL,
+                 .kind = class_of(m, b, v),
+                 .bytes = gcut_bytes_lines(m->p->env, m->p->module->file, b->name, b->bytes),
+                 .offset = block ? -1 : b->offset, .first = m->event[first], .last = m->event[last],
+                 .op = v ? gcut_maker_name(m->joint, v) : maker->op,
+                 .where = v ? gcut_keep(m->keep, gcut_query_at(&m->query, v)) : maker->where,
+                 .made_by = made_at(m, m->event[b->birth]), .last_read_by = made_at(m, m->event[b->death]));
+    *GCUT_PUSH(m->a, &m->buffers) = out;
+    add_live(m, out, first, last);
+}
+
+static int by_first(const void *a, const void *b)
+{
+    const gcut_memory_buffer *x = *(const gcut_memory_buffer *const *)a,
+                             *y = *(const gcut_memory_buffer *const *)b;
+    if ((x->made_by != NULL) != (y->made_by != NULL)) return x->made_by ? 1 : -1;
+    if (!x->made_by) return 0;
+    if (x->first != y->first) return x->first < y->first ? -1 : 1;
+    if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* By buffer, n of them: a value that crosses in it, for which it may have another name: of what was there before. */
+static const gcut_ref *saved_values(const making *m, uint32_t n)
+{
+    const gcut_graph *g = m->joint, *bwd = m->p->kbwd;
+    gcut_ref *out = gcut_calloc(m->a, n + 1u, sizeof *out);
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        if (m->p->plan->value[v].decision != GCUT_PLAN_SAVED) continue;
+        const gcut_param *x = bwd ? gcut_param_find(bwd, g->values.at[v].name) : NULL;
+        const uint32_t b =
+            x ? gcut_program_place_of(m->p->program, GCUT_BACKWARD, x->value).buffer : GCUT_NONE;
+        if (b < n && !out[b]) out[b] = v;
+    }
+    return out;
+}
+
+static void add_arena(making *m)
+{
+    const gcut_pipeline *p = m->p;
+    const uint32_t bound = m->buffers.n;
+    uint32_t n;
+    gcut_memory memory;
+    const gcut_placed *b = gcut_program_placement(p->program, p->at, p->nat, p->threads, m->a, &n, &memory);
+    const gcut_ref *saved = saved_values(m, n);
+    for (uint32_t i = 0; i < n; i++)
+        if ((b[i].in == GCUT_PLACED_ARENA || b[i].in == GCUT_PLACED_BLOCK) && b[i].birth >= 0)
+            add_placed(m, &b[i], saved[i]);
+    if (m->buffers.n > bound)
+        qsort(m->buffers.at + bound, m->buffers.n - bound, sizeof *m->buffers.at, by_first);
+}
+
+/* ---- events ---- */
+
+static uint32_t count_steps(const gcut_pipeline *p, const gcut_costs *c)
+{
+    uint32_t n, most = c->n ? (uint32_t)c->at[c->n - 1].launch + 1 : 1, nsteps;
+    (void)gcut_program_alive(p->program, p->at, p->nat, p->threads, p->arena, &nsteps);
+    n = nsteps > most ? nsteps : most;
+    return n;
+}
+
+static void list_events(making *m)
+{
+    double at = 0;
+    m->at = gcut_calloc(m->keep, m->costs.n + 1u, sizeof(*m->at));
+    for (uint32_t i = 0; i < m->costs.n; i++) {
+        const gcut_cost *c = &m->costs.at[i];
+        m->at[i] = GCUT_NEW(
+            m->keep, gcut_memory_event, .launch = c->launch, .backward = c->graph != 0,
+            .value = gcut_keep(m->keep, c->value), .op = c->op,
+            .where = c->place.file ? gcut_printf(m->keep, "%s:%d", c->place.file, c->place.line) : "",
+            .start_ns = at, .ns = c->ns);
+        at += c->ns;
+    }
+    m->event = gcut_calloc(m->a, m->nsteps + 1u, sizeof *m->event);
+    for (uint32_t s = 0, i = 0; s < m->nsteps; s++) {
+        while (i + 1 < m->costs.n && m->costs.at[i + 1].launch <= (int)s) i++;
+        m->event[s] = i;
+    }
+}
+
+/* The bytes of each event are those of its fullest step. */
+static void fill_live(making *m)
+{
+    gcut_memory_profile *out = m->out;
+    int64_t now[GCUT_MEMORY_CLASSES] = {0};
+    for (uint32_t s = 0; s < m->nsteps && m->costs.n; s++) {
+        gcut_memory_event *e = m->at[m->event[s]];
+        int64_t sum = 0;
+        for (int k = 0; k < GCUT_MEMORY_CLASSES; k++) sum += now[k] += m->live[s][k];
+        if (sum < e->bytes) continue;
+        e->bytes = sum;
+        memcpy(e->live, now, sizeof now);
+    }
+    for (uint32_t i = 1; i < m->costs.n; i++)
+        if (m->at[i]->bytes > m->at[out->peak]->bytes) out->peak = i;
+}
+
+/* ---- a profile ---- */
+
+static void fill_totals(making *m)
+{
+    const gcut_pipeline *p = m->p;
+    gcut_memory_profile *out = m->out;
+    int64_t most = out->nevents ? out->event[out->peak]->bytes : 0, resident = 0;
+    for (uint32_t i = 0; i < m->buffers.n; i++) {
+        gcut_memory_buffer *b = (gcut_memory_buffer *)m->buffers.at[i];
+        if (!b->made_by) resident += b->bytes;
+        b->at_peak = b->first <= out->peak && out->peak <= b->last;
+    }
+    GCUT_ASSERT(resident == gcut_resident_bytes(p->joint, p->at, p->nat));
+    if (!out->nevents) most = resident;
+    out->peak_bytes = p->peak_bytes;
+    out->arena_bytes = p->peak_bytes - resident;
+    out->gap_bytes = p->peak_bytes - most;
+    GCUT_ASSERT(out->gap_bytes >= 0);
+}
+
+static void profile(const profiling *j, const gcut_settings *opt, gcut_memory_profile *out)
+{
+    const gcut_pipeline *p = gcut_pipeline_of_plan(j->g, opt, j->a);
+    making m = {.keep = j->keep, .a = j->a, .p = p, .joint = p->plan->joint, .out = out};
+    m.query = gcut_query_open(p->plan, j->a);
+    m.costs = gcut_program_costs(p->program, p->machine, p->at, p->nat, p->threads, j->a);
+    m.nsteps = count_steps(p, &m.costs);
+    m.live = gcut_calloc(j->a, m.nsteps + 1u, sizeof *m.live);
+    list_events(&m);
+    out->event = (const gcut_memory_event *const *)m.at;
+    out->nevents = m.costs.n;
+    add_all_bound(&m);
+    add_arena(&m);
+    fill_live(&m);
+    out->graph = gcut_keep(j->keep, p->primal->name);
+    out->policy = gcut_policy_text(j->keep, &p->plan->options);
+    out->at = gcut_sizes_named(j->keep, p->module, p->at, p->nat);
+    out->nat = p->nat;
+    out->threads = p->threads;
+    out->step_ns = m.costs.ns;
+    GCUT_LIST(j->keep, out->buffer, m.buffers.n, m.buffers.at[i]);
+    out->nbuffers = m.buffers.n;
+    fill_totals(&m);
+}
+
+static void make(void *arg, const gcut_made *made)
+{
+    profiling *j = arg;
+    gcut_memory_profile *out = made->object;
+    gcut_memory_options how;
+    gcut_settings opt = gcut_settings_of(j->env, j->given, j->size);
+    GCUT_COPY_KNOWN(j->env, gcut_memory_options, j->how_given, j->how_size, &how);
+    j->keep = made->keep;
+    j->a = made->scratch;
+    opt.forward_only = false;
+    profile(j, &opt, out);
+    if (how.against) {
+        gcut_settings other = gcut_settings_plain(&opt, opt.policy);
+        gcut_memory_profile *against = gcut_calloc(j->keep, 1, sizeof *against);
+        other.plan = how.against;
+        profile(j, &other, against);
+        out->against = against;
+    }
+    gcut_text json = {.arena = j->keep}, svg = json;
+    gcut_write_memory_json(out, &json);
+    gcut_write_memory_svg(out, &svg);
+    out->json = json.at;
+    out->svg = svg.at;
+}
+
+#if defined(__LP64__)
+GCUT_ENDS_WITH(gcut_memory_options, against);
+#endif
+
+gcut_memory_profile *gcut_memory_new_sized(size_t size, size_t how_size, gcut_graph *g,
+                                           const gcut_options *opt, const gcut_memory_options *how)
+{
+    GCUT_NEED(NULL, g, NULL);
+    profiling j = {
+        .env = g->module->env, .g = g, .given = opt, .size = size, .how_given = how, .how_size = how_size};
+    return gcut_made_by(j.env, sizeof(gcut_memory_profile), make, &j);
+}
+
+/* ---- text ---- */
+
+typedef struct writing {
+    gcut_env *env;
+    const gcut_memory_profile *m;
+    gcut_memory_part part;
+    const gcut_table_options *given; /* of `size` bytes */
+    size_t size;
+} writing;
+
+static void write_text(void *arg, gcut_text *out)
+{
+    const writing *j = arg;
+    const gcut_table_options o = gcut_table_options_of(j->env, j->given, j->size);
+    if (j->part != GCUT_MEMORY_SUMMARY && j->part != GCUT_MEMORY_AT_PEAK && j->part != GCUT_MEMORY_MAP)
+        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "gcut_memory_text: there is no part %d",
+                  (int)j->part);
+    gcut_write_memory_text(j->m, j->part, &o, out);
+}
+
+char *gcut_memory_text_sized(size_t size, gcut_ctx *ctx, const gcut_memory_profile *m, gcut_memory_part part,
+                             const gcut_table_options *table)
+{
+    GCUT_NEED(NULL, ctx, NULL);
+    GCUT_NEED(ctx->env, m, NULL);
+    return gcut_string_by(ctx->env, write_text, &(writing){ctx->env, m, part, table, size});
+}
+
+const char *gcut_memory_class_name(gcut_memory_class c)
+{
+    return gcut_memory_word(c);
+}

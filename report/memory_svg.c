@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Memory over a training step as SVG: the classes stacked over predicted time, with the outline of the other plan, and
+ * below them, on the same axis of time, the arena: a rectangle for each buffer, from its first to its last launch, at its
+ * offset.
+ */
+#include <math.h>
+
+#include "base/units.h"
+#include "report/report.h"
+#include "report/svg.h"
+
+enum {
+    WIDE = 960,
+    LEFT = 92,
+    RIGHT = 30,
+    TOP = 108,
+    MIDDLE = 400, /* the bottom of the upper picture */
+    ARENA = 470,  /* the top of the lower one */
+    BOTTOM = 730, /* and its bottom */
+    HIGH = 790,
+    COLUMNS = WIDE - LEFT - RIGHT
+};
+
+typedef struct picture {
+    const gcut_memory_profile *m;
+    gcut_text *out;
+    gcut_svg_axis time, bytes, offset;
+} picture;
+
+static void set_axes(picture *p)
+{
+    const gcut_memory_profile *m = p->m, *o = m->against;
+    const double end = fmax(gcut_memory_end_ns(m), o ? gcut_memory_end_ns(o) : 0),
+                 peak = fmax((double)m->peak_bytes, o ? (double)o->peak_bytes : 0);
+    gcut_svg_time(&p->time, end);
+    gcut_svg_bytes(&p->bytes, peak);
+    gcut_svg_bytes(&p->offset, (double)m->arena_bytes);
+    gcut_svg_range(&p->time, 0, end > 0 ? end : 1, 8);
+    p->time.hi = (end > 0 ? end : 1) / p->time.unit; /* time ends where the step does */
+    gcut_svg_range(&p->bytes, 0, peak, 5);
+    gcut_svg_range(&p->offset, 0, (double)m->arena_bytes, 5);
+    p->time.from = LEFT, p->time.to = WIDE - RIGHT;
+    p->bytes.from = MIDDLE, p->bytes.to = TOP;
+    p->offset.from = BOTTOM, p->offset.to = ARENA;
+}
+
+static void put_grid(picture *p, const gcut_svg_axis *y, int top, int bottom, const char *name)
+{
+    gcut_text *out = p->out;
+    for (int i = 0; y->lo + i * y->step <= y->hi + y->step / 2; i++) {
+        const double v = y->lo + i * y->step, at = gcut_svg_place(y, v * y->unit);
+        gcut_text_add(out, "<path class=\"grid\" d=\"M%d %.1f H%d\"/>\n", LEFT, at, WIDE - RIGHT);
+        gcut_svg_text(out, LEFT - 10, at + 4, "tick", "end", gcut_svg_tick(out->arena, v, y->step));
+    }
+    for (int i = 0; p->time.lo + i * p->time.step <= p->time.hi + p->time.step / 1e3; i++) {
+        const double v = p->time.lo + i * p->time.step, at = gcut_svg_place(&p->time, v * p->time.unit);
+        gcut_text_add(out, "<path class=\"axis\" d=\"M%.1f %d v5\"/>\n", at, bottom);
+        gcut_svg_text(out, at, bottom + 20, "tick", "middle", gcut_svg_tick(out->arena, v, p->time.step));
+    }
+    gcut_text_add(out, "<path class=\"axis\" d=\"M%d %d V%d H%d\"/>\n", LEFT, top, bottom, WIDE - RIGHT);
+    gcut_svg_text(out, LEFT - 60, top - 12, "name", "start",
+                  gcut_printf(out->arena, "%s, %s", name, y->name));
+}
+
+/* ---- the classes ---- */
+
+static int64_t up_to(const gcut_memory_event *e, int class)
+{
+    int64_t sum = 0;
+    for (int k = 0; e && k <= class; k++) sum += e->live[k];
+    return sum;
+}
+
+/* The outline of what is alive up to a class, by columns; repeated heights are left out. */
+static const char *outline(picture *p, const gcut_memory_event *const *at, int class)
+{
+    gcut_text t = {.arena = p->out->arena};
+    double height = NAN;
+    int c = 0;
+    for (; c < COLUMNS && at[c]; c++) { /* the shorter of two steps ends before the others */
+        const double y = gcut_svg_place(&p->bytes, (double)up_to(at[c], class));
+        if (c == 0)
+            gcut_text_add(&t, "M%d %.1f", LEFT, y);
+        else if (y != height)
+            gcut_text_add(&t, "H%d V%.1f", LEFT + c, y);
+        height = y;
+    }
+    gcut_text_add(&t, "H%d", LEFT + c);
+    return t.at;
+}
+
+static const gcut_memory_event **columns(picture *p, const gcut_memory_profile *m)
+{
+    const gcut_memory_event **at = gcut_calloc(p->out->arena, COLUMNS, sizeof(*at));
+    size_t from = 0;
+    for (int c = 0; c < COLUMNS; c++)
+        at[c] = gcut_memory_fullest(m, c, COLUMNS, p->time.hi * p->time.unit, &from);
+    return at;
+}
+
+/* From the largest sum to the smallest, each over the one before. */
+static void put_classes(picture *p)
+{
+    const gcut_memory_profile *m = p->m;
+    const gcut_memory_event *const *at = columns(p, m);
+    for (int k = GCUT_MEMORY_CLASSES - 1; k >= 0; k--) {
+        bool any = false;
+        for (size_t i = 0; i < m->nevents && !any; i++) any = m->event[i]->live[k] > 0;
+        if (!any) continue;
+        gcut_text_add(p->out, "<path class=\"c%d\" d=\"%s V%d H%dZ\"><title>%s</title></path>\n", k,
+                      outline(p, at, k), MIDDLE, LEFT, gcut_memory_word((gcut_memory_class)k));
+    }
+    if (m->against)
+        gcut_text_add(p->out, "<path class=\"other\" d=\"%s\"><title>the other plan</title></path>\n",
+                      outline(p, columns(p, m->against), GCUT_MEMORY_CLASSES - 1));
+}
+
+/* The line between forward and backward, and the peak. */
+static void put_marks(picture *p)
+{
+    const gcut_memory_profile *m = p->m;
+    gcut_text *out = p->out;
+    for (size_t i = 0; i < m->nevents; i++) {
+        if (!m->event[i]->backward) continue;
+        const double x = gcut_svg_place(&p->time, m->event[i]->start_ns);
+        gcut_text_add(out, "<path class=\"turn\" d=\"M%.1f %d V%d M%.1f %d V%d\"/>\n", x, TOP, MIDDLE, x,
+                      ARENA, BOTTOM);
+        gcut_svg_text(out, x - 6, TOP - 12, "name", "end", "forward");
+        gcut_svg_text(out, x + 6, TOP - 12, "name", "start", "backward");
+        break;
+    }
+    if (!m->nevents) return;
+    const gcut_memory_event *e = m->event[m->peak];
+    const double x = gcut_svg_place(&p->time, e->start_ns + e->ns / 2),
+                 y = gcut_svg_place(&p->bytes, (double)e->bytes);
+    gcut_text_add(out, "<path class=\"peak\" d=\"M%.1f %.1f l-6 -11 h12 Z\"/>\n", x, y - 1);
+    gcut_svg_text(out, x, y - 17, "mark", x > WIDE * 0.6 ? "end" : "start",
+                  gcut_printf(out->arena, "%s: %%%s %s", gcut_bytes_short(out->arena, (double)m->peak_bytes),
+                              e->value, e->op));
+}
+
+static void put_legend(picture *p)
+{
+    const gcut_memory_profile *m = p->m;
+    double x = 32;
+    for (int k = 0; k < GCUT_MEMORY_CLASSES; k++) {
+        const char *name = gcut_memory_word((gcut_memory_class)k);
+        bool any = false;
+        for (size_t i = 0; i < m->nevents && !any; i++) any = m->event[i]->live[k] > 0;
+        if (!any) continue;
+        gcut_text_add(p->out, "<rect class=\"c%d key\" x=\"%.1f\" y=\"46\" width=\"14\" height=\"14\"/>\n", k,
+                      x);
+        gcut_svg_text(p->out, x + 19, 58, "sub", "start", name);
+        for (x += 37; *name; name++) x += 7;
+    }
+    if (!m->against) return;
+    gcut_text_add(p->out, "<path class=\"other\" d=\"M%.1f 53h22\"/>\n", x);
+    gcut_svg_text(p->out, x + 28, 58, "sub", "start", "the other plan");
+}
+
+/* ---- the arena ---- */
+
+static void put_buffers(picture *p)
+{
+    const gcut_memory_profile *m = p->m;
+    for (size_t i = 0; i < m->nbuffers; i++) {
+        const gcut_memory_buffer *b = m->buffer[i];
+        if (b->offset < 0 || !b->bytes) continue;
+        const gcut_memory_event *first = m->event[b->first], *last = m->event[b->last];
+        const double x = gcut_svg_place(&p->time, first->start_ns),
+                     w = gcut_svg_place(&p->time, last->start_ns + last->ns) - x,
+                     y = gcut_svg_place(&p->offset, (double)(b->offset + b->bytes)),
+                     h = gcut_svg_place(&p->offset, (double)b->offset) - y;
+        if (h < 0.2) continue; /* the table of --map has it */
+        gcut_text_add(
+            p->out, "<rect class=\"c%d box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>%s",
+            (int)b->kind, x, y, fmax(w, 0.5), h, b->kind == GCUT_MEMORY_WORKSPACE ? "" : "%");
+        gcut_svg_escaped(p->out, b->name);
+        gcut_text_add(p->out, " %s</title></rect>\n", gcut_bytes_short(p->out->arena, (double)b->bytes));
+    }
+}
+
+static void put_head(picture *p)
+{
+    gcut_text *out = p->out;
+    gcut_text_add(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
+        "role=\"img\">\n<style>\n"
+        "text{font-family:system-ui,sans-serif;fill:#222}\n"
+        ".head{font-size:18px;font-weight:600}.sub,.name{font-size:13px;fill:#555}\n"
+        ".tick{font-size:12px;fill:#555}\n"
+        ".mark{font-size:13px;font-weight:600;stroke:#fff;stroke-width:3;paint-order:stroke}\n"
+        ".grid{stroke:#e4e4e4}.axis{stroke:#777;fill:none}\n"
+        ".turn{stroke:#222;stroke-dasharray:2 3;fill:none}.peak{fill:#222}\n"
+        ".other{stroke:#a3360a;stroke-width:2;fill:none;stroke-dasharray:7 3}\n"
+        ".box,.key{stroke:#fff;stroke-width:.5}\n"
+        ".c0{fill:#aab2bd}.c1{fill:#7b8794}.c2{fill:#d3d8de}.c3{fill:#e9dfc4}.c4{fill:#c9b67e}\n"
+        ".c5{fill:#1c5d99}.c6{fill:url(#again)}.c7{fill:#e59a33}.c8{fill:url(#work)}\n</style>\n"
+        "<defs><pattern id=\"again\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+        "patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"#cfe0f0\"/>"
+        "<rect width=\"2.5\" height=\"6\" fill=\"#1c5d99\"/></pattern>\n"
+        "<pattern id=\"work\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\">"
+        "<rect width=\"5\" height=\"5\" fill=\"#f6e3ee\"/><circle cx=\"2.5\" cy=\"2.5\" r=\"1.3\" "
+        "fill=\"#a0437a\"/></pattern></defs>\n"
+        "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
+        WIDE, HIGH, WIDE, HIGH, WIDE, HIGH);
+    gcut_text title = {.arena = out->arena};
+    gcut_text_add(&title, "Memory of a step of @%s", p->m->graph);
+    gcut_write_sizes(p->m->at, p->m->nat, " at ", &title);
+    gcut_text_add(&title, ", %s, %d thread%s", p->m->policy, p->m->threads, p->m->threads == 1 ? "" : "s");
+    gcut_svg_text(out, 32, 30, "head", "start", title.at);
+}
+
+void gcut_write_memory_svg(const gcut_memory_profile *m, gcut_text *out)
+{
+    gcut_arena *a = gcut_arena_new(gcut_arena_env(out->arena), out->arena);
+    gcut_text t = {.arena = a};
+    picture p = {.m = m, .out = &t};
+    set_axes(&p);
+    put_head(&p);
+    put_legend(&p);
+    put_grid(&p, &p.bytes, TOP, MIDDLE, "bytes alive");
+    put_classes(&p);
+    put_grid(&p, &p.offset, ARENA, BOTTOM, "place in the arena");
+    put_buffers(&p);
+    put_marks(&p);
+    gcut_svg_text(&t, (LEFT + WIDE - RIGHT) / 2.0, BOTTOM + 44, "name", "middle",
+                  gcut_printf(a, "time of the step as predicted, %s", p.time.name));
+    gcut_text_add(&t, "</svg>\n");
+    gcut_text_addn(out, t.at, t.n);
+    gcut_arena_free(a);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Pieces of pictures.
+ */
+#include "report/svg.h"
+
+#include <math.h>
+
+double gcut_svg_place(const gcut_svg_axis *a, double value)
+{
+    return a->from + (value / a->unit - a->lo) / (a->hi - a->lo) * (a->to - a->from);
+}
+
+/* 1, 2 or 5 times a power of ten, such that about n of them make up the range. */
+static double nice_step(double range, int n)
+{
+    double power = pow(10, floor(log10(range / n))), rest = range / n / power;
+    return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
+}
+
+/* Around the values with some air, from one multiple of the step to another. */
+void gcut_svg_range(gcut_svg_axis *a, double lo, double hi, int ticks)
+{
+    lo /= a->unit;
+    hi /= a->unit;
+    double air = hi > lo ? (hi - lo) * 0.06 : fmax(fabs(hi) * 0.1, 1e-3);
+    lo = fmax(lo - air, 0);
+    hi += air;
+    a->step = nice_step(hi - lo, ticks);
+    a->lo = floor(lo / a->step) * a->step;
+    a->hi = ceil(hi / a->step) * a->step;
+}
+
+void gcut_svg_bytes(gcut_svg_axis *a, double most)
+{
+    static const char *const names[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    int u = 0;
+    for (a->unit = 1; u < 4 && most / a->unit >= 4096; u++) a->unit *= 1024;
+    a->name = names[u];
+}
+
+void gcut_svg_time(gcut_svg_axis *a, double most)
+{
+    static const char *const names[] = {"ns", "us", "ms", "s"};
+    int u = 0;
+    for (a->unit = 1; u < 3 && most / a->unit >= 2000; u++) a->unit *= 1000;
+    a->name = names[u];
+}
+
+void gcut_svg_escaped(gcut_text *out, const char *s)
+{
+    for (; *s; s++) {
+        switch (*s) {
+        case '&': gcut_text_add(out, "&amp;"); break;
+        case '<': gcut_text_add(out, "&lt;"); break;
+        case '>': gcut_text_add(out, "&gt;"); break;
+        case '"': gcut_text_add(out, "&quot;"); break;
+        default: gcut_text_addn(out, (unsigned char)*s < 32 ? "?" : s, 1);
+        }
+    }
+}
+
+void gcut_svg_text(gcut_text *out, double x, double y, const char *class, const char *anchor, const char *s)
+{
+    gcut_text_add(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\" text-anchor=\"%s\">", x, y, class, anchor);
+    gcut_svg_escaped(out, s);
+    gcut_text_add(out, "</text>\n");
+}
+
+/* A tick needs as many decimals as its step has. */
+const char *gcut_svg_tick(gcut_arena *a, double value, double step)
+{
+    int digits = 0;
+    for (double s = step; digits < 6 && fabs(s - round(s)) > 1e-6 * s; digits++) s *= 10;
+    return gcut_printf(a, "%.*f", digits, value);
+}
