@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Commands that run nothing: check, show, grad, plan, saved, mem, why, diff, compile, ops.
+ * Commands that run nothing: check, show, grad, plan, saved, mem, fuse, why, diff, compile, ops.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
-#include "gradcut/memory.h"
+#include "gradcut/inspect.h"
 
 /* Prints and frees a string of the library; NULL after an error of the library. */
 static int print_made(gcut_ctx *ctx, char *text)
@@ -129,6 +129,23 @@ int gcut_cmd_mem(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
     else if (!code)
         code = print_made(ctx, gcut_memory_text(ctx, m, part, &table));
     gcut_free(m);
+    return code;
+}
+
+/* ---- fuse ---- */
+
+int gcut_cmd_fuse(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
+{
+    const gcut_table_options table = gcut_cli_table(c);
+    gcut_fusion *f = gcut_fusion_new(g, &c->opt);
+    int code = EXIT_FINE;
+    if (!f) return gcut_cli_failed(ctx);
+    if (c->json && !c->why)
+        fputs(f->json, stdout);
+    else
+        code = print_made(ctx, c->why ? gcut_fusion_why(ctx, f, c->why, c->value)
+                                      : gcut_fusion_text(ctx, f, &table));
+    gcut_free(f);
     return code;
 }
 

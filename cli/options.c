@@ -18,15 +18,15 @@
 #define ONLY(cmd) (1u << GCUT_COMMAND_##cmd)
 #define RUNNING (ONLY(run) | ONLY(bench) | ONLY(crosscheck) | ONLY(gradcheck))
 #define PLANNED                                                                                              \
-    (ONLY(show) | ONLY(grad) | ONLY(plan) | ONLY(saved) | ONLY(why) | ONLY(mem) | ONLY(certify) |            \
-     ONLY(frontier) | ONLY(fit) | ONLY(compile) | RUNNING)
+    (ONLY(show) | ONLY(grad) | ONLY(plan) | ONLY(saved) | ONLY(why) | ONLY(mem) | ONLY(fuse) |               \
+     ONLY(certify) | ONLY(frontier) | ONLY(fit) | ONLY(compile) | RUNNING)
 /* frontier tries every policy and budget itself, certify follows a plan file, and both write no stage, as fit,
  * which makes plans for a budget at several sizes. */
 #define LIMITED (PLANNED & ~ONLY(certify) & ~ONLY(frontier))
 #define DECIDED (LIMITED & ~ONLY(fit))
-#define FORWARD (ONLY(show) | ONLY(compile) | ONLY(run) | ONLY(bench) | ONLY(crosscheck))
+#define FORWARD (ONLY(show) | ONLY(fuse) | ONLY(compile) | ONLY(run) | ONLY(bench) | ONLY(crosscheck))
 /* Those that print tables of values. */
-#define TABLES (ONLY(plan) | ONLY(saved) | ONLY(mem))
+#define TABLES (ONLY(plan) | ONLY(saved) | ONLY(mem) | ONLY(fuse))
 #define EVERY ((1u << GCUT_NCOMMANDS) - 1)
 
 /* The offset of a list's number of items; 0 for other kinds. */
@@ -367,13 +367,16 @@ static bool take_second(gcut_cli *c, int n, char **word)
 /* Reads the words after FILE: [%value], then [@function]. */
 static bool take_rest(gcut_cli *c, int n, char **word)
 {
-    bool value = c->cmd->operands == GCUT_OPERANDS_VALUE;
+    bool value = c->cmd->operands == GCUT_OPERANDS_VALUE || c->why; /* the second one of --why */
     int i = 0;
     if (value && i < n && word[i][0] != '@' && *bare(word[i])) c->value = bare(word[i++]);
     if (i < n && word[i][0] == '@' && word[i][1]) c->fn = word[i++] + 1;
     if (i < n)
         gcut_cli_complain("%s takes one file%s and one @function: unexpected argument '%s'", c->cmd->name,
                           value ? ", one %value" : "", word[i]);
+    else if (value && !c->value && c->why)
+        gcut_cli_complain(
+            "--why takes two values, the one that is made and the one whose op reads it: --why %%a %%b");
     else if (value && !c->value)
         gcut_cli_complain("%s needs a value, as in %s FILE %%h; see 'gradcut help %s'", c->cmd->name,
                           c->cmd->name, c->cmd->name);

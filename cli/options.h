@@ -89,7 +89,7 @@ struct gcut_cli {
     bool help, json, time_passes, passes, csv, no_loc, symbolic, shared, measure, clear, certificate, force,
         all, at_peak, map;
     gcut_stage_name stage;
-    const char *compare, *samples, *out, *most, *output, *svg, *model, *explain_cost, *match, *against;
+    const char *compare, *samples, *out, *most, *output, *svg, *model, *explain_cost, *match, *against, *why;
     int64_t steps, rounds, points, top;
     double tol, seconds;
     gcut_feed *feed;

@@ -157,6 +157,42 @@ typedef struct gcut_value_place {
     bool bits;
 } gcut_value_place;
 gcut_value_place gcut_program_place_of(const gcut_program *p, uint32_t lowered, gcut_ref v);
+/* ---- fusion ---- */
+
+typedef enum gcut_fused_part {
+    GCUT_FUSED_MAIN,
+    GCUT_FUSED_PROLOGUE, /* computed while a product packs it */
+    GCUT_FUSED_EPILOGUE, /* on the tiles of a product */
+    GCUT_FUSED_SUM       /* added up by a product that packs what it adds up */
+} gcut_fused_part;
+/* A node that computes, in a launch. */
+typedef struct gcut_launch_op {
+    int launch;
+    const gcut_graph *graph; /* the forward or backward graph, or a body */
+    uint32_t node;
+    gcut_fused_part part;
+    bool stored; /* one of its results is in memory */
+} gcut_launch_op;
+typedef struct gcut_reason_words {
+    const char *code, *sentence;
+} gcut_reason_words;
+/* A node that reads what another launch makes. */
+typedef struct gcut_launch_pair {
+    const gcut_graph *graph;
+    gcut_ref value; /* what it reads: the storage, where that is a view */
+    uint32_t node;
+    int from, to;    /* launches */
+    uint32_t buffer; /* that the value is in */
+    const gcut_reason_words *reason;
+} gcut_launch_pair;
+typedef struct gcut_launches {
+    const gcut_launch_op *op; /* by lowered graph, in running order */
+    uint32_t nops;
+    const gcut_launch_pair *pair; /* by lowered graph, in its order */
+    uint32_t npairs;
+} gcut_launches;
+/* machine/lower/fusion/fusion_queries.c.  Memory from `a`. */
+gcut_launches gcut_program_fusions(const gcut_program *p, gcut_arena *a);
 /* A launch that has to do with a value, and what. */
 typedef struct gcut_value_launch {
     int launch;

@@ -60,6 +60,12 @@ double gcut_memory_end_ns(const gcut_memory_profile *m); /* when the last event 
 const gcut_memory_event *gcut_memory_fullest(const gcut_memory_profile *m, int c, int n, double all,
                                              size_t *from);
 
+/* report/fusion_text.c, report/fusion_json.c */
+void gcut_write_fusion_text(const gcut_fusion *f, const gcut_table_options *o, gcut_text *out);
+void gcut_write_unfused(const gcut_unfused *x, gcut_text *out);
+void gcut_write_fusion_json(const gcut_fusion *f, gcut_text *out);
+bool gcut_launch_makes(const gcut_fusion *f, int launch, const char *value);
+
 /* report/fit.c */
 void gcut_write_fit_text(const gcut_fitted *f, gcut_text *out);
 void gcut_write_fit_json(const gcut_fitted *f, gcut_text *out);

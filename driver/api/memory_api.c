@@ -6,7 +6,7 @@
  * launch, of epilogues and what belongs to loops, are part of it.  So the largest sum of the events is the largest of
  * the steps.
  */
-#include "gradcut/memory.h"
+#include "gradcut/inspect.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -182,17 +182,23 @@ static uint32_t count_steps(const gcut_pipeline *p, const gcut_costs *c)
     return n;
 }
 
+/* As of values, where the launch is named after one of the joint graph. */
+static const char *line_of(const making *m, const gcut_cost *c)
+{
+    const gcut_ref v = gcut_graph_find(m->joint, c->value);
+    if (v) return gcut_keep(m->keep, gcut_query_at(&m->query, v));
+    return c->place.file && c->place.line ? gcut_printf(m->keep, "%s:%d", c->place.file, c->place.line) : "";
+}
+
 static void list_events(making *m)
 {
     double at = 0;
     m->at = gcut_calloc(m->keep, m->costs.n + 1u, sizeof(*m->at));
     for (uint32_t i = 0; i < m->costs.n; i++) {
         const gcut_cost *c = &m->costs.at[i];
-        m->at[i] = GCUT_NEW(
-            m->keep, gcut_memory_event, .launch = c->launch, .backward = c->graph != 0,
-            .value = gcut_keep(m->keep, c->value), .op = c->op,
-            .where = c->place.file ? gcut_printf(m->keep, "%s:%d", c->place.file, c->place.line) : "",
-            .start_ns = at, .ns = c->ns);
+        m->at[i] = GCUT_NEW(m->keep, gcut_memory_event, .launch = c->launch, .backward = c->graph != 0,
+                            .value = gcut_keep(m->keep, c->value), .op = c->op, .where = line_of(m, c),
+                            .start_ns = at, .ns = c->ns);
         at += c->ns;
     }
     m->event = gcut_calloc(m->a, m->nsteps + 1u, sizeof *m->event);

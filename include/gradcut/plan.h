@@ -513,6 +513,62 @@ typedef enum gcut_memory_part {
     GCUT_MEMORY_MAP = 2      /* every buffer of the arena: offset, bytes, first and last event */
 } gcut_memory_part;
 
+/* ---- kernels ---- */
+
+/* An op of a launch. */
+typedef struct gcut_fused_op {
+    const char *value, *op, *where; /* its first result; source line and scope */
+    /* "" of the kernel itself; "prologue": computed while a product packs it; "epilogue": on the tiles of a product,
+     * which are in cache; "sum": added up by a product that packs what it adds up */
+    const char *part;
+    bool
+        stored; /* its result is in memory: a later launch, the caller or the backward graph reads it there */
+} gcut_fused_op;
+
+/* A launch of the emitted code. */
+typedef struct gcut_fused_kernel {
+    const char *family, *value, *op, *where; /* as of gcut_kernel_time */
+    bool backward;
+    int launch;      /* k<launch> of the emitted code */
+    double runs, ns; /* in a step; ns: predicted, of all runs */
+    double flops, bytes;
+    /* What it need not write and read in all its runs, since ops of it hand values on in registers or cache: of each
+     * result that is not stored its bytes, once written and once read. */
+    double spared_bytes;
+    const gcut_fused_op *const *made; /* in the order of the graph */
+    size_t nmade;
+} gcut_fused_kernel;
+
+/* An op that reads from memory what another launch made. */
+typedef struct gcut_unfused {
+    const char *value, *op, *where;                /* what is read */
+    const char *reader, *reader_op, *reader_where; /* who reads it */
+    int from, to;                                  /* launches */
+    bool backward;
+    const char *code, *reason; /* of the closed list in doc/inspection.md: its name and a sentence */
+    /* What the pair costs: the bytes that `to` reads and, unless it is stored anyway, those that `from` writes, and
+     * the predicted time of that traffic by itself, in all runs. */
+    double bytes, ns;
+    const char
+        *anyway; /* why it would be stored if these two were one launch: "others read it", "saved for the
+                           backward graph", "the caller's"; NULL: it would not */
+} gcut_unfused;
+
+typedef struct gcut_fusion {
+    const char *graph, *policy; /* policy: "forward alone" with options.forward_only */
+    const gcut_size *at;
+    size_t nat;
+    int threads;
+    const char *machine; /* the machine model of the times */
+    double step_ns;
+    const gcut_fused_kernel *const *kernel; /* in running order */
+    size_t nkernels;
+    const gcut_unfused *const
+        *unfused; /* one of each value and launch that reads it: the first op that does */
+    size_t nunfused;
+    const char *json;
+} gcut_fusion;
+
 /* ---- the largest size that fits a budget ---- */
 
 /* A size that was tried. */

@@ -96,19 +96,30 @@ const gcut_binding_info *gcut_program_bindings(const gcut_program *p, uint32_t *
     return p->bindings.at;
 }
 
+/* Marks a node with its kernel and, of the prologue or epilogue of a product, with that. */
+static void mark(const gcut_lowered *h, uint32_t node, gcut_mark_name part, int kernel, int product)
+{
+    gcut_arena *a = h->g->module->arena;
+    gcut_marks *marks = &h->g->nodes.at[node].marks;
+    gcut_mark_add(a, marks, (gcut_mark){GCUT_MARK_kernel, 1, {{.i = kernel}}});
+    if (part != GCUT_MARK_kernel) gcut_mark_add(a, marks, (gcut_mark){part, 1, {{.i = product}}});
+}
+
 void gcut_program_mark(const gcut_program *p)
 {
     for (uint32_t k = 0; k < p->lowered.n; k++) {
         const gcut_lowered *h = p->lowered.at[k];
         for (uint32_t i = 0; h->g && i < h->order.n; i++) {
             const gcut_kernel *u = &h->kernels.at[h->order.at[i]];
-            const gcut_mark mark = {GCUT_MARK_kernel, 1, {{.i = u->step}}};
+            const bool behind = u->kind == GCUT_KERNEL_LOOP && u->loop.product != GCUT_NONE;
             for (uint32_t j = 0; j < u->nodes.n; j++)
-                gcut_mark_add(p->module->arena, &h->g->nodes.at[u->nodes.at[j]].marks, mark);
+                mark(h, u->nodes.at[j], behind ? GCUT_MARK_epilogue : GCUT_MARK_kernel, u->step,
+                     behind ? h->kernels.at[u->loop.product].step : 0);
             const gcut_prologue *c = gcut_kernel_prologue(u);
             for (uint32_t j = 0; c && j < c->loop.nodes.n; j++) { /* what the product alone computes */
-                gcut_node *n = &h->g->nodes.at[c->loop.nodes.at[j]];
-                if (h->kernel_of[n->res0] == h->order.at[i]) gcut_mark_add(p->module->arena, &n->marks, mark);
+                const uint32_t node = c->loop.nodes.at[j];
+                if (h->kernel_of[gcut_node_at(h->g, node)->res0] == h->order.at[i])
+                    mark(h, node, GCUT_MARK_prologue, u->step, u->step);
             }
         }
     }

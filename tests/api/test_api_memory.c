@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "api.h"
-#include "gradcut/memory.h"
+#include "gradcut/inspect.h"
 #include "public.h"
 
 /* Counts blocks, and refuses one request. */
@@ -32,7 +32,7 @@ static void *allocate(void *user, void *block, size_t size)
     return p;
 }
 
-enum { EMIT, PEAK, SAVED, FOLLOW, TELL, WHY, COST, COMPARE, LOOK, FRONTIER, MEMORY, APART, NWAYS };
+enum { EMIT, PEAK, SAVED, FOLLOW, TELL, WHY, COST, COMPARE, LOOK, FRONTIER, MEMORY, FUSION, APART, NWAYS };
 
 /* Of each interpreted backend, on a block of the caller's. */
 static bool both_calls(gcut_graph *g)
@@ -86,6 +86,11 @@ static bool all_of_it(failing *f, const char *graph, int way)
         ok = m && gcut_memory_text(ctx, m, GCUT_MEMORY_SUMMARY, NULL) &&
              gcut_memory_text(ctx, m, GCUT_MEMORY_AT_PEAK, NULL) &&
              gcut_memory_text(ctx, m, GCUT_MEMORY_MAP, NULL);
+        break;
+    }
+    case FUSION: {
+        const gcut_fusion *fused = gcut_fusion_new(g, &o);
+        ok = fused && gcut_fusion_text(ctx, fused, NULL) && gcut_fusion_why(ctx, fused, "h", "p");
         break;
     }
     case APART: ok = both_calls(g); break;

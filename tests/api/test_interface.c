@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "gradcut/fit.h"
-#include "gradcut/memory.h"
+#include "gradcut/inspect.h"
 #include "gradcut/gradcut.h"
 
 /* ---- statuses ---- */
@@ -64,7 +64,7 @@ static void read_headers(void *arg)
 {
     rule *r = arg;
     static const char *const header[] = {"gradcut.h", "nodes.h", "plan.h",  "value.h",    "fit.h",
-                                         "memory.h",  "ops.h",   "dtype.h", "shorthand.h"};
+                                         "inspect.h", "ops.h",   "dtype.h", "shorthand.h"};
     gcut_text all = {.arena = r->env->arena};
     for (size_t i = 0; i < sizeof header / sizeof *header; i++) {
         size_t n;

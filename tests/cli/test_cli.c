@@ -33,6 +33,9 @@ static void test_goldens(void **state)
     golden("mem.txt", ARGV("mem", MLP, "--at", "N=32", "--threads", "2"));
     golden("mem_at_peak.txt", ARGV("mem", MLP, "--at", "N=32", "--threads", "2", "--at-peak"));
     golden("mem_map.txt", ARGV("mem", MLP, "--at", "N=32", "--threads", "2", "--map"));
+    golden("fuse.txt", ARGV("fuse", MLP, "--at", "N=32", "--threads", "2"));
+    golden("fuse_why.txt", ARGV("fuse", MLP, "--at", "N=32", "--threads", "2", "--why", "%h2", "%z0"));
+    golden("fuse.json", ARGV("fuse", MLP, "--at", "N=32", "--threads", "2", "--json"));
     golden("mem.json", ARGV("mem", MLP, "--at", "N=32", "--threads", "2", "--json"));
 }
 

@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "api.h"
-#include "gradcut/memory.h"
+#include "gradcut/inspect.h"
 #include "model_files.h"
 
 static int64_t int_of(const json_t *j, const char *key)

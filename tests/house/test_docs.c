@@ -308,16 +308,20 @@ static void readme_plan(void *arg)
                gcut_file_read(env->arena, GCUT_SOURCE_DIR "/tests/golden/cli/saved.txt", 1 << 20, &n));
 }
 
-/* So is the memory that doc/inspection.md shows. */
+/* So are the outputs that doc/inspection.md shows. */
 static void inspection(void *arg)
 {
     gcut_env *env = arg;
     size_t n;
     must_quote(env, "doc/inspection.md", "`examples/mlp.gcut --at N=32 --threads 2`:\n\n```text\n", "```\n",
                gcut_file_read(env->arena, GCUT_SOURCE_DIR "/tests/golden/cli/mem.txt", 1 << 20, &n));
+    must_quote(env, "doc/inspection.md", "kernels first:\n\n```text\n", "```\n",
+               gcut_file_read(env->arena, GCUT_SOURCE_DIR "/tests/golden/cli/fuse.txt", 1 << 20, &n));
+    must_quote(env, "doc/inspection.md", "--why %h2 %z0\n```\n\n```text\n", "```\n",
+               gcut_file_read(env->arena, GCUT_SOURCE_DIR "/tests/golden/cli/fuse_why.txt", 1 << 20, &n));
 }
 
-static void inspection_shows_the_memory(void **state)
+static void inspection_shows_outputs(void **state)
 {
     must(*state, inspection, *state);
 }
@@ -529,7 +533,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ops_page_is_the_table, setup, teardown),
         cmocka_unit_test_setup_teardown(readme_shows_the_plan, setup, teardown),
-        cmocka_unit_test_setup_teardown(inspection_shows_the_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(inspection_shows_outputs, setup, teardown),
         cmocka_unit_test_setup_teardown(hacking_quotes_the_rooms, setup, teardown),
         cmocka_unit_test_setup_teardown(examples_are_read, setup, teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);

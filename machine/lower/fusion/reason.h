@@ -18,6 +18,9 @@ typedef enum gcut_reason {
     GCUT_NREASONS
 } gcut_reason;
 
+/* By reason.  fusion_queries.c */
+extern const gcut_reason_words gcut_reasons[GCUT_NREASONS];
+
 /* Of operand k of a node. */
 static inline void gcut_set_reason(gcut_lowered *h, uint32_t node, uint32_t k, gcut_reason r)
 {

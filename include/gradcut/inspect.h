@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Memory over a training step: what is alive when, and who holds the peak.  Its structures are in plan.h.
+ * Looking at what a step runs: memory over the step, kernels and what is in them.  The structures are in plan.h.
  */
-#ifndef GRADCUT_MEMORY_H
-#define GRADCUT_MEMORY_H
+#ifndef GRADCUT_INSPECT_H
+#define GRADCUT_INSPECT_H
 
 #include "gradcut/gradcut.h"
 
@@ -28,6 +28,19 @@ GCUT_API char *gcut_memory_text_sized(size_t size, gcut_ctx *ctx, const gcut_mem
 #define gcut_memory_text(...) gcut_memory_text_sized(sizeof(gcut_table_options), __VA_ARGS__)
 /* "parameters", "gradients", … */
 GCUT_API const char *gcut_memory_class_name(gcut_memory_class c);
+
+/* The kernels of the step of the options, what is in each, and why ops of two launches are not in one.  The caller's
+ * (gcut_free); NULL on error. */
+GCUT_API gcut_fusion *gcut_fusion_new_sized(size_t size, gcut_graph *g, const gcut_options *opt);
+#define gcut_fusion_new(...) gcut_fusion_new_sized(sizeof(gcut_options), __VA_ARGS__)
+/* Both tables.  table: NULL = {0}.  The caller's (gcut_free); NULL on error. */
+GCUT_API char *gcut_fusion_text_sized(size_t size, gcut_ctx *ctx, const gcut_fusion *f,
+                                      const gcut_table_options *table);
+#define gcut_fusion_text(...) gcut_fusion_text_sized(sizeof(gcut_table_options), __VA_ARGS__)
+/* Why the op that makes `value` and the one that makes `reader` do not share a launch, or in which they do.  The
+ * caller's (gcut_free); NULL on error, with GCUT_EPLAN where no kernel has one of them or `reader` does not read
+ * `value`. */
+GCUT_API char *gcut_fusion_why(gcut_ctx *ctx, const gcut_fusion *f, const char *value, const char *reader);
 
 #ifdef __cplusplus
 }

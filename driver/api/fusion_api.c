@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The kernels of a step, what is in each, and why ops of two launches are not in one: gcut_fusion_new.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "driver/options/default_sizes.h"
+#include "driver/options/options.h"
+#include "driver/pipeline/compile.h"
+#include "graph/ops/value_bytes.h"
+#include "gradcut/inspect.h"
+#include "partition/policies/policy.h"
+#include "partition/query/plan_queries.h"
+#include "report/report.h"
+
+typedef struct looking {
+    gcut_env *env;
+    gcut_arena *keep, *a; /* of the result; scratch */
+    gcut_graph *g;
+    const gcut_options *given; /* of `size` bytes */
+    size_t size;
+    const gcut_pipeline *p;
+    gcut_launches launches;
+    gcut_costs costs; /* with terms */
+    const gcut_placed *buffer;
+    uint32_t nbuffers;
+    uint32_t *cost; /* by launch: an index in costs, + 1 */
+    int nlaunches;
+    uint32_t *before; /* by pair: the one before it of the same value, + 1; 0 = none */
+    uint32_t *last;   /* by pair: the last one of its value */
+} looking;
+
+static const char *where_of(const looking *j, const gcut_graph *g, const gcut_node *n)
+{
+    const char *line = gcut_query_line(j->keep, g->module, n->loc);
+    return line && strcmp(line, "-") != 0 ? line : "";
+}
+
+static const char *name_of(const looking *j, const gcut_graph *g, gcut_ref v)
+{
+    return gcut_keep(j->keep, g->values.at[v].name);
+}
+
+/* NULL: nothing is known of that launch. */
+static const gcut_cost *cost_of(const looking *j, int launch)
+{
+    return launch >= 0 && launch < j->nlaunches && j->cost[launch] ? &j->costs.at[j->cost[launch] - 1] : NULL;
+}
+
+static void index_costs(looking *j)
+{
+    for (uint32_t i = 0; i < j->costs.n; i++)
+        if (j->costs.at[i].launch >= j->nlaunches) j->nlaunches = j->costs.at[i].launch + 1;
+    j->cost = gcut_calloc(j->a, (size_t)j->nlaunches + 1, sizeof *j->cost);
+    for (uint32_t i = 0; i < j->costs.n; i++) j->cost[j->costs.at[i].launch] = i + 1;
+}
+
+/* ---- kernels ---- */
+
+static const char *const parts[] = {[GCUT_FUSED_MAIN] = "",
+                                    [GCUT_FUSED_PROLOGUE] = "prologue",
+                                    [GCUT_FUSED_EPILOGUE] = "epilogue",
+                                    [GCUT_FUSED_SUM] = "sum"};
+
+static const gcut_fused_op *op_of(const looking *j, const gcut_launch_op *x)
+{
+    const gcut_node *n = gcut_node_at(x->graph, x->node);
+    return GCUT_NEW(j->keep, gcut_fused_op, .value = name_of(j, x->graph, n->res0),
+                    .op = gcut_op_get((gcut_op)n->op)->name, .where = where_of(j, x->graph, n),
+                    .part = parts[x->part], .stored = x->stored);
+}
+
+/* The line of the op that the launch is named after. */
+static const char *line_of(const looking *j, const gcut_cost *c, const gcut_launch_op *const *op, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const gcut_node *x = gcut_node_at(op[i]->graph, op[i]->node);
+        if (!strcmp(op[i]->graph->values.at[x->res0].name, c->value)) return where_of(j, op[i]->graph, x);
+    }
+    return c->place.file && c->place.line ? gcut_printf(j->keep, "%s:%d", c->place.file, c->place.line) : "";
+}
+
+/* Of the results of a node. */
+static double bytes_of(const looking *j, const gcut_launch_op *x)
+{
+    const gcut_node *n = gcut_node_at(x->graph, x->node);
+    double bytes = 0;
+    for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
+        bytes += (double)gcut_value_bytes(x->graph, v, j->p->at, j->p->nat);
+    return bytes;
+}
+
+static const gcut_fused_kernel *kernel_of(const looking *j, const gcut_cost *c,
+                                          const gcut_launch_op *const *op, uint32_t n)
+{
+    gcut_fused_kernel *out =
+        GCUT_NEW(j->keep, gcut_fused_kernel, .family = c->class, .value = gcut_keep(j->keep, c->value),
+                 .op = c->op, .where = line_of(j, c, op, n), .backward = c->graph != 0, .launch = c->launch,
+                 .runs = c->times, .ns = c->ns, .flops = c->flops, .bytes = c->read + c->written, .nmade = n);
+    for (uint32_t i = 0; i < n; i++)
+        if (!op[i]->stored) out->spared_bytes += 2 * bytes_of(j, op[i]) * c->times;
+    GCUT_LIST(j->keep, out->made, n, op_of(j, op[i]));
+    return out;
+}
+
+static int by_launch(const void *a, const void *b)
+{
+    const gcut_launch_op *x = *(const gcut_launch_op *const *)a, *y = *(const gcut_launch_op *const *)b;
+    if (x->launch != y->launch) return x->launch < y->launch ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+static void add_kernels(const looking *j, gcut_fusion *out)
+{
+    const uint32_t n = j->launches.nops;
+    const gcut_launch_op **op = gcut_calloc(j->a, n + 1u, sizeof(*op));
+    const gcut_fused_kernel **list = gcut_calloc(j->keep, j->costs.n + 1u, sizeof(*list));
+    for (uint32_t i = 0; i < n; i++) op[i] = &j->launches.op[i];
+    if (n) qsort(op, n, sizeof *op, by_launch);
+    for (uint32_t i = 0, k = 0; i < j->costs.n; i++) {
+        uint32_t from;
+        while (k < n && op[k]->launch < j->costs.at[i].launch) k++;
+        for (from = k; k < n && op[k]->launch == j->costs.at[i].launch;) k++;
+        list[out->nkernels++] = kernel_of(j, &j->costs.at[i], op + from, k - from);
+    }
+    out->kernel = list;
+}
+
+/* ---- pairs ---- */
+
+/* The traffic of a launch with that buffer, in all its runs. */
+static double traffic(const gcut_cost *c, const char *buffer, bool read, double *bytes)
+{
+    double ns = 0;
+    for (uint32_t r = 0; c && r < c->nruns; r++)
+        for (uint32_t t = 0; t < c->run[r].nterms; t++) {
+            const gcut_term *x = &c->run[r].term[t];
+            if (x->kind != GCUT_TERM_TRAFFIC || !x->name || strcmp(x->name, buffer) != 0) continue;
+            *bytes += c->run[r].times * (read ? x->read : x->written);
+            ns += c->run[r].times * (read ? x->read * x->reach.read_ns : x->written * x->reach.write_ns);
+        }
+    return ns;
+}
+
+/* Links the pairs of each value. */
+static void link_pairs(looking *j)
+{
+    const uint32_t n = j->launches.npairs;
+    gcut_map last = {0};
+    j->before = gcut_calloc(j->a, n + 1u, sizeof *j->before);
+    j->last = gcut_calloc(j->a, n + 1u, sizeof *j->last);
+    for (uint32_t i = 0; i < n; i++) {
+        const gcut_launch_pair *x = &j->launches.pair[i];
+        uint32_t *at = gcut_map_at(j->a, &last, gcut_map_key(&x->graph->values.at[x->value]));
+        j->before[i] = *at;
+        *at = i + 1;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const gcut_launch_pair *x = &j->launches.pair[i];
+        j->last[i] = gcut_map_get(&last, gcut_map_key(&x->graph->values.at[x->value])) - 1;
+    }
+}
+
+/* Why the value is stored whatever becomes of this pair. */
+static const char *anyway(const looking *j, const gcut_launch_pair *x)
+{
+    const gcut_placed *b = x->buffer < j->nbuffers ? &j->buffer[x->buffer] : NULL;
+    if (b && b->saved) return "saved for the backward graph";
+    if (b && b->in == GCUT_PLACED_BOUND) return "the caller's";
+    for (uint32_t i = j->last[x - j->launches.pair] + 1; i; i = j->before[i - 1])
+        if (j->launches.pair[i - 1].to != x->to) return "others read it";
+    return NULL;
+}
+
+static const gcut_unfused *unfused_of(const looking *j, const gcut_launch_pair *x)
+{
+    const gcut_node *n = gcut_node_at(x->graph, x->node), *made = gcut_def(x->graph, x->value);
+    const gcut_cost *from = cost_of(j, x->from), *to = cost_of(j, x->to);
+    const char *why = anyway(j, x), *buffer = x->buffer < j->nbuffers ? j->buffer[x->buffer].name : "";
+    gcut_unfused *out =
+        GCUT_NEW(j->keep, gcut_unfused, .value = name_of(j, x->graph, x->value),
+                 .op = gcut_maker_name(x->graph, x->value), .where = made ? where_of(j, x->graph, made) : "",
+                 .reader = name_of(j, x->graph, n->res0), .reader_op = gcut_op_get((gcut_op)n->op)->name,
+                 .reader_where = where_of(j, x->graph, n), .from = x->from, .to = x->to,
+                 .backward = to && to->graph != 0, .code = x->reason->code, .reason = x->reason->sentence,
+                 .anyway = why);
+    out->ns = traffic(to, buffer, true, &out->bytes);
+    if (!why) out->ns += traffic(from, buffer, false, &out->bytes);
+    return out;
+}
+
+/* The pairs that have the value and the launch for the first time. */
+static void add_pairs(const looking *j, gcut_fusion *out)
+{
+    const gcut_launches *l = &j->launches;
+    const gcut_unfused **list = gcut_calloc(j->keep, l->npairs + 1u, sizeof(*list));
+    for (uint32_t i = 0; i < l->npairs; i++) {
+        const gcut_launch_pair *x = &l->pair[i];
+        bool seen = false;
+        for (uint32_t k = j->before[i]; k && !seen; k = j->before[k - 1]) seen = l->pair[k - 1].to == x->to;
+        if (!seen) list[out->nunfused++] = unfused_of(j, x);
+    }
+    out->unfused = list;
+}
+
+static void look(void *arg, const gcut_made *m)
+{
+    looking *j = arg;
+    gcut_fusion *out = m->object;
+    gcut_settings opt = gcut_settings_of(j->env, j->given, j->size);
+    gcut_memory memory;
+    gcut_text json = {.arena = m->keep};
+    j->keep = m->keep;
+    j->a = m->scratch;
+    const gcut_pipeline *p = j->p = gcut_pipeline_new(j->g, &opt, GCUT_STAGE_KERNEL, j->a);
+    j->launches = gcut_program_fusions(p->program, j->a);
+    j->costs = gcut_program_terms(p->program, p->machine, p->at, p->nat, p->threads, j->a);
+    j->buffer = gcut_program_placement(p->program, p->at, p->nat, p->threads, j->a, &j->nbuffers, &memory);
+    index_costs(j);
+    link_pairs(j);
+    out->graph = gcut_keep(j->keep, p->primal->name);
+    out->policy = p->plan ? gcut_policy_text(j->keep, &p->plan->options) : "forward alone";
+    out->at = gcut_sizes_named(j->keep, p->module, p->at, p->nat);
+    out->nat = p->nat;
+    out->threads = p->threads;
+    out->machine = gcut_keep(j->keep, p->machine->made);
+    out->step_ns = j->costs.ns;
+    add_kernels(j, out);
+    add_pairs(j, out);
+    gcut_write_fusion_json(out, &json);
+    out->json = json.at;
+}
+
+gcut_fusion *gcut_fusion_new_sized(size_t size, gcut_graph *g, const gcut_options *opt)
+{
+    GCUT_NEED(NULL, g, NULL);
+    looking j = {.env = g->module->env, .g = g, .given = opt, .size = size};
+    return gcut_made_by(j.env, sizeof(gcut_fusion), look, &j);
+}
+
+/* ---- text ---- */
+
+typedef struct writing {
+    gcut_env *env;
+    const gcut_fusion *f;
+    const gcut_table_options *given; /* of `size` bytes */
+    size_t size;
+    const char *value, *reader; /* without their % */
+} writing;
+
+static void write_tables(void *arg, gcut_text *out)
+{
+    const writing *j = arg;
+    const gcut_table_options o = gcut_table_options_of(j->env, j->given, j->size);
+    gcut_write_fusion_text(j->f, &o, out);
+}
+
+char *gcut_fusion_text_sized(size_t size, gcut_ctx *ctx, const gcut_fusion *f,
+                             const gcut_table_options *table)
+{
+    GCUT_NEED(NULL, ctx, NULL);
+    GCUT_NEED(ctx->env, f, NULL);
+    return gcut_string_by(ctx->env, write_tables, &(writing){ctx->env, f, table, size, NULL, NULL});
+}
+
+/* Some launch with an op that makes it; NULL: none. */
+static const gcut_fused_kernel *maker_of(const gcut_fusion *f, const char *value,
+                                         const gcut_fused_kernel *with)
+{
+    const gcut_fused_kernel *found = NULL;
+    for (size_t i = 0; i < f->nkernels; i++)
+        for (size_t k = 0; k < f->kernel[i]->nmade; k++)
+            if (!strcmp(f->kernel[i]->made[k]->value, value) && (!found || f->kernel[i] == with))
+                found = f->kernel[i];
+    return found;
+}
+
+static void write_why(void *arg, gcut_text *out)
+{
+    const writing *j = arg;
+    bool any = false;
+    for (size_t i = 0; i < j->f->nunfused; i++) {
+        const gcut_unfused *x = j->f->unfused[i];
+        if (strcmp(x->value, j->value) != 0) continue;
+        if (strcmp(x->reader, j->reader) != 0 && !gcut_launch_makes(j->f, x->to, j->reader)) continue;
+        gcut_write_unfused(x, out);
+        any = true;
+    }
+    if (any) return;
+    const gcut_fused_kernel *a = maker_of(j->f, j->value, NULL), *b = maker_of(j->f, j->reader, a);
+    const char *none = !a ? j->value : !b ? j->reader : NULL;
+    if (none)
+        gcut_fail(j->env, GCUT_EPLAN, (gcut_place){0},
+                  "views, constants and what the caller binds have none; 'gradcut fuse --all' lists the ops "
+                  "of all kernels",
+                  "no kernel computes %%%s", none);
+    if (a != b)
+        gcut_fail(j->env, GCUT_EPLAN, (gcut_place){0}, NULL,
+                  "k%d, which computes %%%s, reads nothing of %%%s (k%d)", b->launch, j->reader, j->value,
+                  a->launch);
+    gcut_text_add(out, "%%%s and %%%s are computed by one launch, k%d, %s\n", j->value, j->reader, a->launch,
+                  a->family);
+}
+
+char *gcut_fusion_why(gcut_ctx *ctx, const gcut_fusion *f, const char *value, const char *reader)
+{
+    GCUT_NEED(NULL, ctx, NULL);
+    GCUT_NEED(ctx->env, f, NULL);
+    GCUT_NEED(ctx->env, value, NULL);
+    GCUT_NEED(ctx->env, reader, NULL);
+    writing j = {ctx->env, f, NULL, 0, value + (*value == '%'), reader + (*reader == '%')};
+    return gcut_string_by(ctx->env, write_why, &j);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Kernels and what is in them, and why ops are not in one, as text.
+ */
+#include <string.h>
+
+#include "base/table.h"
+#include "base/units.h"
+#include "report/fold.h"
+#include "report/report.h"
+
+bool gcut_launch_makes(const gcut_fusion *f, int launch, const char *value)
+{
+    for (size_t i = 0; i < f->nkernels; i++)
+        for (size_t k = 0; f->kernel[i]->launch == launch && k < f->kernel[i]->nmade; k++)
+            if (!strcmp(f->kernel[i]->made[k]->value, value)) return true;
+    return false;
+}
+
+/* ---- what is in a kernel ---- */
+
+/* The part of a kernel as ops: "add gelu", "3 mul add"; nothing where it has none. */
+static void add_part(const gcut_fused_kernel *k, const char *part, const char *before, gcut_text *out)
+{
+    size_t n = 0, i = 0;
+    while (i < k->nmade) {
+        const gcut_fused_op *x = k->made[i];
+        size_t same = 1;
+        if (strcmp(x->part, part) != 0) {
+            i++;
+            continue;
+        }
+        while (i + same < k->nmade && !strcmp(k->made[i + same]->op, x->op) &&
+               !strcmp(k->made[i + same]->part, part))
+            same++;
+        gcut_text_add(out, "%s", n ? " " : before);
+        if (same > 1) gcut_text_add(out, "%zu ", same);
+        gcut_text_add(out, "%s", x->op);
+        i += same;
+        n += same;
+    }
+}
+
+/* "mul add > matmul > add gelu, sum of an operand": prologue, kernel, epilogue. */
+static const char *content_text(gcut_arena *a, const gcut_fused_kernel *k)
+{
+    gcut_text t = {.arena = a};
+    add_part(k, "prologue", "", &t);
+    if (t.n) gcut_text_add(&t, " > ");
+    const size_t before = t.n;
+    add_part(k, "", "", &t);
+    if (t.n == before) gcut_text_add(&t, "%s", k->op); /* a copy has no op */
+    add_part(k, "sum", " and ", &t);
+    add_part(k, "epilogue", " > ", &t);
+    return t.at;
+}
+
+static void write_kernels(const gcut_fusion *f, const gcut_table_options *o, gcut_text *out)
+{
+    enum { LAUNCH, NS, EACH, CLASS, VALUE, CONTENT, SPARED, AT, NCOLS };
+    static const char *const titles[NCOLS] = {"kernel", "time", "each",   "class",
+                                              "makes",  "of",   "spared", "at"};
+    static const uint8_t last[] = {AT, SPARED, CLASS};
+    gcut_arena *a = out->arena;
+    gcut_row *row = gcut_calloc(a, f->nkernels + 1, sizeof *row);
+    const char **at = gcut_calloc(a, f->nkernels + 1, sizeof(*at)),
+               **launch = gcut_calloc(a, f->nkernels + 1, sizeof(*launch));
+    for (size_t i = 0; i < f->nkernels; i++) {
+        const gcut_fused_kernel *k = f->kernel[i];
+        at[i] = gcut_place_text(a, k->where);
+        launch[i] = gcut_printf(a, "k%d", k->launch);
+        /* `bytes` of a row are its spared ones here. */
+        row[i] = (gcut_row){k->value, gcut_printf(a, "%s %s %d", k->family, content_text(a, k), k->backward),
+                            (int64_t)k->spared_bytes};
+    }
+    const gcut_folded g = gcut_fold(a, row, (uint32_t)f->nkernels, o, false);
+    gcut_table t = {.arena = a,
+                    .ncols = NCOLS,
+                    .right = 1u << NS | 1u << EACH | 1u << SPARED,
+                    .columns = o->columns,
+                    .cut = 1u << VALUE | 1u << CONTENT | 1u << AT,
+                    .last = last,
+                    .nlast = sizeof last};
+    gcut_table_row(&t, titles);
+    for (uint32_t i = 0; i < g.n; i++) {
+        const gcut_row_group *x = &g.at[i];
+        const gcut_fused_kernel *k = f->kernel[*x->row];
+        double ns = 0;
+        for (uint32_t r = 0; r < x->n; r++) ns += f->kernel[x->row[r]]->ns;
+        gcut_table_row(
+            &t, (const char *[NCOLS]){
+                    [LAUNCH] = gcut_group_text(a, x, launch),
+                    [NS] = gcut_time_text(a, ns),
+                    [EACH] = x->n > 1 ? gcut_printf(a, "%u x %s", x->n, gcut_time_text(a, ns / x->n)) : NULL,
+                    [CLASS] = k->family,
+                    [VALUE] = gcut_printf(a, "%%%s", x->name),
+                    [CONTENT] = content_text(a, k),
+                    [SPARED] = x->bytes ? gcut_count_text(a, x->bytes) : NULL,
+                    [AT] = gcut_group_text(a, x, at),
+                });
+    }
+    if (g.n) gcut_table_print(&t, 0, t.nrows, "  ", out);
+    if (g.left) gcut_text_add(out, "  left out: %u kernel%s\n", g.left, g.left == 1 ? "" : "s");
+}
+
+/* ---- pairs ---- */
+
+static void write_pairs(const gcut_fusion *f, const gcut_table_options *o, gcut_text *out)
+{
+    enum { NS, BYTES, EACH, VALUE, READER, FROM, TO, CODE, AT, READ_AT, NCOLS };
+    static const char *const titles[NCOLS] = {"time", "bytes", "each", "value", "read by",
+                                              "from", "to",    "why",  "at",    "read at"};
+    static const uint8_t last[] = {READ_AT, AT, TO, FROM};
+    gcut_arena *a = out->arena;
+    gcut_row *row = gcut_calloc(a, f->nunfused + 1, sizeof *row);
+    const size_t n = f->nunfused + 1;
+    const char **at = gcut_calloc(a, n, sizeof(*at)), **read = gcut_calloc(a, n, sizeof(*read)),
+               **reader = gcut_calloc(a, n, sizeof(*reader)), **from = gcut_calloc(a, n, sizeof(*from)),
+               **to = gcut_calloc(a, n, sizeof(*to));
+    for (size_t i = 0; i < f->nunfused; i++) {
+        const gcut_unfused *x = f->unfused[i];
+        at[i] = gcut_place_text(a, x->where);
+        read[i] = gcut_place_text(a, x->reader_where);
+        reader[i] = gcut_printf(a, "%%%s %s", x->reader, x->reader_op);
+        from[i] = gcut_printf(a, "k%d", x->from);
+        to[i] = gcut_printf(a, "k%d", x->to);
+        row[i] = (gcut_row){x->value,
+                            gcut_printf(a, "%s %s %s %s %d", x->op, gcut_without_numbers(a, x->reader),
+                                        x->reader_op, x->code, x->backward),
+                            (int64_t)x->bytes};
+    }
+    const gcut_folded g = gcut_fold(a, row, (uint32_t)f->nunfused, o, true);
+    gcut_table t = {.arena = a,
+                    .ncols = NCOLS,
+                    .right = 1u << NS | 1u << BYTES | 1u << EACH,
+                    .columns = o->columns,
+                    .cut = 1u << VALUE | 1u << READER | 1u << AT | 1u << READ_AT,
+                    .last = last,
+                    .nlast = sizeof last};
+    gcut_table_row(&t, titles);
+    for (uint32_t i = 0; i < g.n; i++) {
+        const gcut_row_group *x = &g.at[i];
+        const gcut_unfused *u = f->unfused[*x->row];
+        double ns = 0;
+        for (uint32_t r = 0; r < x->n; r++) ns += f->unfused[x->row[r]]->ns;
+        gcut_table_row(
+            &t, (const char *[NCOLS]){
+                    [NS] = gcut_time_text(a, ns),
+                    [BYTES] = gcut_count_text(a, x->bytes),
+                    [EACH] = gcut_group_each(a, x, row),
+                    [VALUE] = gcut_printf(a, "%%%s", x->name),
+                    [READER] =
+                        x->n > 1 ? gcut_printf(a, "%%%s %s", gcut_without_numbers(a, u->reader), u->reader_op)
+                                 : reader[*x->row],
+                    [FROM] = gcut_group_text(a, x, from),
+                    [TO] = gcut_group_text(a, x, to),
+                    [CODE] = u->code,
+                    [AT] = gcut_group_text(a, x, at),
+                    [READ_AT] = gcut_group_text(a, x, read),
+                });
+    }
+    if (g.n) gcut_table_print(&t, 0, t.nrows, "  ", out);
+    gcut_write_left(&g, "pair", out);
+}
+
+/* The sentences of the codes that the table has. */
+static void write_reasons(const gcut_fusion *f, gcut_text *out)
+{
+    gcut_arena *a = out->arena;
+    gcut_table t = {.arena = a, .ncols = 2};
+    gcut_table_row(&t, (const char *[]){"why", "that is"});
+    for (size_t i = 0; i < f->nunfused; i++) {
+        bool seen = false;
+        for (size_t k = 0; k < i && !seen; k++) seen = f->unfused[k]->code == f->unfused[i]->code;
+        if (!seen) gcut_table_row(&t, (const char *[]){f->unfused[i]->code, f->unfused[i]->reason});
+    }
+    gcut_table_print(&t, 0, t.nrows, "  ", out);
+}
+
+void gcut_write_fusion_text(const gcut_fusion *f, const gcut_table_options *o, gcut_text *out)
+{
+    gcut_arena *a = out->arena;
+    size_t backward = 0;
+    double spared = 0;
+    for (size_t i = 0; i < f->nkernels; i++)
+        backward += f->kernel[i]->backward, spared += f->kernel[i]->spared_bytes;
+    gcut_text_add(out, "kernels of @%s, %s", f->graph, f->policy);
+    gcut_write_sizes(f->at, f->nat, ", at ", out);
+    gcut_text_add(out, ": %zu, %zu of them backward; %s, predicted with %d thread%s of %s\n", f->nkernels,
+                  backward, gcut_time_text(a, f->step_ns), f->threads, f->threads == 1 ? "" : "s",
+                  f->machine);
+    gcut_text_add(out, "spared by fusion: %s that need not be written and read\n",
+                  gcut_bytes_text(a, (int64_t)spared));
+    write_kernels(f, o, out);
+    gcut_text_add(out, "not in one kernel: %zu value%s that another kernel reads from memory\n", f->nunfused,
+                  f->nunfused == 1 ? "" : "s");
+    if (!f->nunfused) return;
+    write_pairs(f, o, out);
+    write_reasons(f, out);
+}
+
+void gcut_write_unfused(const gcut_unfused *x, gcut_text *out)
+{
+    gcut_arena *a = out->arena;
+    gcut_text_add(out, "%%%s %s (k%d, %s)\n", x->value, x->op, x->from,
+                  *x->where ? gcut_place_text(a, x->where) : "no line");
+    gcut_text_add(out, "  is read from memory by %%%s %s (k%d, %s)\n", x->reader, x->reader_op, x->to,
+                  *x->reader_where ? gcut_place_text(a, x->reader_where) : "no line");
+    gcut_text_add(out, "  because %s (%s)\n", x->reason, x->code);
+    gcut_text_add(out, "  that costs %s %s, %s by itself", gcut_bytes_text(a, (int64_t)x->bytes),
+                  x->anyway ? "to read" : "to write and read", gcut_time_text(a, x->ns));
+    if (x->anyway) gcut_text_add(out, "; it is stored anyway: %s", x->anyway);
+    gcut_text_add(out, "\n");
+}
