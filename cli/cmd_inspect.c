@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Commands that run nothing: check, show, grad, plan, saved, mem, fuse, why, diff, compile, ops.
+ * Commands that run nothing: check, show, grad, plan, saved, mem, fuse, lint, why, diff, compile, ops.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -146,6 +146,23 @@ int gcut_cmd_fuse(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
         code = print_made(ctx, c->why ? gcut_fusion_why(ctx, f, c->why, c->value)
                                       : gcut_fusion_text(ctx, f, &table));
     gcut_free(f);
+    return code;
+}
+
+/* ---- lint ---- */
+
+int gcut_cmd_lint(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
+{
+    const gcut_table_options table = gcut_cli_table(c);
+    gcut_lint_report *r = gcut_lint(g, &c->opt);
+    int code = EXIT_FINE;
+    if (!r) return gcut_cli_failed(ctx);
+    if (c->json)
+        fputs(r->json, stdout);
+    else
+        code = print_made(ctx, gcut_lint_text(ctx, r, &table));
+    if (!code && r->n) code = EXIT_CHECK;
+    gcut_free(r);
     return code;
 }
 

@@ -18,15 +18,16 @@
 #define ONLY(cmd) (1u << GCUT_COMMAND_##cmd)
 #define RUNNING (ONLY(run) | ONLY(bench) | ONLY(crosscheck) | ONLY(gradcheck))
 #define PLANNED                                                                                              \
-    (ONLY(show) | ONLY(grad) | ONLY(plan) | ONLY(saved) | ONLY(why) | ONLY(mem) | ONLY(fuse) |               \
+    (ONLY(show) | ONLY(grad) | ONLY(plan) | ONLY(saved) | ONLY(why) | ONLY(mem) | ONLY(fuse) | ONLY(lint) |  \
      ONLY(certify) | ONLY(frontier) | ONLY(fit) | ONLY(compile) | RUNNING)
 /* frontier tries every policy and budget itself, certify follows a plan file, and both write no stage, as fit,
  * which makes plans for a budget at several sizes. */
 #define LIMITED (PLANNED & ~ONLY(certify) & ~ONLY(frontier))
 #define DECIDED (LIMITED & ~ONLY(fit))
-#define FORWARD (ONLY(show) | ONLY(fuse) | ONLY(compile) | ONLY(run) | ONLY(bench) | ONLY(crosscheck))
+#define FORWARD                                                                                              \
+    (ONLY(show) | ONLY(fuse) | ONLY(lint) | ONLY(compile) | ONLY(run) | ONLY(bench) | ONLY(crosscheck))
 /* Those that print tables of values. */
-#define TABLES (ONLY(plan) | ONLY(saved) | ONLY(mem) | ONLY(fuse))
+#define TABLES (ONLY(plan) | ONLY(saved) | ONLY(mem) | ONLY(fuse) | ONLY(lint) | ONLY(lint))
 #define EVERY ((1u << GCUT_NCOMMANDS) - 1)
 
 /* The offset of a list's number of items; 0 for other kinds. */

@@ -66,6 +66,10 @@ void gcut_write_unfused(const gcut_unfused *x, gcut_text *out);
 void gcut_write_fusion_json(const gcut_fusion *f, gcut_text *out);
 bool gcut_launch_makes(const gcut_fusion *f, int launch, const char *value);
 
+/* report/lint.c */
+void gcut_write_lint_text(const gcut_lint_report *r, const gcut_table_options *o, gcut_text *out);
+void gcut_write_lint_json(const gcut_lint_report *r, gcut_text *out);
+
 /* report/fit.c */
 void gcut_write_fit_text(const gcut_fitted *f, gcut_text *out);
 void gcut_write_fit_json(const gcut_fitted *f, gcut_text *out);

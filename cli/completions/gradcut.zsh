@@ -14,6 +14,7 @@ _gradcut()
         'why:why one value is saved or recomputed, and what the other way would cost'
         'mem:memory over the training step\: what is alive when, and who holds the peak'
         'fuse:kernels and what is in each, and why ops are not in one'
+        'lint:what is probably not meant, or slower than it needs to be, with lines'
         'diff:two plan files on one axis\: which values differ, and what it makes'
         'certify:check the certificate of a plan file\: schedule, memory, time and bound'
         'frontier:the frontier of peak and time\: plans for every budget, and the policies beside them'
@@ -40,39 +41,39 @@ _gradcut()
         ((CURRENT == 2)) && _describe -t commands command subcommands
         return
     fi
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('*--wrt=[differentiate by the parameters that match (repeatable)]:GLOB: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('--loss=[differentiate this scalar result]:NAME: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('*--cotan=[differentiate these results along cotangents of their types, y along dy (repeatable, comma list)]:NAME: ') ;; esac
-    case $subcommand in (show|fuse|compile|run|bench|crosscheck) specs+=('--forward[no derivative]') ;; esac
-    case $subcommand in (show|plan|saved|why|mem|fuse|certify|frontier|fit|compile|run|bench|crosscheck) specs+=('--apart[forward and backward are called apart: what is saved is in a block of its own]') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('--optimizer=[update the parameters too: '\''adamw(lr=3e-4)'\'', '\''sgd(lr=0.1)'\'']:TEXT: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|fit|compile|run|bench|crosscheck|gradcheck) specs+=('--policy=[who decides what is saved]:NAME:(mincut save-all recompute-all torch sqrt every-2nd-matmul attention-only)') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('--lambda=[price of a saved byte in ns; 0: the least recomputation by the cut'\''s prices]:NS: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|fit|compile|run|bench|crosscheck|gradcheck) specs+=('--budget=[bytes that the peak of a training step may take: 200MiB, 1.5GiB, 64000000; min: the smallest found]:SIZE:(min)') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|compile|run|bench|crosscheck|gradcheck) specs+=('--saved-budget=[bytes that may be saved for the backward graph, a size as above, or 0]:SIZE: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|compile|run|bench|crosscheck|gradcheck) specs+=('--plan=[replay this plan file, its policy and its price, instead of deciding]:FILE:_files') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('--save-dtype=[f32 values may be saved rounded to this type]:TYPE:(bf16)') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('--machine=[machine model for prices, or shipped]:FILE:_files') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('*--at=[size of a symbol, N=32,T=64 (repeatable)]:SYM=SIZE: ') ;; esac
-    case $subcommand in (check|show|grad|plan|saved|why|mem|fuse|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('*--fix=[make a symbol a constant of the graph, N=32,T=64 (repeatable); bench measures it beside the symbol]:SYM=SIZE: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('*--save=[values that must be saved (repeatable, comma list)]:%VALUE: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('*--recompute=[values that must be recomputed (repeatable, comma list)]:%VALUE: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck|calibrate) specs+=('--threads=[threads]:N: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|compile|run|bench|crosscheck|gradcheck) specs+=('--dump=[write what every pass makes into this folder]:DIR:_files -/') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('*--wrt=[differentiate by the parameters that match (repeatable)]:GLOB: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('--loss=[differentiate this scalar result]:NAME: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('*--cotan=[differentiate these results along cotangents of their types, y along dy (repeatable, comma list)]:NAME: ') ;; esac
+    case $subcommand in (show|fuse|lint|compile|run|bench|crosscheck) specs+=('--forward[no derivative]') ;; esac
+    case $subcommand in (show|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|crosscheck) specs+=('--apart[forward and backward are called apart: what is saved is in a block of its own]') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('--optimizer=[update the parameters too: '\''adamw(lr=3e-4)'\'', '\''sgd(lr=0.1)'\'']:TEXT: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|fit|compile|run|bench|crosscheck|gradcheck) specs+=('--policy=[who decides what is saved]:NAME:(mincut save-all recompute-all torch sqrt every-2nd-matmul attention-only)') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('--lambda=[price of a saved byte in ns; 0: the least recomputation by the cut'\''s prices]:NS: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|fit|compile|run|bench|crosscheck|gradcheck) specs+=('--budget=[bytes that the peak of a training step may take: 200MiB, 1.5GiB, 64000000; min: the smallest found]:SIZE:(min)') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|compile|run|bench|crosscheck|gradcheck) specs+=('--saved-budget=[bytes that may be saved for the backward graph, a size as above, or 0]:SIZE: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|compile|run|bench|crosscheck|gradcheck) specs+=('--plan=[replay this plan file, its policy and its price, instead of deciding]:FILE:_files') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('--save-dtype=[f32 values may be saved rounded to this type]:TYPE:(bf16)') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('--machine=[machine model for prices, or shipped]:FILE:_files') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('*--at=[size of a symbol, N=32,T=64 (repeatable)]:SYM=SIZE: ') ;; esac
+    case $subcommand in (check|show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('*--fix=[make a symbol a constant of the graph, N=32,T=64 (repeatable); bench measures it beside the symbol]:SYM=SIZE: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('*--save=[values that must be saved (repeatable, comma list)]:%VALUE: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('*--recompute=[values that must be recomputed (repeatable, comma list)]:%VALUE: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck|calibrate) specs+=('--threads=[threads]:N: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|compile|run|bench|crosscheck|gradcheck) specs+=('--dump=[write what every pass makes into this folder]:DIR:_files -/') ;; esac
     case $subcommand in (frontier|run|bench|crosscheck|gradcheck) specs+=('--seed=[seed of whatever is neither given nor declared, and of measured rounds]:N: ') ;; esac
     case $subcommand in (run) specs+=('--backend=[what runs the step]:NAME:(compiled eager joint planned)') ;; esac
     case $subcommand in (run) specs+=('--f64[the interpreted backends compute in f64]') ;; esac
     case $subcommand in (compile) specs+=('--line[debug info of the emitted C (#line) has the lines of the model]') ;; esac
-    case $subcommand in (show|plan|fuse|compile|run|bench|crosscheck) specs+=('--unfused[every op is a kernel of its own, to compare with]') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('--no-algebra[apply no identities of real numbers such as log(exp(x)) = x, which change rounding]') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('*--without=[leave these passes out (repeatable, comma list)]:PASS:(gather fold cse merge dce algebra head products shifts loops refine sink localize)') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|certify|frontier|fit|compile|run|bench|crosscheck) specs+=('--keep-grads[gradients are results beside an optimizer too]') ;; esac
+    case $subcommand in (show|plan|fuse|lint|compile|run|bench|crosscheck) specs+=('--unfused[every op is a kernel of its own, to compare with]') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('--no-algebra[apply no identities of real numbers such as log(exp(x)) = x, which change rounding]') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('*--without=[leave these passes out (repeatable, comma list)]:PASS:(gather fold cse merge dce algebra head products shifts loops refine sink localize)') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|crosscheck) specs+=('--keep-grads[gradients are results beside an optimizer too]') ;; esac
     case $subcommand in (show) specs+=('--stage=[stage to print]:NAME:(primal joint split kernel)') ;; esac
     case $subcommand in (show|grad) specs+=('--no-loc[leave the locations out]') ;; esac
     case $subcommand in (plan|saved) specs+=('--symbolic[sizes as formulas of the symbols]') ;; esac
-    case $subcommand in (plan|saved|mem|fuse) specs+=('--all[a row for each value: rows whose names differ by numbers alone are folded otherwise]') ;; esac
-    case $subcommand in (plan|saved|mem|fuse) specs+=('--top=[rows of a table to print]:N: ') ;; esac
-    case $subcommand in (plan|saved|mem|fuse) specs+=('--match=[print only values whose names match: '\''block0.*'\'']:GLOB: ') ;; esac
+    case $subcommand in (plan|saved|mem|fuse|lint) specs+=('--all[a row for each value: rows whose names differ by numbers alone are folded otherwise]') ;; esac
+    case $subcommand in (plan|saved|mem|fuse|lint) specs+=('--top=[rows of a table to print]:N: ') ;; esac
+    case $subcommand in (plan|saved|mem|fuse|lint) specs+=('--match=[print only values whose names match: '\''block0.*'\'']:GLOB: ') ;; esac
     case $subcommand in (mem) specs+=('--at-peak[all that is alive at the peak, by class, by op and by source line]') ;; esac
     case $subcommand in (mem) specs+=('--map[every buffer of the arena: offset, bytes, first and last kernel]') ;; esac
     case $subcommand in (mem) specs+=('--against=[show the step of this plan file on the same axis]:FILE:_files') ;; esac
@@ -98,9 +99,9 @@ _gradcut()
     case $subcommand in (compile) specs+=('--shared[write a shared object]') ;; esac
     case $subcommand in (ops) specs+=('--model=[only the ops of this file'\''s function]:FILE:_files') ;; esac
     case $subcommand in (cache) specs+=('--clear[remove every entry]') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('--time-passes[print each pass, its wall time, and the nodes before and behind it, to standard error]') ;; esac
-    case $subcommand in (check|show|grad|plan|saved|why|mem|fuse|diff|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck|ops|cache|calibrate) specs+=('--json[print JSON]') ;; esac
-    case $subcommand in (check|show|grad|plan|saved|why|mem|fuse|diff|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck|ops|cache|calibrate) specs+=('(-h --help)-h[print the options of a command]' '(-h --help)--help[print the options of a command]') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck) specs+=('--time-passes[print each pass, its wall time, and the nodes before and behind it, to standard error]') ;; esac
+    case $subcommand in (check|show|grad|plan|saved|why|mem|fuse|lint|diff|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck|ops|cache|calibrate) specs+=('--json[print JSON]') ;; esac
+    case $subcommand in (check|show|grad|plan|saved|why|mem|fuse|lint|diff|certify|frontier|fit|compile|run|bench|crosscheck|gradcheck|ops|cache|calibrate) specs+=('(-h --help)-h[print the options of a command]' '(-h --help)--help[print the options of a command]') ;; esac
     case $subcommand in
     check) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
     show) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
@@ -110,6 +111,7 @@ _gradcut()
     why) specs+=('1:FILE:_files -g "*.gcut"' '2:VALUE: ' '3:@function: ') ;;
     mem) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
     fuse) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
+    lint) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
     diff) specs+=('1:FILE:_files -g "*.json"' '2:FILE:_files -g "*.json"') ;;
     certify) specs+=('1:FILE:_files -g "*.json"' '2:FILE:_files -g "*.gcut"' '3:@function: ') ;;
     frontier) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;

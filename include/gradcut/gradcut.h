@@ -28,7 +28,7 @@
  *     gcut_result_info, gcut_symbol_info, gcut_check_info, gcut_graph_info, gcut_stage_info,
  *     gcut_rewrite_info, gcut_buffer_info, gcut_pass_time, gcut_fit_try, gcut_fitted,
  *     gcut_memory_buffer, gcut_memory_event, gcut_memory_profile, gcut_fused_op, gcut_fused_kernel,
- *     gcut_unfused, gcut_fusion.
+ *     gcut_unfused, gcut_fusion, gcut_lint_finding, gcut_lint_report.
  *   - These are passed by value, or listed by value, and stay as they are: gcut_allocator, gcut_feed,
  *     gcut_size, gcut_shape, gcut_val, gcut_here, gcut_conv, gcut_pool, gcut_pad_options,
  *     gcut_cross_entropy_options, gcut_attention_options, gcut_plan_reader, gcut_plan_op.

@@ -42,6 +42,15 @@ GCUT_API char *gcut_fusion_text_sized(size_t size, gcut_ctx *ctx, const gcut_fus
  * `value`. */
 GCUT_API char *gcut_fusion_why(gcut_ctx *ctx, const gcut_fusion *f, const char *value, const char *reader);
 
+/* What is correct in a graph, and probably not meant or slower than it needs to be, at the sizes of the options.  With
+ * options.forward_only nothing about gradients.  The caller's (gcut_free); NULL on error. */
+GCUT_API gcut_lint_report *gcut_lint_sized(size_t size, gcut_graph *g, const gcut_options *opt);
+#define gcut_lint(...) gcut_lint_sized(sizeof(gcut_options), __VA_ARGS__)
+/* table: NULL = {0}.  The caller's (gcut_free); NULL on error. */
+GCUT_API char *gcut_lint_text_sized(size_t size, gcut_ctx *ctx, const gcut_lint_report *r,
+                                    const gcut_table_options *table);
+#define gcut_lint_text(...) gcut_lint_text_sized(sizeof(gcut_table_options), __VA_ARGS__)
+
 #ifdef __cplusplus
 }
 #endif

@@ -569,6 +569,25 @@ typedef struct gcut_fusion {
     const char *json;
 } gcut_fusion;
 
+/* ---- what is probably not meant ---- */
+
+typedef struct gcut_lint_finding {
+    const char *rule;            /* out of the closed list in doc/inspection.md */
+    const char *means, *instead; /* of the rule: what it is about, and what to do */
+    const char *value, *where;   /* source line and scope, "" = unknown */
+    const char *says;            /* of this value */
+    double bytes;                /* that it is about; 0: none */
+} gcut_lint_finding;
+
+typedef struct gcut_lint_report {
+    const char *graph;
+    const gcut_size *at;
+    size_t nat;
+    const gcut_lint_finding *const *finding; /* by rule, then in the graph's order */
+    size_t n;
+    const char *json;
+} gcut_lint_report;
+
 /* ---- the largest size that fits a budget ---- */
 
 /* A size that was tried. */

@@ -32,7 +32,23 @@ static void *allocate(void *user, void *block, size_t size)
     return p;
 }
 
-enum { EMIT, PEAK, SAVED, FOLLOW, TELL, WHY, COST, COMPARE, LOOK, FRONTIER, MEMORY, FUSION, APART, NWAYS };
+enum {
+    EMIT,
+    PEAK,
+    SAVED,
+    FOLLOW,
+    TELL,
+    WHY,
+    COST,
+    COMPARE,
+    LOOK,
+    FRONTIER,
+    MEMORY,
+    FUSION,
+    LINT,
+    APART,
+    NWAYS
+};
 
 /* Of each interpreted backend, on a block of the caller's. */
 static bool both_calls(gcut_graph *g)
@@ -91,6 +107,11 @@ static bool all_of_it(failing *f, const char *graph, int way)
     case FUSION: {
         const gcut_fusion *fused = gcut_fusion_new(g, &o);
         ok = fused && gcut_fusion_text(ctx, fused, NULL) && gcut_fusion_why(ctx, fused, "h", "p");
+        break;
+    }
+    case LINT: {
+        const gcut_lint_report *r = gcut_lint(g, &o);
+        ok = r && gcut_lint_text(ctx, r, NULL);
         break;
     }
     case APART: ok = both_calls(g); break;

@@ -9,17 +9,31 @@
 
 /* ---- goldens and help ---- */
 
-static void golden(const char *name, const char *const *argv)
+static void golden_text(const char *name, char *got)
 {
     char path[512];
-    char *got = fine(argv);
     snprintf(path, sizeof path, GCUT_SOURCE_DIR "/tests/golden/cli/%s", name);
     if (getenv("GCUT_BLESS")) write_text(path, got);
     char *want = slurp(path);
     if (!want) fail_msg("%s is missing", path);
     assert_string_equal(got, want);
     free(want);
+}
+
+static void golden(const char *name, const char *const *argv)
+{
+    char *got = fine(argv);
+    golden_text(name, got);
     free(got);
+}
+
+/* A check that fails. */
+static void golden_failed(const char *name, const char *const *argv)
+{
+    ran r = run_to(NULL, NULL, argv);
+    expect(r, 1);
+    golden_text(name, r.out);
+    done(r);
 }
 
 static void test_goldens(void **state)
@@ -36,6 +50,8 @@ static void test_goldens(void **state)
     golden("fuse.txt", ARGV("fuse", MLP, "--at", "N=32", "--threads", "2"));
     golden("fuse_why.txt", ARGV("fuse", MLP, "--at", "N=32", "--threads", "2", "--why", "%h2", "%z0"));
     golden("fuse.json", ARGV("fuse", MLP, "--at", "N=32", "--threads", "2", "--json"));
+    golden_failed("lint.txt", ARGV("lint", MLP, "--at", "N=32", "--threads", "2"));
+    golden_failed("lint.json", ARGV("lint", MLP, "--at", "N=32", "--threads", "2", "--json"));
     golden("mem.json", ARGV("mem", MLP, "--at", "N=32", "--threads", "2", "--json"));
 }
 

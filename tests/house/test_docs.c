@@ -321,6 +321,22 @@ static void inspection(void *arg)
                gcut_file_read(env->arena, GCUT_SOURCE_DIR "/tests/golden/cli/fuse_why.txt", 1 << 20, &n));
 }
 
+/* The rules of lint are those of the table. */
+static void lint_rules(void *arg)
+{
+    gcut_env *env = arg;
+    gcut_text t = {.arena = env->arena};
+#define RULE(id, means, instead) gcut_text_add(&t, "| `%s` | %s | %s |\n", #id, means, instead);
+#include "graph/lint/rules.def"
+#undef RULE
+    must_quote(env, "doc/inspection.md", "<!-- rules -->\n", "<!-- end of rules -->", t.at);
+}
+
+static void inspection_lists_the_rules(void **state)
+{
+    must(*state, lint_rules, *state);
+}
+
 static void inspection_shows_outputs(void **state)
 {
     must(*state, inspection, *state);
@@ -533,6 +549,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ops_page_is_the_table, setup, teardown),
         cmocka_unit_test_setup_teardown(readme_shows_the_plan, setup, teardown),
+        cmocka_unit_test_setup_teardown(inspection_lists_the_rules, setup, teardown),
         cmocka_unit_test_setup_teardown(inspection_shows_outputs, setup, teardown),
         cmocka_unit_test_setup_teardown(hacking_quotes_the_rooms, setup, teardown),
         cmocka_unit_test_setup_teardown(examples_are_read, setup, teardown)};

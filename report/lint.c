@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Findings of lint as text and as JSON.
+ */
+#include <string.h>
+
+#include "base/table.h"
+#include "base/units.h"
+#include "report/fold.h"
+#include "report/report.h"
+
+/* The findings from..to-1, which are of one rule. */
+static void write_rule(const gcut_lint_report *r, size_t from, size_t to, const gcut_table_options *o,
+                       gcut_text *out)
+{
+    enum { VALUE, BYTES, EACH, SAYS, AT, NCOLS };
+    static const char *const titles[NCOLS] = {"value", "bytes", "each", "that is", "at"};
+    gcut_arena *a = out->arena;
+    gcut_row *row = gcut_calloc(a, to - from + 1, sizeof *row);
+    const char **at = gcut_calloc(a, to - from + 1, sizeof(*at));
+    for (size_t i = from; i < to; i++) {
+        const gcut_lint_finding *x = r->finding[i];
+        at[i - from] = gcut_place_text(a, x->where);
+        row[i - from] = (gcut_row){x->value, gcut_without_numbers(a, x->says), (int64_t)x->bytes};
+    }
+    const gcut_folded f = gcut_fold(a, row, (uint32_t)(to - from), o, false);
+    gcut_table t = {.arena = a,
+                    .ncols = NCOLS,
+                    .right = 1u << BYTES | 1u << EACH,
+                    .columns = o->columns,
+                    .cut = 1u << VALUE | 1u << SAYS | 1u << AT};
+    gcut_table_row(&t, titles);
+    for (uint32_t i = 0; i < f.n; i++) {
+        const gcut_row_group *g = &f.at[i];
+        gcut_table_row(&t, (const char *[NCOLS]){
+                               [VALUE] = gcut_printf(a, "%%%s", g->name),
+                               [BYTES] = g->bytes ? gcut_count_text(a, g->bytes) : NULL,
+                               [EACH] = g->bytes   ? gcut_group_each(a, g, row)
+                                        : g->n > 1 ? gcut_printf(a, "%u times", g->n)
+                                                   : NULL,
+                               [SAYS] = r->finding[from + *g->row]->says,
+                               [AT] = gcut_group_text(a, g, at),
+                           });
+    }
+    gcut_text_add(out, "%s: %s\n  instead: %s\n", r->finding[from]->rule, r->finding[from]->means,
+                  r->finding[from]->instead);
+    if (f.n) gcut_table_print(&t, 0, t.nrows, "  ", out);
+    if (f.left) gcut_text_add(out, "  left out: %u finding%s\n", f.left, f.left == 1 ? "" : "s");
+}
+
+void gcut_write_lint_text(const gcut_lint_report *r, const gcut_table_options *o, gcut_text *out)
+{
+    gcut_text_add(out, "lint of @%s", r->graph);
+    gcut_write_sizes(r->at, r->nat, ", at ", out);
+    gcut_text_add(out, ": %zu finding%s\n", r->n, r->n == 1 ? "" : "s");
+    for (size_t i = 0, k; i < r->n; i = k) {
+        for (k = i + 1; k < r->n && !strcmp(r->finding[k]->rule, r->finding[i]->rule);) k++;
+        write_rule(r, i, k, o, out);
+    }
+}
+
+void gcut_write_lint_json(const gcut_lint_report *r, gcut_text *out)
+{
+    gcut_json j = {.out = out};
+    gcut_json_object(&j);
+    gcut_json_members(&j, "ok:b graph:s", r->n == 0, r->graph);
+    gcut_json_key_object(&j, "at");
+    for (size_t i = 0; i < r->nat; i++) gcut_json_key_int(&j, r->at[i].name, r->at[i].value);
+    gcut_json_end(&j);
+    gcut_json_key_array(&j, "findings");
+    for (size_t i = 0; i < r->n; i++) {
+        const gcut_lint_finding *x = r->finding[i];
+        gcut_json_object(&j);
+        gcut_json_members(&j, "rule:s value:s loc:s says:s bytes:r means:s instead:s", x->rule, x->value,
+                          x->where, x->says, x->bytes, x->means, x->instead);
+        gcut_json_end(&j);
+    }
+    gcut_json_end(&j);
+    gcut_json_end(&j);
+    gcut_text_add(out, "\n");
+}
