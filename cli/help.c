@@ -48,6 +48,12 @@ void gcut_cli_help_command(FILE *out, const gcut_cli_command *cmd)
             cmd->does);
     for (int i = 0; i < GCUT_NOPTIONS; i++)
         if (gcut_cli_takes(cmd, i)) print_option(out, &gcut_option_rows[i]);
+    fprintf(out, "\nexample:\n");
+    for (const char *s = cmd->example; *s;) { /* several commands are one a line */
+        const size_t n = strcspn(s, ";");
+        fprintf(out, "  %.*s\n", (int)n, s);
+        s += n + strspn(s + n, "; ");
+    }
 }
 
 void gcut_cli_help(FILE *out)

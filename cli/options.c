@@ -72,7 +72,7 @@ const gcut_option_row gcut_option_rows[GCUT_NOPTIONS] = {
 #undef ROW
 
 const gcut_cli_command gcut_commands[GCUT_NCOMMANDS] = {
-#define CMD(name, operands, does) {#name, GCUT_OPERANDS_##operands, does, gcut_cmd_##name},
+#define CMD(name, operands, does, example) {#name, GCUT_OPERANDS_##operands, does, example, gcut_cmd_##name},
 #include "cli/commands.def"
 #undef CMD
 };

@@ -8,7 +8,7 @@
 #include "gradcut/gradcut.h"
 
 typedef enum gcut_command_id {
-#define CMD(name, operands, does) GCUT_COMMAND_##name,
+#define CMD(name, operands, does, example) GCUT_COMMAND_##name,
 #include "cli/commands.def"
 #undef CMD
     GCUT_NCOMMANDS
@@ -26,14 +26,15 @@ typedef struct gcut_cli gcut_cli;
 
 /* One function for each row of commands.def; g: the function that the operands name, NULL where they name
  * none.  Returns an exit code, its diagnostics already printed. */
-#define CMD(name, operands, does) int gcut_cmd_##name(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g);
+#define CMD(name, operands, does, example)                                                                   \
+    int gcut_cmd_##name(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g);
 #include "cli/commands.def"
 #undef CMD
 
 typedef struct gcut_cli_command {
     const char *name;
     gcut_operands operands;
-    const char *does;
+    const char *does, *example;
     int (*run)(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g);
 } gcut_cli_command;
 extern const gcut_cli_command gcut_commands[GCUT_NCOMMANDS];

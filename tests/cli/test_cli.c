@@ -55,6 +55,53 @@ static void test_goldens(void **state)
     golden("mem.json", ARGV("mem", MLP, "--at", "N=32", "--threads", "2", "--json"));
 }
 
+/* ---- examples ---- */
+
+/* What a command's help prints as its example, with a leading "cd" for the shell; what it makes is in this folder. */
+static char *example_of(const char *command)
+{
+    char *help = fine(ARGV("help", command)), *at = strstr(help, "\nexample:\n"), *script = NULL;
+    size_t size;
+    if (!at) fail_msg("%s has no example", command);
+    FILE *f = open_memstream(&script, &size);
+    fprintf(f, "{\n%s}\n", at + strlen("\nexample:\n"));
+    fclose(f);
+    free(help);
+    return script;
+}
+
+/* Pasted into a shell, each does what it says; where something is found or differs the exit code says so. */
+static void test_examples(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int code;
+    } commands[] = {{"check", 0},    {"show", 0},       {"grad", 0},      {"plan", 0},    {"saved", 0},
+                    {"why", 0},      {"mem", 0},        {"fuse", 0},      {"lint", 1},    {"diff", 1},
+                    {"certify", 0},  {"frontier", 0},   {"fit", 0},       {"compile", 0}, {"run", 0},
+                    {"bench", 0},    {"crosscheck", 0}, {"gradcheck", 0}, {"ops", 0},     {"cache", 0},
+                    {"calibrate", 0}};
+    char *all = fine(ARGV("--help"));
+    size_t n = 0;
+    for (char *s = strstr(all, "\ncommands:\n") + 11; !strncmp(s, "  ", 2); s = strchr(s, '\n') + 1) n++;
+    assert_int_equal(n, sizeof commands / sizeof *commands);
+    free(all);
+    assert_int_equal(
+        system("mkdir examples && cp " MLP " examples/ && ln -s " GCUT_BINARY_DIR "/gradcut gradcut"), 0);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char *script = example_of(commands[i].name);
+        write_text("example.sh", script);
+        free(script);
+        if (!strcmp(commands[i].name, "calibrate") && !nightly()) continue; /* it measures for ten seconds */
+        const int status = system("PATH=.:$PATH sh ./example.sh >example.out 2>&1");
+        char *said = slurp("example.out");
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != commands[i].code)
+            fail_msg("the example of %s ends with %d:\n%s", commands[i].name, WEXITSTATUS(status), said);
+        free(said);
+    }
+}
+
 /* The plan that fit writes is that of its largest size; the text has a row for each size that fits. */
 static void test_fit(void **state)
 {
@@ -570,6 +617,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_goldens),
+        cmocka_unit_test(test_examples),
         cmocka_unit_test(test_fit),
         cmocka_unit_test(test_man_page),
         cmocka_unit_test(test_man_page_values),
