@@ -178,8 +178,16 @@ int gcut_cmd_diff(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
     (void)g;
     gcut_plan_diff *d = gcut_diff_plans(ctx, c->file, c->value);
-    return d ? gcut_cli_print(c, d, d->text, d->json, d->equal ? EXIT_FINE : EXIT_CHECK)
-             : gcut_cli_failed(ctx);
+    const gcut_table_options table = gcut_cli_table(c);
+    int code = EXIT_FINE;
+    if (!d) return gcut_cli_failed(ctx);
+    if (c->json)
+        fputs(d->json, stdout);
+    else
+        code = print_made(ctx, gcut_diff_text(ctx, d, &table));
+    if (!code && !d->equal) code = EXIT_CHECK;
+    gcut_free(d);
+    return code;
 }
 
 /* ---- compile ---- */

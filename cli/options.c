@@ -27,7 +27,7 @@
 #define FORWARD                                                                                              \
     (ONLY(show) | ONLY(fuse) | ONLY(lint) | ONLY(compile) | ONLY(run) | ONLY(bench) | ONLY(crosscheck))
 /* Those that print tables of values. */
-#define TABLES (ONLY(plan) | ONLY(saved) | ONLY(mem) | ONLY(fuse) | ONLY(lint) | ONLY(lint))
+#define TABLES (ONLY(plan) | ONLY(saved) | ONLY(mem) | ONLY(fuse) | ONLY(lint) | ONLY(diff))
 #define EVERY ((1u << GCUT_NCOMMANDS) - 1)
 
 /* The offset of a list's number of items; 0 for other kinds. */

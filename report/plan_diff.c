@@ -7,6 +7,7 @@
 
 #include "base/table.h"
 #include "base/units.h"
+#include "report/fold.h"
 #include "report/report.h"
 
 static int64_t line_bytes(const gcut_replay_line *l)
@@ -16,8 +17,9 @@ static int64_t line_bytes(const gcut_replay_line *l)
 
 /* ---- text ---- */
 
-enum { COL_VALUE, COL_OP, COL_A, COL_B, COL_BYTES_A, COL_BYTES_B, COL_NS_A, COL_NS_B, NCOLS };
-static const char *const titles[NCOLS] = {"value", "op", "A", "B", "bytes A", "bytes B", "time A", "time B"};
+enum { COL_VALUE, COL_EACH, COL_OP, COL_A, COL_B, COL_BYTES_A, COL_BYTES_B, COL_NS_A, COL_NS_B, NCOLS };
+static const char *const titles[NCOLS] = {"value",   "",        "op",     "A",     "B",
+                                          "bytes A", "bytes B", "time A", "time B"};
 
 static const char *decision_text(gcut_arena *a, const gcut_replay_line *l)
 {
@@ -27,32 +29,79 @@ static const char *decision_text(gcut_arena *a, const gcut_replay_line *l)
     return l->nbefore ? gcut_printf(a, "%s %zu times", word, l->nbefore + 1) : word;
 }
 
-static void fill_row(gcut_arena *a, const gcut_plan_difference *d, const char **cell)
+static const char *op_text(gcut_arena *a, const gcut_plan_difference *d)
 {
-    const gcut_replay_line *any = d->a ? d->a : d->b;
-    cell[COL_VALUE] = d->loop ? gcut_printf(a, "%%%s in an iteration of %%%s", any->name, d->loop)
-                              : gcut_printf(a, "%%%s", any->name);
-    cell[COL_OP] = d->a && d->b && strcmp(d->a->op, d->b->op) != 0
-                       ? gcut_printf(a, "%s against %s", d->a->op, d->b->op)
-                       : any->op;
-    cell[COL_A] = decision_text(a, d->a);
-    cell[COL_B] = decision_text(a, d->b);
-    cell[COL_BYTES_A] = gcut_count_text(a, line_bytes(d->a));
-    cell[COL_BYTES_B] = gcut_count_text(a, line_bytes(d->b));
-    cell[COL_NS_A] = d->a ? gcut_time_text(a, d->a->ns) : "-";
-    cell[COL_NS_B] = d->b ? gcut_time_text(a, d->b->ns) : "-";
+    if (d->a && d->b && strcmp(d->a->op, d->b->op) != 0)
+        return gcut_printf(a, "%s against %s", d->a->op, d->b->op);
+    return (d->a ? d->a : d->b)->op;
 }
 
-static void print_table(const gcut_plan_diff *d, gcut_text *out)
+/* The sum over a group: of a side that has no line, "-". */
+static const char *side_ns(gcut_arena *a, const gcut_plan_diff *d, const gcut_row_group *g, bool second)
 {
-    gcut_table t = {.arena = out->arena, .ncols = NCOLS, .right = ~0u << COL_BYTES_A};
-    gcut_table_row(&t, titles);
+    double ns = 0;
+    for (uint32_t i = 0; i < g->n; i++) {
+        const gcut_plan_difference *x = d->difference[g->row[i]];
+        const gcut_replay_line *l = second ? x->b : x->a;
+        if (!l) return "-";
+        ns += l->ns;
+    }
+    return gcut_time_text(a, ns);
+}
+
+static int64_t side_bytes(const gcut_plan_diff *d, const gcut_row_group *g, bool second)
+{
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < g->n; i++) {
+        const gcut_plan_difference *x = d->difference[g->row[i]];
+        bytes += line_bytes(second ? x->b : x->a);
+    }
+    return bytes;
+}
+
+static void fill_row(gcut_arena *a, const gcut_plan_diff *d, const gcut_row_group *g, const char **cell)
+{
+    const gcut_plan_difference *x = d->difference[*g->row];
+    cell[COL_VALUE] = x->loop ? gcut_printf(a, "%%%s in an iteration of %%%s", g->name, x->loop)
+                              : gcut_printf(a, "%%%s", g->name);
+    cell[COL_EACH] = g->n > 1 ? gcut_printf(a, "%u times", g->n) : NULL;
+    cell[COL_OP] = op_text(a, x);
+    cell[COL_A] = decision_text(a, x->a);
+    cell[COL_B] = decision_text(a, x->b);
+    cell[COL_BYTES_A] = gcut_count_text(a, side_bytes(d, g, false));
+    cell[COL_BYTES_B] = gcut_count_text(a, side_bytes(d, g, true));
+    cell[COL_NS_A] = side_ns(a, d, g, false);
+    cell[COL_NS_B] = side_ns(a, d, g, true);
+}
+
+static void print_table(const gcut_plan_diff *d, const gcut_table_options *o, gcut_text *out)
+{
+    static const uint8_t last[] = {COL_NS_B, COL_NS_A, COL_OP};
+    gcut_arena *a = out->arena;
+    gcut_table t = {.arena = a,
+                    .ncols = NCOLS,
+                    .right = 1u << COL_BYTES_A | 1u << COL_BYTES_B | 1u << COL_NS_A | 1u << COL_NS_B,
+                    .columns = o->columns,
+                    .cut = 1u << COL_VALUE | 1u << COL_OP,
+                    .last = last,
+                    .nlast = sizeof last};
+    gcut_row *row = gcut_calloc(a, d->n + 1, sizeof *row);
     for (size_t i = 0; i < d->n; i++) {
+        const gcut_plan_difference *x = d->difference[i];
+        row[i] = (gcut_row){(x->a ? x->a : x->b)->name,
+                            gcut_printf(a, "%s %s %s %s", op_text(a, x), decision_text(a, x->a),
+                                        decision_text(a, x->b), x->loop ? x->loop : ""),
+                            line_bytes(x->a) + line_bytes(x->b)};
+    }
+    const gcut_folded f = gcut_fold(a, row, (uint32_t)d->n, o, false);
+    gcut_table_row(&t, titles);
+    for (uint32_t i = 0; i < f.n; i++) {
         const char *cell[NCOLS];
-        fill_row(out->arena, d->difference[i], cell);
+        fill_row(a, d, &f.at[i], cell);
         gcut_table_row(&t, cell);
     }
-    gcut_table_print(&t, 0, t.nrows, "  ", out);
+    if (f.n) gcut_table_print(&t, 0, t.nrows, "  ", out);
+    gcut_write_left(&f, "value", out);
 }
 
 static void print_head(const char *which, const gcut_plan_side *s, gcut_text *out)
@@ -75,7 +124,7 @@ static void print_time(const char *what, double a, double b, gcut_text *out)
                   gcut_time_text(out->arena, b), b < a ? "-" : "+", gcut_time_text(out->arena, fabs(b - a)));
 }
 
-void gcut_write_diff_text(const gcut_plan_diff *d, gcut_text *out)
+void gcut_write_diff_text(const gcut_plan_diff *d, const gcut_table_options *o, gcut_text *out)
 {
     print_head("A", d->a, out);
     print_head("B", d->b, out);
@@ -88,7 +137,7 @@ void gcut_write_diff_text(const gcut_plan_diff *d, gcut_text *out)
         gcut_text_add(out, "every value has the same decision\n");
     else
         gcut_text_add(out, "%zu value%s differ%s:\n", d->n, d->n == 1 ? "" : "s", d->n == 1 ? "s" : "");
-    if (d->n) print_table(d, out);
+    if (d->n) print_table(d, o, out);
     if (d->a->nless_workspace || d->b->nless_workspace)
         gcut_text_add(out, "less workspace: %zu, %zu convolutions%s\n", d->a->nless_workspace,
                       d->b->nless_workspace, d->n == 0 && !d->equal && d->same_graph ? ", not the same" : "");

@@ -35,7 +35,7 @@ void gcut_write_cost_text(const gcut_cost_explanation *e, gcut_text *out);
 void gcut_write_cost_json(const gcut_cost_explanation *e, gcut_text *out);
 
 /* report/plan_diff.c */
-void gcut_write_diff_text(const gcut_plan_diff *d, gcut_text *out);
+void gcut_write_diff_text(const gcut_plan_diff *d, const gcut_table_options *o, gcut_text *out);
 void gcut_write_diff_json(const gcut_plan_diff *d, gcut_text *out);
 
 /* report/frontier_text.c, report/frontier_svg.c */

@@ -71,9 +71,9 @@ _gradcut()
     case $subcommand in (show) specs+=('--stage=[stage to print]:NAME:(primal joint split kernel)') ;; esac
     case $subcommand in (show|grad) specs+=('--no-loc[leave the locations out]') ;; esac
     case $subcommand in (plan|saved) specs+=('--symbolic[sizes as formulas of the symbols]') ;; esac
-    case $subcommand in (plan|saved|mem|fuse|lint) specs+=('--all[a row for each value: rows whose names differ by numbers alone are folded otherwise]') ;; esac
-    case $subcommand in (plan|saved|mem|fuse|lint) specs+=('--top=[rows of a table to print]:N: ') ;; esac
-    case $subcommand in (plan|saved|mem|fuse|lint) specs+=('--match=[print only values whose names match: '\''block0.*'\'']:GLOB: ') ;; esac
+    case $subcommand in (plan|saved|mem|fuse|lint|diff) specs+=('--all[a row for each value: rows whose names differ by numbers alone are folded otherwise]') ;; esac
+    case $subcommand in (plan|saved|mem|fuse|lint|diff) specs+=('--top=[rows of a table to print]:N: ') ;; esac
+    case $subcommand in (plan|saved|mem|fuse|lint|diff) specs+=('--match=[print only values whose names match: '\''block0.*'\'']:GLOB: ') ;; esac
     case $subcommand in (mem) specs+=('--at-peak[all that is alive at the peak, by class, by op and by source line]') ;; esac
     case $subcommand in (mem) specs+=('--map[every buffer of the arena: offset, bytes, first and last kernel]') ;; esac
     case $subcommand in (mem) specs+=('--against=[show the step of this plan file on the same axis]:FILE:_files') ;; esac

@@ -2,7 +2,7 @@
  *
  * Two plan files compared: gcut_diff_plans.
  */
-#include "driver/ctx.h"
+#include "driver/options/options.h"
 #include "partition/plan_file/plan_file.h"
 #include "report/report.h"
 
@@ -16,10 +16,8 @@ static void compare(void *arg, const gcut_made *m)
     gcut_plan_diff *out = m->object;
     const gcut_plan_file *a = gcut_plan_file_read(m->keep, c->a), *b = gcut_plan_file_read(m->keep, c->b);
     gcut_plan_files_compare(a, b, m->keep, out);
-    gcut_text text = {.arena = m->keep}, json = text;
-    gcut_write_diff_text(out, &text);
+    gcut_text json = {.arena = m->keep};
     gcut_write_diff_json(out, &json);
-    out->text = text.at;
     out->json = json.at;
 }
 
@@ -29,4 +27,26 @@ gcut_plan_diff *gcut_diff_plans(gcut_ctx *ctx, const char *a, const char *b)
     GCUT_NEED(ctx->env, a, NULL);
     GCUT_NEED(ctx->env, b, NULL);
     return gcut_made_by(ctx->env, sizeof(gcut_plan_diff), compare, &(comparing){a, b});
+}
+
+typedef struct writing {
+    gcut_env *env;
+    const gcut_plan_diff *d;
+    const gcut_table_options *given; /* of `size` bytes */
+    size_t size;
+} writing;
+
+static void write_text(void *arg, gcut_text *out)
+{
+    const writing *j = arg;
+    const gcut_table_options o = gcut_table_options_of(j->env, j->given, j->size);
+    gcut_write_diff_text(j->d, &o, out);
+}
+
+char *gcut_diff_text_sized(size_t size, gcut_ctx *ctx, const gcut_plan_diff *d,
+                           const gcut_table_options *table)
+{
+    GCUT_NEED(NULL, ctx, NULL);
+    GCUT_NEED(ctx->env, d, NULL);
+    return gcut_string_by(ctx->env, write_text, &(writing){ctx->env, d, table, size});
 }

@@ -421,6 +421,10 @@ GCUT_API gcut_cost_explanation *gcut_explain_cost_sized(size_t size, gcut_graph 
 /* Compares two plan files: the values on which they decide differently, and both totals.  The caller's
  * (gcut_free); NULL on error. */
 GCUT_API gcut_plan_diff *gcut_diff_plans(gcut_ctx *ctx, const char *a, const char *b);
+/* table: NULL = {0}.  The caller's (gcut_free); NULL on error. */
+GCUT_API char *gcut_diff_text_sized(size_t size, gcut_ctx *ctx, const gcut_plan_diff *d,
+                                    const gcut_table_options *table);
+#define gcut_diff_text(...) gcut_diff_text_sized(sizeof(gcut_table_options), __VA_ARGS__)
 
 /* Writes base.c and base.h (shared false) or base.so; the step's C name is the last part of base. */
 GCUT_API gcut_status gcut_emit_files_sized(size_t size, gcut_graph *g, const gcut_options *opt,

@@ -351,7 +351,7 @@ typedef struct gcut_plan_diff {
     const gcut_plan_side *a, *b;
     const gcut_plan_difference *const *difference;
     size_t n;
-    const char *text, *json;
+    const char *json;
 } gcut_plan_diff;
 
 /* ---- what was measured ---- */

@@ -157,6 +157,48 @@ static void lines_fit(void **state)
     gcut_ctx_free(m.ctx);
 }
 
+static void save(char *json, const char *name)
+{
+    FILE *f = fopen(in_tmp(name), "w");
+    assert_non_null(f);
+    print_text(f, json);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* So do the differences of two plans. */
+static void differences_fold(void **state)
+{
+    (void)state;
+    model m = plan_blocks();
+    char *text = blocks_text(), a[256], b[256];
+    gcut_options o = {.at = &(gcut_size){"N", 128}, .nat = 1, .policy = "recompute-all"};
+    gcut_plan *other = gcut_plan_new(graph_from(m.ctx, text), &o);
+    assert_non_null(other);
+    save(gcut_plan_json(m.plan), "a.json");
+    save(gcut_plan_json(other), "b.json");
+    snprintf(a, sizeof a, "%s", in_tmp("a.json"));
+    snprintf(b, sizeof b, "%s", in_tmp("b.json"));
+    gcut_plan_diff *d = gcut_diff_plans(m.ctx, a, b);
+    if (!d) fail_msg("%s", gcut_last_error(m.ctx));
+    char *folded = gcut_diff_text(m.ctx, d, NULL),
+         *all = gcut_diff_text(m.ctx, d, &(gcut_table_options){.all = true}),
+         *none = gcut_diff_text(m.ctx, d, &(gcut_table_options){.match = "nothing"}), line[64];
+    say(folded, "%block*.act  5 times  tanh    saved");
+    say(folded, "163,840");
+    say(all, "%block4.act  tanh    saved");
+    assert_null(strstr(all, "times"));
+    snprintf(line, sizeof line, "  left out: %zu values", d->n);
+    say(none, line);
+    gcut_free(folded);
+    gcut_free(all);
+    gcut_free(none);
+    gcut_free(d);
+    free(text);
+    gcut_plan_free(other);
+    gcut_plan_free(m.plan);
+    gcut_ctx_free(m.ctx);
+}
+
 /* ---- folding itself ---- */
 
 static void fold_names(void **state)
@@ -226,8 +268,9 @@ static void cut_characters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_fold),  cmocka_unit_test(left_out), cmocka_unit_test(lines_fit),
-        cmocka_unit_test(fold_names), cmocka_unit_test(numbers),  cmocka_unit_test(cut_characters),
+        cmocka_unit_test(rows_fold),        cmocka_unit_test(left_out),   cmocka_unit_test(lines_fit),
+        cmocka_unit_test(differences_fold), cmocka_unit_test(fold_names), cmocka_unit_test(numbers),
+        cmocka_unit_test(cut_characters),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

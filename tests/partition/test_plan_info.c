@@ -334,7 +334,9 @@ static void check_diff(gcut_ctx *ctx, const char *file, const gcut_options *x, c
     char said[48];
     snprintf(said, sizeof said, "\n%zu value%s differ%s:\n", d->n, d->n == 1 ? "" : "s",
              d->n == 1 ? "s" : "");
-    assert_non_null(strstr(d->text, d->n ? said : "\nevery value has the same decision\n"));
+    char *text = gcut_diff_text(ctx, d, NULL);
+    assert_non_null(strstr(text, d->n ? said : "\nevery value has the same decision\n"));
+    gcut_free(text);
     gcut_free(d);
 }
 
