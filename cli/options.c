@@ -437,6 +437,10 @@ static bool fits_command(const gcut_cli *c)
         gcut_cli_complain("fit needs --budget SIZE, the bytes that the peak of a training step may take");
     else if (c->certificate && !c->output && !c->json)
         gcut_cli_complain("--certificate is part of the plan's JSON: give -o FILE or --json");
+    else if (c->why && c->json)
+        gcut_cli_complain("--why prints a text: leave --json out, or --why for the JSON of all pairs");
+    else if (c->map && c->against)
+        gcut_cli_complain("--map is of one arena: leave --against out");
     else if (c->at_peak && c->map)
         gcut_cli_complain("mem prints either --at-peak or --map");
     else if (c->json && c->csv)

@@ -178,11 +178,13 @@ typedef struct gcut_reason_words {
 } gcut_reason_words;
 /* A node that reads what another launch makes. */
 typedef struct gcut_launch_pair {
+    const gcut_graph *made; /* the graph that makes the value, */
+    gcut_ref value;         /* the storage, where what is read is a view, */
     const gcut_graph *graph;
-    gcut_ref value; /* what it reads: the storage, where that is a view */
-    uint32_t node;
-    int from, to;    /* launches */
-    uint32_t buffer; /* that the value is in */
+    uint32_t node;         /* and the node that reads it */
+    int from, to;          /* launches; those of loops and branches are none of their kernels */
+    uint32_t buffer, read; /* that the value is in; that is read, which may be a copy */
+    gcut_role result;      /* that the value also is: saved, out, grad, next; else param */
     const gcut_reason_words *reason;
 } gcut_launch_pair;
 typedef struct gcut_launches {

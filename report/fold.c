@@ -175,6 +175,18 @@ const char *gcut_group_text(gcut_arena *a, const gcut_row_group *g, const char *
                   : gcut_printf(a, "%s, %s +%u", first, second, n - 2);
 }
 
+const char *gcut_group_name(gcut_arena *a, const gcut_row_group *g, const char *const *name)
+{
+    const char *first = name[*g->row], *out = first;
+    for (uint32_t i = 1; first && i < g->n; i++) {
+        const char *s = name[g->row[i]];
+        if (!s || strcmp(gcut_without_numbers(a, s), gcut_without_numbers(a, first)) != 0)
+            return gcut_group_text(a, g, name);
+        out = common(a, out, s);
+    }
+    return out;
+}
+
 const char *gcut_group_each(gcut_arena *a, const gcut_row_group *g, const gcut_row *row)
 {
     if (g->n == 1) return "";

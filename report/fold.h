@@ -38,6 +38,8 @@ gcut_folded gcut_fold(gcut_arena *a, const gcut_row *row, uint32_t n, const gcut
 const char *gcut_without_numbers(gcut_arena *a, const char *s);
 /* The different ones among the texts of a group's rows, two at most: "relu", "relu, gelu", "relu, gelu +3". */
 const char *gcut_group_text(gcut_arena *a, const gcut_row_group *g, const char *const *text);
+/* The same for names: where they differ by numbers alone "%dblock*.ln1 mul", with * for a number that is not the same. */
+const char *gcut_group_name(gcut_arena *a, const gcut_row_group *g, const char *const *name);
 /* "12 x 12,582,912"; "12" where its rows have different sizes; "" for a group of one row. */
 const char *gcut_group_each(gcut_arena *a, const gcut_row_group *g, const gcut_row *row);
 /* "  left out: 81 tensors, 1,024 bytes (1.0 KiB)\n" or nothing. */

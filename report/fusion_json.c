@@ -18,9 +18,9 @@ void gcut_write_fusion_json(const gcut_fusion *f, gcut_text *out)
         const gcut_fused_kernel *k = f->kernel[i];
         gcut_json_object(&j);
         gcut_json_members(
-            &j, "kernel:i half:s class:s value:s op:s loc:s runs:r ns:r flops:r bytes:r spared_bytes:r",
+            &j, "kernel:i half:s class:s value:s op:s loc:s runs:r ns:r flops:r bytes:r unstored_bytes:r",
             (int64_t)k->launch, k->backward ? "backward" : "forward", k->family, k->value, k->op, k->where,
-            k->runs, k->ns, k->flops, k->bytes, k->spared_bytes);
+            k->runs, k->ns, k->flops, k->bytes, k->unstored_bytes);
         gcut_json_key_array(&j, "ops");
         for (size_t m = 0; m < k->nmade; m++) {
             const gcut_fused_op *x = k->made[m];
@@ -39,11 +39,11 @@ void gcut_write_fusion_json(const gcut_fusion *f, gcut_text *out)
         gcut_json_object(&j);
         gcut_json_members(
             &j,
-            "value:s op:s loc:s reader:s reader_op:s reader_loc:s from:i to:i half:s code:s reason:s "
+            "value:s op:s loc:s reader:s reader_op:s reader_loc:s from:k to:i half:s again:b code:s reason:s "
             "bytes:r ns:r stored_anyway:s",
             x->value, x->op, x->where, x->reader, x->reader_op, x->reader_where, (int64_t)x->from,
-            (int64_t)x->to, x->backward ? "backward" : "forward", x->code, x->reason, x->bytes, x->ns,
-            x->anyway);
+            (int64_t)x->to, x->backward ? "backward" : "forward", x->again, x->code, x->reason, x->bytes,
+            x->ns, x->anyway);
         gcut_json_end(&j);
     }
     gcut_json_end(&j);

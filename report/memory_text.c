@@ -49,6 +49,12 @@ static void write_head(const gcut_memory_profile *m, gcut_text *out)
     gcut_text_add(out, "peak: %s", gcut_bytes_text(a, m->peak_bytes));
     if (m->nevents) gcut_text_add(out, ", held while %s runs", event_text(a, m, m->peak));
     gcut_text_add(out, "\n");
+    if (!m->against) return;
+    gcut_text_add(out, "the other plan: %s, peak: %s", m->against->policy,
+                  gcut_bytes_text(a, m->against->peak_bytes));
+    if (m->against->nevents)
+        gcut_text_add(out, ", held while %s runs", event_text(a, m->against, m->against->peak));
+    gcut_text_add(out, "\n");
 }
 
 /* ---- classes ---- */
@@ -236,8 +242,8 @@ static void write_holders(const gcut_memory_profile *m, const gcut_table_options
         if (!x->at_peak || !x->bytes) continue;
         b[n] = x;
         at[n] = gcut_place_text(a, x->where);
-        made[n] = x->made_by ? gcut_without_numbers(a, x->made_by) : "the caller's";
-        read[n] = x->last_read_by ? gcut_without_numbers(a, x->last_read_by) : NULL;
+        made[n] = x->made_by ? x->made_by : "the caller's";
+        read[n] = x->last_read_by;
         row[n++] = (gcut_row){
             x->name, gcut_printf(a, "%d %s %s", (int)x->kind, x->type ? x->type : "", x->op), x->bytes};
     }
@@ -253,10 +259,6 @@ static void write_holders(const gcut_memory_profile *m, const gcut_table_options
     for (uint32_t i = 0; i < f.n; i++) {
         const gcut_row_group *g = &f.at[i];
         const gcut_memory_buffer *x = b[*g->row];
-        const char *from = g->n > 1     ? gcut_group_text(a, g, made)
-                           : x->made_by ? x->made_by
-                                        : "the caller's",
-                   *to = g->n > 1 ? gcut_group_text(a, g, read) : x->last_read_by;
         gcut_table_row(&t, (const char *[NHOLDER]){
                                [H_BYTES] = gcut_count_text(a, g->bytes),
                                [H_EACH] = gcut_group_each(a, g, row),
@@ -266,8 +268,8 @@ static void write_holders(const gcut_memory_profile *m, const gcut_table_options
                                [H_TYPE] = x->type,
                                [H_OP] = x->op,
                                [H_AT] = gcut_group_text(a, g, at),
-                               [H_MADE] = from,
-                               [H_READ] = to,
+                               [H_MADE] = gcut_group_name(a, g, made),
+                               [H_READ] = gcut_group_name(a, g, read),
                            });
     }
     if (f.n) gcut_table_print(&t, 0, t.nrows, "  ", out);
@@ -328,7 +330,9 @@ static void write_totals(const gcut_memory_profile *m, const char *what,
             left += x[i].bytes;
     }
     gcut_table_print(&t, 0, t.nrows, "  ", out);
-    if (shown < k) gcut_text_add(out, "  left out: %u rows, %s\n", k - shown, gcut_bytes_text(a, left));
+    if (shown < k)
+        gcut_text_add(out, "  left out: %u row%s, %s\n", k - shown, k - shown == 1 ? "" : "s",
+                      gcut_bytes_text(a, left));
 }
 
 static const char *op_of(gcut_arena *a, const gcut_memory_buffer *b)

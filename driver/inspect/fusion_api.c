@@ -98,10 +98,11 @@ static const gcut_fused_kernel *kernel_of(const looking *j, const gcut_cost *c,
 {
     gcut_fused_kernel *out =
         GCUT_NEW(j->keep, gcut_fused_kernel, .family = c->class, .value = gcut_keep(j->keep, c->value),
-                 .op = c->op, .where = line_of(j, c, op, n), .backward = c->graph != 0, .launch = c->launch,
-                 .runs = c->times, .ns = c->ns, .flops = c->flops, .bytes = c->read + c->written, .nmade = n);
+                 .op = n ? c->op : "copy", .where = line_of(j, c, op, n), .backward = c->graph != 0,
+                 .launch = c->launch, .runs = c->times, .ns = c->ns, .flops = c->flops,
+                 .bytes = c->read + c->written, .nmade = n);
     for (uint32_t i = 0; i < n; i++)
-        if (!op[i]->stored) out->spared_bytes += 2 * bytes_of(j, op[i]) * c->times;
+        if (!op[i]->stored) out->unstored_bytes += bytes_of(j, op[i]) * c->times;
     GCUT_LIST(j->keep, out->made, n, op_of(j, op[i]));
     return out;
 }
@@ -154,54 +155,58 @@ static void link_pairs(looking *j)
     j->last = gcut_calloc(j->a, n + 1u, sizeof *j->last);
     for (uint32_t i = 0; i < n; i++) {
         const gcut_launch_pair *x = &j->launches.pair[i];
-        uint32_t *at = gcut_map_at(j->a, &last, gcut_map_key(&x->graph->values.at[x->value]));
+        uint32_t *at = gcut_map_at(j->a, &last, gcut_map_key(&x->made->values.at[x->value]));
         j->before[i] = *at;
         *at = i + 1;
     }
     for (uint32_t i = 0; i < n; i++) {
         const gcut_launch_pair *x = &j->launches.pair[i];
-        j->last[i] = gcut_map_get(&last, gcut_map_key(&x->graph->values.at[x->value])) - 1;
+        j->last[i] = gcut_map_get(&last, gcut_map_key(&x->made->values.at[x->value])) - 1;
     }
 }
 
 /* Why the value is stored whatever becomes of this pair. */
 static const char *anyway(const looking *j, const gcut_launch_pair *x)
 {
-    const gcut_placed *b = x->buffer < j->nbuffers ? &j->buffer[x->buffer] : NULL;
-    if (b && b->saved) return "saved for the backward graph";
-    if (b && b->in == GCUT_PLACED_BOUND) return "the caller's";
+    if (x->result == GCUT_ROLE_saved) return "saved for the backward graph";
+    if (x->result != GCUT_ROLE_param) return "the caller's";
     for (uint32_t i = j->last[x - j->launches.pair] + 1; i; i = j->before[i - 1])
         if (j->launches.pair[i - 1].to != x->to) return "others read it";
     return NULL;
 }
 
-static const gcut_unfused *unfused_of(const looking *j, const gcut_launch_pair *x)
+static const char *buffer_name(const looking *j, uint32_t buffer)
 {
-    const gcut_node *n = gcut_node_at(x->graph, x->node), *made = gcut_def(x->graph, x->value);
+    return buffer < j->nbuffers ? j->buffer[buffer].name : "";
+}
+
+static const gcut_unfused *unfused_of(const looking *j, const gcut_launch_pair *x, bool again)
+{
+    const gcut_node *n = gcut_node_at(x->graph, x->node), *made = gcut_def(x->made, x->value);
     const gcut_cost *from = cost_of(j, x->from), *to = cost_of(j, x->to);
-    const char *why = anyway(j, x), *buffer = x->buffer < j->nbuffers ? j->buffer[x->buffer].name : "";
+    const char *why = anyway(j, x);
     gcut_unfused *out =
-        GCUT_NEW(j->keep, gcut_unfused, .value = name_of(j, x->graph, x->value),
-                 .op = gcut_maker_name(x->graph, x->value), .where = made ? where_of(j, x->graph, made) : "",
+        GCUT_NEW(j->keep, gcut_unfused, .value = name_of(j, x->made, x->value),
+                 .op = gcut_maker_name(x->made, x->value), .where = made ? where_of(j, x->made, made) : "",
                  .reader = name_of(j, x->graph, n->res0), .reader_op = gcut_op_get((gcut_op)n->op)->name,
-                 .reader_where = where_of(j, x->graph, n), .from = x->from, .to = x->to,
-                 .backward = to && to->graph != 0, .code = x->reason->code, .reason = x->reason->sentence,
-                 .anyway = why);
-    out->ns = traffic(to, buffer, true, &out->bytes);
-    if (!why) out->ns += traffic(from, buffer, false, &out->bytes);
+                 .reader_where = where_of(j, x->graph, n), .from = from ? x->from : -1, .to = x->to,
+                 .backward = to && to->graph != 0, .again = again, .code = x->reason->code,
+                 .reason = x->reason->sentence, .anyway = why);
+    if (again) return out;
+    out->ns = traffic(to, buffer_name(j, x->read), true, &out->bytes);
+    if (!why) out->ns += traffic(from, buffer_name(j, x->buffer), false, &out->bytes);
     return out;
 }
 
-/* The pairs that have the value and the launch for the first time. */
 static void add_pairs(const looking *j, gcut_fusion *out)
 {
     const gcut_launches *l = &j->launches;
     const gcut_unfused **list = gcut_calloc(j->keep, l->npairs + 1u, sizeof(*list));
     for (uint32_t i = 0; i < l->npairs; i++) {
-        const gcut_launch_pair *x = &l->pair[i];
-        bool seen = false;
-        for (uint32_t k = j->before[i]; k && !seen; k = j->before[k - 1]) seen = l->pair[k - 1].to == x->to;
-        if (!seen) list[out->nunfused++] = unfused_of(j, x);
+        bool again = false;
+        for (uint32_t k = j->before[i]; k && !again; k = j->before[k - 1])
+            again = l->pair[k - 1].to == l->pair[i].to;
+        list[out->nunfused++] = unfused_of(j, &l->pair[i], again);
     }
     out->unfused = list;
 }
@@ -282,14 +287,22 @@ static void write_why(void *arg, gcut_text *out)
 {
     const writing *j = arg;
     bool any = false;
-    for (size_t i = 0; i < j->f->nunfused; i++) {
+    for (size_t i = 0; i < j->f->nunfused; i++) { /* a recomputed value has two makers */
         const gcut_unfused *x = j->f->unfused[i];
-        if (strcmp(x->value, j->value) != 0) continue;
-        if (strcmp(x->reader, j->reader) != 0 && !gcut_launch_makes(j->f, x->to, j->reader)) continue;
+        if (strcmp(x->value, j->value) != 0 || strcmp(x->reader, j->reader) != 0) continue;
         gcut_write_unfused(x, out);
         any = true;
     }
     if (any) return;
+    /* Another op of the launch that makes `reader` reads it. */
+    for (size_t i = 0; i < j->f->nunfused; i++) {
+        const gcut_unfused *x = j->f->unfused[i];
+        if (strcmp(x->value, j->value) != 0 || !gcut_launch_makes(j->f, x->to, j->reader)) continue;
+        gcut_text_add(out, "%%%s does not read it itself; it is computed by the kernel k%d, in which\n",
+                      j->reader, x->to);
+        gcut_write_unfused(x, out);
+        return;
+    }
     const gcut_fused_kernel *a = maker_of(j->f, j->value, NULL), *b = maker_of(j->f, j->reader, a);
     const char *none = !a ? j->value : !b ? j->reader : NULL;
     if (none)

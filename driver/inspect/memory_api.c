@@ -30,6 +30,12 @@ typedef struct profiling {
     const gcut_memory_options *how_given; /* of `how_size` bytes */
 } profiling;
 
+/* The steps of the timeline in which a buffer is alive. */
+typedef struct span {
+    gcut_memory_buffer *of;
+    uint32_t first, last;
+} span;
+
 /* One step's profile. */
 typedef struct making {
     gcut_arena *keep, *a;
@@ -42,13 +48,16 @@ typedef struct making {
     int64_t (*live)[GCUT_MEMORY_CLASSES]; /* by step */
     gcut_memory_event **at;               /* by event */
     GCUT_VEC(const gcut_memory_buffer *) buffers;
+    GCUT_VEC(span) spans; /* by buffer as added */
+    uint32_t peak_step;
     gcut_memory_profile *out;
 } making;
 
 /* ---- buffers ---- */
 
-static void add_live(making *m, const gcut_memory_buffer *b, uint32_t first, uint32_t last)
+static void add_live(making *m, gcut_memory_buffer *b, uint32_t first, uint32_t last)
 {
+    *GCUT_PUSH(m->a, &m->spans) = (span){b, first, last};
     m->live[first][b->kind] += b->bytes;
     m->live[last + 1][b->kind] -= b->bytes;
 }
@@ -212,12 +221,13 @@ static void list_events(making *m)
 static void fill_live(making *m)
 {
     gcut_memory_profile *out = m->out;
-    int64_t now[GCUT_MEMORY_CLASSES] = {0};
+    int64_t now[GCUT_MEMORY_CLASSES] = {0}, most = 0;
     for (uint32_t s = 0; s < m->nsteps && m->costs.n; s++) {
         gcut_memory_event *e = m->at[m->event[s]];
         int64_t sum = 0;
         for (int k = 0; k < GCUT_MEMORY_CLASSES; k++) sum += now[k] += m->live[s][k];
-        if (sum < e->bytes) continue;
+        if (sum > most) most = sum, m->peak_step = s;
+        if (sum <= e->bytes) continue;
         e->bytes = sum;
         memcpy(e->live, now, sizeof now);
     }
@@ -233,10 +243,12 @@ static void fill_totals(making *m)
     gcut_memory_profile *out = m->out;
     int64_t most = out->nevents ? out->event[out->peak]->bytes : 0, resident = 0;
     for (uint32_t i = 0; i < m->buffers.n; i++) {
-        gcut_memory_buffer *b = (gcut_memory_buffer *)m->buffers.at[i];
+        const gcut_memory_buffer *b = m->buffers.at[i];
         if (!b->made_by) resident += b->bytes;
-        b->at_peak = b->first <= out->peak && out->peak <= b->last;
     }
+    for (uint32_t i = 0; i < m->spans.n; i++)
+        m->spans.at[i].of->at_peak =
+            m->spans.at[i].first <= m->peak_step && m->peak_step <= m->spans.at[i].last;
     GCUT_ASSERT(resident == gcut_resident_bytes(p->joint, p->at, p->nat));
     if (!out->nevents) most = resident;
     out->peak_bytes = p->peak_bytes;
@@ -285,6 +297,7 @@ static void make(void *arg, const gcut_made *made)
         gcut_settings other = gcut_settings_plain(&opt, opt.policy);
         gcut_memory_profile *against = gcut_calloc(j->keep, 1, sizeof *against);
         other.plan = how.against;
+        other.at = out->at, other.nat = out->nat; /* not those of the file */
         profile(j, &other, against);
         out->against = against;
     }

@@ -470,7 +470,7 @@ typedef struct gcut_memory_buffer {
     int64_t bytes;          /* as placed: of the arena a multiple of 64 */
     int64_t offset;         /* in the arena; -1: it is the caller's or in the block of saved values */
     size_t first, last;     /* events: alive from the first to the last, both included */
-    bool at_peak;           /* alive at the event `peak` */
+    bool at_peak;           /* alive when the event `peak` has the most bytes */
     const char *op, *where; /* that makes it, or its role; source line and scope, "" = unknown */
     const char *made_by,
         *last_read_by; /* "%h2 relu": what the first and the last event make; NULL: the caller's */
@@ -527,14 +527,12 @@ typedef struct gcut_fused_op {
 
 /* A launch of the emitted code. */
 typedef struct gcut_fused_kernel {
-    const char *family, *value, *op, *where; /* as of gcut_kernel_time */
+    const char *family, *value, *op, *where; /* as of gcut_kernel_time; op "copy": it copies the value */
     bool backward;
     int launch;      /* k<launch> of the emitted code */
     double runs, ns; /* in a step; ns: predicted, of all runs */
     double flops, bytes;
-    /* What it need not write and read in all its runs, since ops of it hand values on in registers or cache: of each
-     * result that is not stored its bytes, once written and once read. */
-    double spared_bytes;
+    double unstored_bytes; /* of results of its ops that are never in memory, in all its runs, each once */
     const gcut_fused_op *const *made; /* in the order of the graph */
     size_t nmade;
 } gcut_fused_kernel;
@@ -543,8 +541,9 @@ typedef struct gcut_fused_kernel {
 typedef struct gcut_unfused {
     const char *value, *op, *where;                /* what is read */
     const char *reader, *reader_op, *reader_where; /* who reads it */
-    int from, to;                                  /* launches */
+    int from, to;                                  /* launches; from -1: a loop or branch makes it */
     bool backward;
+    bool again;                /* an op before it reads the value in the same launch, and has the bytes */
     const char *code, *reason; /* of the closed list in doc/inspection.md: its name and a sentence */
     /* What the pair costs: the bytes that `to` reads and, unless it is stored anyway, those that `from` writes, and
      * the predicted time of that traffic by itself, in all runs. */
@@ -564,7 +563,7 @@ typedef struct gcut_fusion {
     const gcut_fused_kernel *const *kernel; /* in running order */
     size_t nkernels;
     const gcut_unfused *const
-        *unfused; /* one of each value and launch that reads it: the first op that does */
+        *unfused; /* each value and op of another kernel that reads it, in the order of the graphs */
     size_t nunfused;
     const char *json;
 } gcut_fusion;

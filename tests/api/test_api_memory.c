@@ -93,7 +93,11 @@ static bool all_of_it(failing *f, const char *graph, int way)
     }
     case WHY: ok = gcut_explain(g, &o, "%h"); break;
     case COST: ok = gcut_explain_cost(g, &o, "%h"); break;
-    case COMPARE: ok = gcut_diff_plans(ctx, in_tmp("sweep.json"), in_tmp("sweep.json")); break;
+    case COMPARE: {
+        const gcut_plan_diff *d = gcut_diff_plans(ctx, in_tmp("sweep.json"), in_tmp("sweep.json"));
+        ok = d && gcut_diff_text(ctx, d, NULL);
+        break;
+    }
     case LOOK: ok = gcut_stage_look(g, &o, GCUT_STAGE_KERNEL); break;
     case FRONTIER: ok = gcut_frontier_new(g, &o, NULL); break;
     case MEMORY: {

@@ -2,6 +2,8 @@
  *
  * What is asked about fusion: the ops of each launch, and the pairs of a value and a reader that two launches have.
  */
+#include <string.h>
+
 #include "machine/lower/fusion/epilogue.h"
 #include "machine/lower/fusion/reason.h"
 #include "machine/lower/memory/concat.h"
@@ -17,7 +19,8 @@ const gcut_reason_words gcut_reasons[GCUT_NREASONS] = {
 typedef struct collecting {
     const gcut_program *p;
     gcut_arena *a;
-    const int *launch; /* by step */
+    const int *launch;  /* by step */
+    gcut_ref *crossing; /* by value of the backward graph */
     GCUT_VEC(gcut_launch_op) ops;
     GCUT_VEC(gcut_launch_pair) pairs;
 } collecting;
@@ -60,27 +63,94 @@ static uint32_t kernel_of(const gcut_lowered *h, const gcut_node *n)
     return n->nres && h->view[n->res0].root ? h->kernel_of[n->res0] : GCUT_NONE;
 }
 
+/* The role of a result that is in that storage; of several one that the caller binds. */
+static gcut_role result_of(const gcut_lowered *h, gcut_ref root)
+{
+    gcut_role found = GCUT_ROLE_param;
+    for (uint32_t i = 0; i < h->g->results.n; i++) {
+        const gcut_result *r = &h->g->results.at[i];
+        if (h->view[r->value].root != root) continue;
+        if (found == GCUT_ROLE_param || found == GCUT_ROLE_saved) found = r->role;
+    }
+    return found;
+}
+
+/* The buffer that operand k of the node is read from. */
+static uint32_t read_buffer(const gcut_lowered *h, uint32_t to, uint32_t k, gcut_ref root)
+{
+    const uint32_t copy = gcut_kernel_copied(&h->kernels.at[to], k);
+    return copy == GCUT_NONE ? h->buffer[root] : h->kernels.at[copy].copy.to;
+}
+
+/* The storage of the forward graph's value that crosses under that name; 0: none. */
+static gcut_ref crossing(const gcut_program *p, const char *name)
+{
+    const gcut_lowered *f = p->lowered.at[GCUT_FORWARD];
+    for (uint32_t i = 0; i < f->g->results.n; i++)
+        if (f->g->results.at[i].role == GCUT_ROLE_saved && !strcmp(f->g->results.at[i].name, name))
+            return f->view[f->g->results.at[i].value].root;
+    return 0;
+}
+
+/* Of a saved value that the backward graph reads, its maker in the forward graph. */
+static void add_saved_pair(collecting *c, const gcut_lowered *h, uint32_t node, uint32_t k, gcut_ref root)
+{
+    const gcut_lowered *f = c->p->lowered.at[GCUT_FORWARD];
+    const uint32_t to = kernel_of(h, gcut_node_at(h->g, node));
+    const gcut_ref made = c->crossing[root];
+    const uint32_t from = made ? gcut_kernel_source(f, made) : GCUT_NONE;
+    if (from == GCUT_NONE) return;
+    *GCUT_PUSH(c->a, &c->pairs) = (gcut_launch_pair){.made = f->g,
+                                                     .value = made,
+                                                     .graph = h->g,
+                                                     .node = node,
+                                                     .from = c->launch[f->kernels.at[from].step],
+                                                     .to = c->launch[h->kernels.at[to].step],
+                                                     .buffer = h->buffer[root],
+                                                     .read = read_buffer(h, to, k, root),
+                                                     .result = GCUT_ROLE_saved,
+                                                     .reason = &gcut_reasons[GCUT_REASON_two_graphs]};
+}
+
 static void add_pair(collecting *c, const gcut_lowered *h, uint32_t node, uint32_t k)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
     const gcut_ref x = gcut_arg(h->g, n, k), root = h->view[x].root;
     const uint32_t to = kernel_of(h, n), from = gcut_kernel_source(h, x);
-    if (to == GCUT_NONE || from == GCUT_NONE) return;
+    if (to == GCUT_NONE || h->kernels.at[to].kind == GCUT_KERNEL_REGION) return;
+    if (from == GCUT_NONE) {
+        if (root && h->index == GCUT_BACKWARD && c->crossing[root]) add_saved_pair(c, h, node, k, root);
+        return;
+    }
     const int made = c->launch[h->kernels.at[from].step], read = c->launch[h->kernels.at[to].step];
     if (made == read || gcut_concat_has(h, to, k)) return;
-    *GCUT_PUSH(c->a, &c->pairs) = (gcut_launch_pair){.graph = h->g,
+    *GCUT_PUSH(c->a, &c->pairs) = (gcut_launch_pair){.made = h->g,
                                                      .value = root,
+                                                     .graph = h->g,
                                                      .node = node,
                                                      .from = made,
                                                      .to = read,
                                                      .buffer = h->buffer[root],
+                                                     .read = read_buffer(h, to, k, root),
+                                                     .result = result_of(h, root),
                                                      .reason = &gcut_reasons[h->reason[n->arg0 + k]]};
+}
+
+/* By value of the backward graph, what it is in the forward graph, where it crosses. */
+static void find_crossing(collecting *c)
+{
+    const gcut_graph *g = c->p->lowered.at[GCUT_BACKWARD]->g;
+    c->crossing = gcut_calloc(c->a, (g ? g->values.n : 0) + 1u, sizeof *c->crossing);
+    for (uint32_t i = 0; g && i < g->params.n; i++)
+        if (g->params.at[i].role == GCUT_ROLE_saved)
+            c->crossing[g->params.at[i].value] = crossing(c->p, g->values.at[g->params.at[i].value].name);
 }
 
 gcut_launches gcut_program_fusions(const gcut_program *p, gcut_arena *a)
 {
     int steps;
     collecting c = {.p = p, .a = a, .launch = gcut_program_launches(p, a, &steps)};
+    find_crossing(&c);
     for (uint32_t i = 0; i < p->lowered.n; i++) {
         const gcut_lowered *h = p->lowered.at[i];
         for (uint32_t k = 0; h->g && k < h->order.n; k++) add_ops(&c, h, h->order.at[k]);
