@@ -16,7 +16,7 @@
 #include "cli/messages.h"
 
 #define ONLY(cmd) (1u << GCUT_COMMAND_##cmd)
-#define RUNNING (ONLY(run) | ONLY(bench) | ONLY(crosscheck) | ONLY(gradcheck))
+#define RUNNING (ONLY(run) | ONLY(bench) | ONLY(prof) | ONLY(crosscheck) | ONLY(gradcheck))
 #define PLANNED                                                                                              \
     (ONLY(show) | ONLY(grad) | ONLY(plan) | ONLY(saved) | ONLY(why) | ONLY(mem) | ONLY(fuse) | ONLY(lint) |  \
      ONLY(certify) | ONLY(frontier) | ONLY(fit) | ONLY(compile) | RUNNING)
@@ -25,9 +25,10 @@
 #define LIMITED (PLANNED & ~ONLY(certify) & ~ONLY(frontier))
 #define DECIDED (LIMITED & ~ONLY(fit))
 #define FORWARD                                                                                              \
-    (ONLY(show) | ONLY(fuse) | ONLY(lint) | ONLY(compile) | ONLY(run) | ONLY(bench) | ONLY(crosscheck))
+    (ONLY(show) | ONLY(fuse) | ONLY(lint) | ONLY(compile) | ONLY(run) | ONLY(bench) | ONLY(prof) |           \
+     ONLY(crosscheck))
 /* Those that print tables of values. */
-#define TABLES (ONLY(plan) | ONLY(saved) | ONLY(mem) | ONLY(fuse) | ONLY(lint) | ONLY(diff))
+#define TABLES (ONLY(plan) | ONLY(saved) | ONLY(mem) | ONLY(fuse) | ONLY(lint) | ONLY(diff) | ONLY(prof))
 #define EVERY ((1u << GCUT_NCOMMANDS) - 1)
 
 /* The offset of a list's number of items; 0 for other kinds. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Room report/: plans, explanations, comparisons and frontiers for people and for programs.
+ * Room report/: results for people and for programs, in plans/ (plans, reasons), searches/ (frontiers, fits, comparisons)
+ * and steps/ (memory, kernels, times, lint).
  *
  *   takes:  the public structs of gradcut/plan.h
  *   gives:  text, JSON, CSV and SVG
@@ -12,33 +13,33 @@
 #include "base/json.h"
 #include "gradcut/plan.h"
 
-/* report/plan_text.c: totals and saved table: `gradcut plan`; the table alone: `gradcut saved`. */
+/* report/plans/plan_text.c: totals and saved table: `gradcut plan`; the table alone: `gradcut saved`. */
 void gcut_write_plan_text(const gcut_plan_info *p, const gcut_plan_validity *v, const gcut_table_options *o,
                           gcut_text *out);
 void gcut_write_saved_text(const gcut_plan_info *p, const gcut_table_options *o, gcut_text *out);
-/* report/saved_table.c: its first part, the saved values. */
+/* report/plans/saved_table.c: its first part, the saved values. */
 void gcut_write_saved_table(const gcut_plan_info *p, const gcut_table_options *o, gcut_text *out);
 /* "%h2' relu, %mask gt": a prime marks what is itself recomputed; long lists are cut short.  folded: of a group of
  * values (fold.h), "2 x %block*.mask gt". */
 const char *gcut_readers_text(gcut_arena *a, const gcut_plan_value *v, bool folded);
-/* report/plan_json.c: the plan file. */
+/* report/plans/plan_json.c: the plan file. */
 /* certificate: JSON, the value of that member; NULL = there is none. */
 void gcut_write_plan_json(const gcut_plan_info *p, const gcut_plan_validity *v, const char *certificate,
                           gcut_text *out);
 
-/* report/explanation_text.c, report/explanation_json.c */
+/* report/plans/explanation_text.c, report/plans/explanation_json.c */
 void gcut_write_explanation_text(const gcut_explanation *e, gcut_text *out);
 void gcut_write_explanation_json(const gcut_explanation *e, gcut_text *out);
 
-/* report/cost_explanation.c.  Kernels whose runs do not add up to their time are a bug, and abort. */
+/* report/plans/cost_explanation.c.  Kernels whose runs do not add up to their time are a bug, and abort. */
 void gcut_write_cost_text(const gcut_cost_explanation *e, gcut_text *out);
 void gcut_write_cost_json(const gcut_cost_explanation *e, gcut_text *out);
 
-/* report/plan_diff.c */
+/* report/plans/plan_diff.c */
 void gcut_write_diff_text(const gcut_plan_diff *d, const gcut_table_options *o, gcut_text *out);
 void gcut_write_diff_json(const gcut_plan_diff *d, gcut_text *out);
 
-/* report/frontier_text.c, report/frontier_svg.c */
+/* report/searches/frontier_text.c, report/searches/frontier_svg.c */
 void gcut_write_frontier_text(const gcut_frontier *f, gcut_text *out);
 void gcut_write_frontier_csv(const gcut_frontier *f, gcut_text *out);
 void gcut_write_frontier_json(const gcut_frontier *f, gcut_text *out);
@@ -48,7 +49,7 @@ double gcut_frontier_predicted_ns(const gcut_frontier_point *p);
 /* The median of its measured times, else as predicted. */
 double gcut_frontier_point_ns(const gcut_frontier_point *p);
 
-/* report/memory_text.c, report/memory_json.c, report/memory_svg.c */
+/* report/steps/memory_text.c, report/steps/memory_json.c, report/steps/memory_svg.c */
 void gcut_write_memory_text(const gcut_memory_profile *m, gcut_memory_part part, const gcut_table_options *o,
                             gcut_text *out);
 void gcut_write_memory_json(const gcut_memory_profile *m, gcut_text *out);
@@ -60,21 +61,30 @@ double gcut_memory_end_ns(const gcut_memory_profile *m); /* when the last event 
 const gcut_memory_event *gcut_memory_fullest(const gcut_memory_profile *m, int c, int n, double all,
                                              size_t *from);
 
-/* report/fusion_text.c, report/fusion_json.c */
+/* report/steps/fusion_text.c, report/steps/fusion_json.c */
 void gcut_write_fusion_text(const gcut_fusion *f, const gcut_table_options *o, gcut_text *out);
 void gcut_write_unfused(const gcut_unfused *x, gcut_text *out);
 void gcut_write_fusion_json(const gcut_fusion *f, gcut_text *out);
 bool gcut_launch_makes(const gcut_fusion *f, int launch, const char *value);
 
-/* report/lint.c */
+/* report/steps/lint.c */
 void gcut_write_lint_text(const gcut_lint_report *r, const gcut_table_options *o, gcut_text *out);
 void gcut_write_lint_json(const gcut_lint_report *r, gcut_text *out);
 
-/* report/fit.c */
+/* report/steps/profile_text.c, report/steps/profile_trace.c, report/steps/profile_svg.c */
+void gcut_write_profile_text(const gcut_profile *p, const gcut_table_options *o, gcut_text *out);
+void gcut_write_profile_trace(const gcut_profile *p, const gcut_memory_profile *m, gcut_text *out);
+void gcut_write_profile_svg(const gcut_profile *p, gcut_text *out);
+/* Flops and bytes per second of a kernel, 0 without a time; and the larger of what these are of the limits. */
+double gcut_kernel_flops_rate(const gcut_kernel_time *k);
+double gcut_kernel_bytes_rate(const gcut_kernel_time *k);
+double gcut_kernel_share(const gcut_profile *p, const gcut_kernel_time *k);
+
+/* report/searches/fit.c */
 void gcut_write_fit_text(const gcut_fitted *f, gcut_text *out);
 void gcut_write_fit_json(const gcut_fitted *f, gcut_text *out);
 
-/* report/measured.c */
+/* report/searches/measured.c */
 /* "33.8 ms (33.1 ms to 34.9 ms)"; NULL where it was not measured. */
 const char *gcut_median_text(gcut_arena *a, double ns, double lo, double hi);
 /* "0.982 (0.961 to 1.013), not separable"; NULL where it was not measured. */
@@ -87,7 +97,7 @@ void gcut_write_samples_csv(const gcut_sample *const *sample, size_t n, gcut_tex
 void gcut_json_samples(gcut_json *j, const gcut_sample *const *sample, size_t n);
 void gcut_csv_string(gcut_text *out, const char *s);
 
-/* report/comparison.c */
+/* report/searches/comparison.c */
 const char *gcut_comparison_sentence(gcut_arena *a, const gcut_comparison *c);
 void gcut_write_comparison_text(const gcut_comparison *c, gcut_text *out);
 void gcut_write_comparison_json(const gcut_comparison *c, gcut_text *out);

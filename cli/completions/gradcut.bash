@@ -11,7 +11,7 @@ _gradcut_reply()
 _gradcut()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} options='' files=''
-    local commands='check show grad plan saved why mem fuse lint diff certify frontier fit compile run bench crosscheck gradcheck ops cache calibrate'
+    local commands='check show grad plan saved why mem fuse lint diff certify frontier fit compile run bench prof crosscheck gradcheck ops cache calibrate'
     COMPREPLY=()
     case $COMP_CWORD:${COMP_WORDS[1]} in
     1:*) _gradcut_reply -W "$commands help --help --version"; return ;;
@@ -82,6 +82,7 @@ _gradcut()
     compile) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --line --unfused --no-algebra --without --keep-grads --output -o --shared --time-passes --json --help -h' ;;
     run) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --backend --f64 --unfused --no-algebra --without --keep-grads --in --steps --out --time-passes --json --help -h' ;;
     bench) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --unfused --no-algebra --without --keep-grads --in --steps --compare --samples --csv --time-passes --json --help -h' ;;
+    prof) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --unfused --no-algebra --without --keep-grads --all --top --match --in --steps --svg --output -o --time-passes --json --help -h' ;;
     crosscheck) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --unfused --no-algebra --without --keep-grads --in --tol --passes --time-passes --json --help -h' ;;
     gradcheck) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --no-algebra --without --in --tol --time-passes --json --help -h' ;;
     ops) files='' options='--model --json --help -h' ;;

@@ -38,22 +38,26 @@ static void run_timed(job *j, gcut_arena *a, int launches, int64_t *ns)
     }
 }
 
-static const gcut_kernel_time *kernel_of(gcut_arena *keep, const gcut_cost *c, double measured_ns)
+/* ns[0..2]: the lower quartile, the median and the upper quartile. */
+static const gcut_kernel_time *kernel_of(gcut_arena *keep, const gcut_cost *c, const double ns[3])
 {
     const char *where = "";
     if (c->place.file) where = gcut_printf(keep, "%s:%d", c->place.file, c->place.line);
     return GCUT_NEW(keep, gcut_kernel_time, .family = c->class,
                     .value = c->value ? gcut_keep(keep, c->value) : "", .op = c->op, .where = where,
                     .backward = c->graph != 0, .launch = c->launch, .runs = c->times, .predicted_ns = c->ns,
-                    .measured_ns = measured_ns, .flops = c->flops, .bytes = c->read + c->written);
+                    .measured_ns = ns[1], .lower_ns = ns[0], .upper_ns = ns[2], .flops = c->flops,
+                    .bytes = c->read + c->written);
 }
 
-/* The median over the steps of the time of a launch; ns: scratch for one number a step. */
-static double median_of(const job *j, const int64_t *each, int launches, int launch, double *ns)
+/* Quartiles over the steps of the time of a launch, in q[0..2]; ns: scratch for one number a step. */
+static const double *quartiles_of(const job *j, const int64_t *each, int launches, int launch, double *ns,
+                                  double q[3])
 {
     for (int k = 0; k < j->steps; k++) ns[k] = (double)each[(size_t)k * (size_t)launches + (size_t)launch];
     gcut_sort_reals(ns, (size_t)j->steps);
-    return gcut_quantile(ns, (size_t)j->steps, 0.5);
+    for (int k = 0; k < 3; k++) q[k] = gcut_quantile(ns, (size_t)j->steps, (k + 1) / 4.0);
+    return q;
 }
 
 /* Flops per second of large products and bytes per second of memory, by the machine model. */
@@ -117,7 +121,7 @@ static void profile(void *arg, const gcut_made *m)
     gcut_write_samples_csv(out->sample, steps, &samples);
     out->samples = samples.at;
     GCUT_LIST(keep, out->at, c.n,
-              kernel_of(keep, &c.at[i], median_of(j, each, launches, c.at[i].launch, ns)));
+              kernel_of(keep, &c.at[i], quartiles_of(j, each, launches, c.at[i].launch, ns, (double[3]){0})));
 }
 
 gcut_profile *gcut_step_profile(gcut_step *step, int steps)

@@ -43,6 +43,19 @@ GCUT_API char *gcut_fusion_text_sized(size_t size, gcut_ctx *ctx, const gcut_fus
  * `value`. */
 GCUT_API char *gcut_fusion_why(gcut_ctx *ctx, const gcut_fusion *f, const char *value, const char *reader);
 
+/* A profile (gcut_step_profile) kernel by kernel: measured time with its quartiles, predicted time, rates, and the share
+ * that they are of the machine model's limits.  table: NULL = {0}.  The caller's (gcut_free); NULL on error. */
+GCUT_API char *gcut_profile_text_sized(size_t size, gcut_ctx *ctx, const gcut_profile *p,
+                                       const gcut_table_options *table);
+#define gcut_profile_text(...) gcut_profile_text_sized(sizeof(gcut_table_options), __VA_ARGS__)
+/* The same as a trace that Chrome and Perfetto open: one step, each kernel with its measured time behind the one before,
+ * nested in the scopes that values are named after; with m, of the same options, the bytes alive as counters.  m may be
+ * NULL.  The caller's (gcut_free); NULL on error. */
+GCUT_API char *gcut_profile_trace(gcut_ctx *ctx, const gcut_profile *p, const gcut_memory_profile *m);
+/* The same as a picture: each kernel by the flops that it does for a byte and its rate, below the limits of the machine
+ * model.  The caller's (gcut_free); NULL on error. */
+GCUT_API char *gcut_profile_svg(gcut_ctx *ctx, const gcut_profile *p);
+
 /* What is correct in a graph, and probably not meant or slower than it needs to be, at the sizes of the options.  With
  * options.forward_only nothing about gradients.  The caller's (gcut_free); NULL on error. */
 GCUT_API gcut_lint_report *gcut_lint_sized(size_t size, gcut_graph *g, const gcut_options *opt);

@@ -382,8 +382,9 @@ typedef struct gcut_kernel_time {
     int launch;             /* k<launch> of the emitted code */
     double runs;            /* in one training step */
     double predicted_ns, measured_ns;
-    double flops; /* of products, convolutions and attention: two per multiply-add */
-    double bytes; /* read and written */
+    double flops;              /* of products, convolutions and attention: two per multiply-add */
+    double bytes;              /* read and written */
+    double lower_ns, upper_ns; /* quartiles of the measured time; measured_ns is its median */
 } gcut_kernel_time;
 
 typedef struct gcut_profile {

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What gcut_profile_text, gcut_profile_trace and gcut_profile_svg make of a profile: every kernel, strictly nested events
+ * that begin where the one before ends, and the bytes of gcut_memory_new.
+ */
+#define _GNU_SOURCE
+#include "harness.h"
+
+#include <jansson.h>
+
+#include "api.h"
+#include "gradcut/inspect.h"
+
+enum { DEEP = 16 };
+
+static double real_of(const json_t *j, const char *key)
+{
+    return json_number_value(json_object_get(j, key));
+}
+
+static const char *text_of(const json_t *j, const char *key)
+{
+    const char *s = json_string_value(json_object_get(j, key));
+    return s ? s : "";
+}
+
+/* Events in the order in which a viewer nests them: each lies in the one around it. */
+static void check_nesting(json_t *events)
+{
+    double end[DEEP], last = 0;
+    int depth = 0;
+    size_t i;
+    json_t *e;
+    json_array_foreach(events, i, e)
+    {
+        if (strcmp(text_of(e, "cat"), "step") && strcmp(text_of(e, "cat"), "graph") &&
+            strcmp(text_of(e, "cat"), "scope"))
+            continue;
+        const double begin = real_of(e, "ts"), close = begin + real_of(e, "dur"), slack = 1e-6;
+        assert_true(begin + slack >= last);
+        last = begin;
+        while (depth > 0 && end[depth - 1] <= begin + slack) depth--;
+        if (depth > 0 && close > end[depth - 1] + slack) fail_msg("%s is not nested", text_of(e, "name"));
+        assert_true(depth < DEEP);
+        end[depth++] = close;
+    }
+}
+
+/* One event for each kernel, one behind the other, and one counter. */
+static void check_kernels(json_t *events, const gcut_profile *p, const gcut_memory_profile *m)
+{
+    size_t i, kernels = 0, counters = 0;
+    json_t *e;
+    double at = 0;
+    json_array_foreach(events, i, e)
+    {
+        const json_t *args = json_object_get(e, "args");
+        if (!strcmp(text_of(e, "ph"), "C")) {
+            const gcut_kernel_time *k = p->at[counters++];
+            int64_t sum = 0, want = -1;
+            for (int c = 0; c < GCUT_MEMORY_CLASSES; c++)
+                sum +=
+                    json_integer_value(json_object_get(args, gcut_memory_class_name((gcut_memory_class)c)));
+            for (size_t n = 0; n < m->nevents; n++)
+                if (m->event[n]->launch == k->launch) want = m->event[n]->bytes;
+            assert_int_equal(sum, want);
+        } else if (args) {
+            const gcut_kernel_time *k = p->at[kernels++];
+            assert_string_equal(text_of(e, "name"), k->value);
+            assert_int_equal(json_integer_value(json_object_get(args, "kernel")), k->launch);
+            assert_true(fabs(real_of(e, "ts") - at) < 1e-6 * (1 + at));
+            assert_true(fabs(real_of(e, "dur") - k->measured_ns / 1e3) < 1e-6 * (1 + k->measured_ns));
+            at += k->measured_ns / 1e3;
+        }
+    }
+    assert_int_equal(kernels, p->n);
+    assert_int_equal(counters, p->n);
+}
+
+static void a_profile(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_options o = TEST_OPTIONS;
+    o.profile = true, o.threads = 2;
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/models/gpt2.gcut", NULL);
+    gcut_step *s = gcut_compile(g, &o);
+    gcut_profile *p = gcut_step_profile(s, 5);
+    gcut_memory_profile *m = gcut_memory_new(g, &o, NULL);
+    if (!p || !m) fail_msg("%s", gcut_last_error(ctx));
+    for (size_t i = 0; i < p->n; i++)
+        assert_true(p->at[i]->lower_ns <= p->at[i]->measured_ns &&
+                    p->at[i]->measured_ns <= p->at[i]->upper_ns);
+    char *trace = gcut_profile_trace(ctx, p, m), *plain = gcut_profile_trace(ctx, p, NULL),
+         *svg = gcut_profile_svg(ctx, p),
+         *text = gcut_profile_text(ctx, p, &(gcut_table_options){.all = true});
+    json_error_t at;
+    json_t *j = json_loads(trace, 0, &at), *without = json_loads(plain, 0, NULL);
+    if (!j) fail_msg("%s in line %d", at.text, at.line);
+    check_nesting(json_object_get(j, "traceEvents"));
+    check_kernels(json_object_get(j, "traceEvents"), p, m);
+    assert_int_equal(json_array_size(json_object_get(j, "traceEvents")),
+                     json_array_size(json_object_get(without, "traceEvents")) + p->n);
+    assert_non_null(strstr(trace, "\"name\":\"block0\"") ? trace : strstr(trace, "\"block0\""));
+    size_t lines = 0, marks = 0, timed = 0;
+    for (const char *c = text; *c; c++) lines += *c == '\n';
+    assert_int_equal(lines, p->n + 4); /* three lines before the titles */
+    for (const char *c = svg; (c = strstr(c, "<title>")); c++) marks++;
+    for (size_t i = 0; i < p->n; i++) timed += p->at[i]->measured_ns > 0 && (p->at[i]->bytes > 0);
+    assert_int_equal(marks, timed);
+    assert_string_equal(svg + strlen(svg) - 7, "</svg>\n");
+    assert_null(gcut_profile_text(ctx, NULL, NULL));
+    assert_null(gcut_profile_trace(ctx, NULL, NULL));
+    assert_null(gcut_profile_svg(NULL, p));
+    assert_null(gcut_profile_text(ctx, p, &(gcut_table_options){.top = -1}));
+    json_decref(j);
+    json_decref(without);
+    gcut_free(trace);
+    gcut_free(plain);
+    gcut_free(svg);
+    gcut_free(text);
+    gcut_free(m);
+    gcut_free(p);
+    gcut_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_profile)};
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
