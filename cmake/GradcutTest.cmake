@@ -34,7 +34,7 @@ list(JOIN GRADCUT_STEP_FLAGS " " _step_flags)
 set(GRADCUT_ZOO_TESTS
     test_bounds test_budget_0 test_budget_1 test_budget_2 test_budget_3 test_dump test_models test_oversubscribed
     test_zoo test_zoo_0 test_zoo_1 zoo_autoencoder zoo_bert zoo_bf16 zoo_gpt2 zoo_lenet zoo_llama zoo_lstm zoo_mlp
-    zoo_mobilenet zoo_resnet zoo_rnn zoo_unet zoo_vae zoo_vary zoo_vit)
+    zoo_mobilenet zoo_pictures zoo_resnet zoo_rnn zoo_unet zoo_vae zoo_vary zoo_vit)
 set(GRADCUT_STEP_TESTS
     aot aot_external aot_resume clip emitted_languages emitted_names evaluate every_op_clangpp every_op_gpp hvp
     install_aarch64 install_deb install_fetchcontent install_readme install_shared install_static
