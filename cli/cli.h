@@ -30,8 +30,10 @@ bool gcut_cli_make_folder(const char *path);
 /* The same for the folder of a file. */
 bool gcut_cli_make_folder_of(const char *path);
 
-/* progress.c.  Shows progress on a line of standard error where that is a terminal; removes that line. */
+/* progress.c.  From now on the library's progress is shown on a line of standard error where that is a terminal, once a
+ * second has passed. */
 void gcut_cli_progress_begin(gcut_ctx *ctx);
+/* Removes that line: before anything else is printed. */
 void gcut_cli_progress_end(void);
 
 /* times.c.  Prints the passes that run from now on to standard error; call begin before other hooks are set.

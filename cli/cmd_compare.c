@@ -23,9 +23,7 @@ static int run(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g, const char *cons
 {
     gcut_compare_options how = {
         .variant = variant, .nvariants = n, .rounds = (int)c->steps, .feed = c->feed, .nfeed = c->nfeed};
-    gcut_cli_progress_begin(ctx);
     gcut_comparison *made = gcut_compare(g, &c->opt, &how);
-    gcut_cli_progress_end();
     if (!made) return gcut_cli_failed(ctx);
     int code = c->samples ? gcut_cli_write(c->samples, made->samples) : EXIT_FINE;
     if (!code) return gcut_cli_print(c, made, made->text, made->json, EXIT_FINE);

@@ -32,9 +32,7 @@ static bool read_most(char *most, gcut_fit_options *how)
 
 static int search(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g, const gcut_fit_options *how)
 {
-    gcut_cli_progress_begin(ctx);
     gcut_fitted *f = gcut_fit(g, &c->opt, how);
-    gcut_cli_progress_end();
     if (!f) return gcut_cli_failed(ctx);
     int code = c->output ? gcut_cli_write(c->output, f->largest->plan) : EXIT_FINE;
     if (!code) return gcut_cli_print(c, f, f->text, f->json, EXIT_FINE);

@@ -38,9 +38,7 @@ int gcut_cmd_frontier(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
                                                        : 11,
                                  .feed = c->feed,
                                  .nfeed = c->nfeed};
-    gcut_cli_progress_begin(ctx);
     gcut_frontier *f = gcut_frontier_new(g, &c->opt, &how);
-    gcut_cli_progress_end();
     int code = f ? print(c, f) : gcut_cli_failed(ctx);
     gcut_free(f);
     return code;

@@ -18,6 +18,7 @@ void gcut_cli_complain(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
+    gcut_cli_progress_end();
     fputs("gradcut: error: ", stderr);
     vfprintf(stderr, fmt, ap);
     fputc('\n', stderr);
@@ -69,6 +70,7 @@ static void print_diagnostic(const char *text)
 
 int gcut_cli_failed(gcut_ctx *ctx)
 {
+    gcut_cli_progress_end();
     if (gcut_error_count(ctx))
         print_diagnostic(gcut_last_error(ctx));
     else /* out of memory: there is no diagnostic */
@@ -89,6 +91,7 @@ static int choose_machine(gcut_ctx *ctx, gcut_cli *c, gcut_machine_report **out)
 {
     *out = gcut_machine_here(ctx, c->opt.machine);
     if (!*out) return gcut_cli_failed(ctx);
+    if ((*out)->said) gcut_cli_progress_end();
     if ((*out)->said) fprintf(stderr, "note: %s\n", (*out)->said);
     c->opt.machine = (*out)->path;
     return EXIT_FINE;
@@ -117,11 +120,15 @@ static int run_command(const gcut_cli_command *cmd, int argc, char **argv)
         gcut_cli_help_command(stdout, cmd);
     } else if (!code) {
         gcut_ctx *ctx = gcut_ctx_new(NULL);
-        if (ctx && c.time_passes) gcut_cli_times_begin(ctx);
+        if (ctx && c.time_passes)
+            gcut_cli_times_begin(ctx); /* which prints lines to standard error, too */
+        else if (ctx)
+            gcut_cli_progress_begin(ctx);
         if (ctx)
             code = run_in(ctx, &c);
         else
             gcut_cli_complain("out of memory"), code = EXIT_INPUT;
+        gcut_cli_progress_end();
         if (c.time_passes) gcut_cli_times_end();
         gcut_ctx_free(ctx);
     }
@@ -199,6 +206,9 @@ static int close_stdout(int code)
 int main(int argc, char **argv)
 {
     hold_standard_streams();
+    /* What a command prints comes behind its progress, whose line is removed first. */
+    static char buffer[1 << 20]; /* glibc allocates none of a size that is asked for */
+    if (isatty(STDOUT_FILENO)) setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
     /* Writing a file beyond RLIMIT_FSIZE is an error that the writer reports, not a fatal signal. */
     signal(SIGXFSZ, SIG_IGN);
     return close_stdout(dispatch(argc, argv));

@@ -1,29 +1,75 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What takes long says how far it is, to a terminal.
+ * What takes long says how far it is, on a line of standard error where that is a terminal.
  */
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 
+#define QUIET_S 1.0 /* a command that is quicker says nothing, */
+#define SURE_S 1.0  /* and a phase that has just begun does not know its end */
+enum { BAR = 20 };
+
+/* Of the command that runs. */
+static struct {
+    double begun, phase; /* s: of the command, of what it does now */
+    char what[64];
+    size_t first; /* parts that were done as the phase began */
+    bool shown;
+} at;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* "measuring [########............] 40 %, 12 s left" */
+static void print(size_t done, size_t total, double elapsed)
+{
+    const size_t n = total ? BAR * done / total : 0;
+    fprintf(stderr, "\r\033[K%s", at.what);
+    if (total) {
+        fputs(" [", stderr);
+        for (size_t i = 0; i < BAR; i++) fputc(i < n ? '#' : '.', stderr);
+        fprintf(stderr, "] %zu %%", 100 * done / total);
+    } else if (done) {
+        fprintf(stderr, ", %zu so far", done);
+    }
+    if (done > at.first && total && elapsed >= SURE_S)
+        fprintf(stderr, ", %.0f s left", ceil(elapsed * (double)(total - done) / (double)(done - at.first)));
+    fflush(stderr);
+    at.shown = true;
+}
+
 static bool show(void *user, const char *doing, size_t done, size_t total)
 {
+    const double t = now();
     (void)user;
-    fprintf(stderr, "\r\033[K");
-    if (done < total) fprintf(stderr, "%s %zu of %zu", doing, done + 1, total);
-    fflush(stderr);
+    if (strncmp(at.what, doing, sizeof at.what - 1) != 0) {
+        snprintf(at.what, sizeof at.what, "%s", doing);
+        at.phase = t;
+        at.first = done;
+    }
+    if (t - at.begun >= QUIET_S && (!total || done <= total)) print(done, total, t - at.phase);
     return false;
 }
 
 void gcut_cli_progress_begin(gcut_ctx *ctx)
 {
-    if (!isatty(2)) return;
+    if (!isatty(STDERR_FILENO)) return;
+    at.begun = now();
     gcut_cli_hooks.progress = show;
     gcut_ctx_set_hooks(ctx, &gcut_cli_hooks);
 }
 
 void gcut_cli_progress_end(void)
 {
-    if (isatty(2)) fprintf(stderr, "\r\033[K");
+    if (at.shown) fputs("\r\033[K", stderr);
+    at.shown = false;
 }

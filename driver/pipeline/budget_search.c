@@ -125,6 +125,7 @@ static void choose_smallest(gcut_candidates *o, bool *chosen)
     for (uint32_t i = 0; i < o->list.n; i++) {
         gcut_candidate *of = &o->list.at[i];
         if (gcut_candidate_least(o, of) >= least) continue;
+        gcut_candidates_tell(o);
         int64_t peak = gcut_candidate_peak(o, of);
         if (peak < least) least = peak;
         chosen[i] = true;

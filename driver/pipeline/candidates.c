@@ -260,6 +260,11 @@ static void key_of(const gcut_candidate *of, unsigned char key[GCUT_HASH_BYTES])
     gcut_hash_end(&h, key);
 }
 
+void gcut_candidates_tell(const gcut_candidates *o)
+{
+    gcut_env_progress(o->p->env, "trying candidate plans", o->known.n, 0);
+}
+
 int64_t gcut_candidate_peak(gcut_candidates *o, gcut_candidate *of)
 {
     if (of->peak_bytes >= 0) return of->peak_bytes;

@@ -80,6 +80,8 @@ gcut_plan *gcut_candidate_plan(const gcut_candidate *of, const gcut_problem *pro
 gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candidate *of, gcut_arena *parent);
 /* Records in the plan of a candidate which budget it was found for. */
 void gcut_candidate_record(gcut_plan *plan, const gcut_candidate *of, int64_t budget);
+/* Reports progress of a search; the caller may cancel it. */
+void gcut_candidates_tell(const gcut_candidates *o);
 /* The exact peak, at the sizes and threads of the options; the first call for a plan lowers it. */
 int64_t gcut_candidate_peak(gcut_candidates *o, gcut_candidate *of);
 /* A lower bound of the peak under any schedule: all saved values are alive together between the forward and

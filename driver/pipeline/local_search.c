@@ -338,6 +338,7 @@ static gcut_candidate evaluate(search *s, const gcut_choice *c)
     x.peak_bytes = -1;
     x.step_ns = NAN;
     int64_t most = s->best.peak_bytes > s->budget ? s->best.peak_bytes : s->budget;
+    gcut_candidates_tell(s->o);
     if (gcut_candidate_least(s->o, &x) <= most) gcut_candidate_peak(s->o, &x);
     return x;
 }

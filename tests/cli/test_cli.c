@@ -55,6 +55,22 @@ static void test_goldens(void **state)
     golden("mem.json", ARGV("mem", MLP, "--at", "N=32", "--threads", "2", "--json"));
 }
 
+/* On a terminal, the line of progress is removed before anything is printed behind it; else there is none. */
+static void test_progress(void **state)
+{
+    (void)state;
+    static const char begin[] = "plan of @";
+    assert_int_equal(system("script -qec '" GCUT_BINARY_DIR "/gradcut plan " GCUT_SOURCE_DIR
+                            "/tests/models/mobilenet.gcut --budget min' terminal.txt >/dev/null 2>&1"),
+                     0);
+    char *said = slurp("terminal.txt"), *at = strstr(said, begin);
+    assert_non_null(at);
+    if (at[-1] != '\n' && (at[-1] != 'K' || at[-2] != '['))
+        fail_msg("'%.*s' is before the plan", 40, at - 40);
+    assert_null(strchr(at, '\033'));
+    free(said);
+}
+
 /* ---- examples ---- */
 
 /* What a command's help prints as its example, with a leading "cd" for the shell; what it makes is in this folder. */
@@ -618,6 +634,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_goldens),
         cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_progress),
         cmocka_unit_test(test_fit),
         cmocka_unit_test(test_man_page),
         cmocka_unit_test(test_man_page_values),
