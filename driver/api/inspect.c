@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "driver/inspect/table_text.h"
 #include "driver/options/default_sizes.h"
 #include "driver/load/c_compiler.h"
 #include "driver/options/options.h"
@@ -174,52 +175,37 @@ void gcut_plan_free(gcut_plan *plan)
     if (plan) gcut_arena_free(plan->owner); /* a step owns plans whose owner is NULL */
 }
 
-typedef struct text_job {
-    const gcut_plan *plan;
-    const gcut_table_options *given; /* of `size` bytes */
-    size_t size;
-} text_job;
-
-static char *text_of(const text_job *j, void (*write)(void *, gcut_text *))
+static void whole_text(const void *plan, const gcut_table_options *o, gcut_text *out)
 {
-    return gcut_string_by(j->plan->joint->module->env, write, (void *)j);
-}
-
-static void whole_text(void *arg, gcut_text *out)
-{
-    const text_job *j = arg;
-    const gcut_table_options o = gcut_table_options_of(j->plan->joint->module->env, j->given, j->size);
-    gcut_write_plan_text(gcut_plan_info_of(j->plan), gcut_plan_validity_of(j->plan), &o, out);
+    gcut_write_plan_text(gcut_plan_info_of(plan), gcut_plan_validity_of(plan), o, out);
 }
 
 char *gcut_plan_text_sized(size_t size, const gcut_plan *plan, const gcut_table_options *table)
 {
     GCUT_NEED(NULL, plan, NULL);
-    return text_of(&(text_job){plan, table, size}, whole_text);
+    return gcut_table_text(plan->joint->module->env, whole_text, plan, table, size);
 }
 
-static void saved_text(void *arg, gcut_text *out)
+static void saved_text(const void *plan, const gcut_table_options *o, gcut_text *out)
 {
-    const text_job *j = arg;
-    const gcut_table_options o = gcut_table_options_of(j->plan->joint->module->env, j->given, j->size);
-    gcut_write_saved_text(gcut_plan_info_of(j->plan), &o, out);
+    gcut_write_saved_text(gcut_plan_info_of(plan), o, out);
 }
 
 char *gcut_plan_saved_text_sized(size_t size, const gcut_plan *plan, const gcut_table_options *table)
 {
     GCUT_NEED(NULL, plan, NULL);
-    return text_of(&(text_job){plan, table, size}, saved_text);
+    return gcut_table_text(plan->joint->module->env, saved_text, plan, table, size);
 }
 
 static void file_text(void *arg, gcut_text *out)
 {
-    gcut_plan_file_text(((const text_job *)arg)->plan, out);
+    gcut_plan_file_text(arg, out);
 }
 
 char *gcut_plan_json(const gcut_plan *plan)
 {
     GCUT_NEED(NULL, plan, NULL);
-    return text_of(&(text_job){plan, NULL, 0}, file_text);
+    return gcut_string_by(plan->joint->module->env, file_text, (void *)plan);
 }
 
 typedef struct asking {

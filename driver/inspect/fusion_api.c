@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "driver/inspect/table_text.h"
 #include "driver/options/default_sizes.h"
 #include "driver/options/options.h"
 #include "driver/pipeline/compile.h"
@@ -248,19 +249,9 @@ gcut_fusion *gcut_fusion_new_sized(size_t size, gcut_graph *g, const gcut_option
 
 /* ---- text ---- */
 
-typedef struct writing {
-    gcut_env *env;
-    const gcut_fusion *f;
-    const gcut_table_options *given; /* of `size` bytes */
-    size_t size;
-    const char *value, *reader; /* without their % */
-} writing;
-
-static void write_tables(void *arg, gcut_text *out)
+static void write_tables(const void *f, const gcut_table_options *o, gcut_text *out)
 {
-    const writing *j = arg;
-    const gcut_table_options o = gcut_table_options_of(j->env, j->given, j->size);
-    gcut_write_fusion_text(j->f, &o, out);
+    gcut_write_fusion_text(f, o, out);
 }
 
 char *gcut_fusion_text_sized(size_t size, gcut_ctx *ctx, const gcut_fusion *f,
@@ -268,8 +259,16 @@ char *gcut_fusion_text_sized(size_t size, gcut_ctx *ctx, const gcut_fusion *f,
 {
     GCUT_NEED(NULL, ctx, NULL);
     GCUT_NEED(ctx->env, f, NULL);
-    return gcut_string_by(ctx->env, write_tables, &(writing){ctx->env, f, table, size, NULL, NULL});
+    return gcut_table_text(ctx->env, write_tables, f, table, size);
 }
+
+/* ---- one pair ---- */
+
+typedef struct asking {
+    gcut_env *env;
+    const gcut_fusion *f;
+    const char *value, *reader; /* without their % */
+} asking;
 
 /* Some launch with an op that makes it; NULL: none. */
 static const gcut_fused_kernel *maker_of(const gcut_fusion *f, const char *value,
@@ -285,7 +284,7 @@ static const gcut_fused_kernel *maker_of(const gcut_fusion *f, const char *value
 
 static void write_why(void *arg, gcut_text *out)
 {
-    const writing *j = arg;
+    const asking *j = arg;
     bool any = false;
     for (size_t i = 0; i < j->f->nunfused; i++) { /* a recomputed value has two makers */
         const gcut_unfused *x = j->f->unfused[i];
@@ -324,6 +323,6 @@ char *gcut_fusion_why(gcut_ctx *ctx, const gcut_fusion *f, const char *value, co
     GCUT_NEED(ctx->env, f, NULL);
     GCUT_NEED(ctx->env, value, NULL);
     GCUT_NEED(ctx->env, reader, NULL);
-    writing j = {ctx->env, f, NULL, 0, value + (*value == '%'), reader + (*reader == '%')};
+    asking j = {ctx->env, f, value + (*value == '%'), reader + (*reader == '%')};
     return gcut_string_by(ctx->env, write_why, &j);
 }

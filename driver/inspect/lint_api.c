@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/inspect/table_text.h"
 #include "driver/options/default_sizes.h"
 #include "driver/options/options.h"
 #include "driver/pipeline/compile.h"
@@ -139,18 +140,9 @@ gcut_lint_report *gcut_lint_sized(size_t size, gcut_graph *g, const gcut_options
     return gcut_made_by(j.env, sizeof(gcut_lint_report), lint, &j);
 }
 
-typedef struct writing {
-    gcut_env *env;
-    const gcut_lint_report *r;
-    const gcut_table_options *given; /* of `size` bytes */
-    size_t size;
-} writing;
-
-static void write_text(void *arg, gcut_text *out)
+static void write_text(const void *r, const gcut_table_options *o, gcut_text *out)
 {
-    const writing *j = arg;
-    const gcut_table_options o = gcut_table_options_of(j->env, j->given, j->size);
-    gcut_write_lint_text(j->r, &o, out);
+    gcut_write_lint_text(r, o, out);
 }
 
 char *gcut_lint_text_sized(size_t size, gcut_ctx *ctx, const gcut_lint_report *r,
@@ -158,5 +150,5 @@ char *gcut_lint_text_sized(size_t size, gcut_ctx *ctx, const gcut_lint_report *r
 {
     GCUT_NEED(NULL, ctx, NULL);
     GCUT_NEED(ctx->env, r, NULL);
-    return gcut_string_by(ctx->env, write_text, &(writing){ctx->env, r, table, size});
+    return gcut_table_text(ctx->env, write_text, r, table, size);
 }

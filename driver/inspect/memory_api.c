@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "driver/inspect/table_text.h"
 #include "driver/options/default_sizes.h"
 #include "driver/options/options.h"
 #include "driver/pipeline/compile.h"
@@ -323,22 +324,30 @@ gcut_memory_profile *gcut_memory_new_sized(size_t size, size_t how_size, gcut_gr
 
 /* ---- text ---- */
 
-typedef struct writing {
-    gcut_env *env;
-    const gcut_memory_profile *m;
-    gcut_memory_part part;
-    const gcut_table_options *given; /* of `size` bytes */
-    size_t size;
-} writing;
-
-static void write_text(void *arg, gcut_text *out)
+static void write_summary(const void *m, const gcut_table_options *o, gcut_text *out)
 {
-    const writing *j = arg;
-    const gcut_table_options o = gcut_table_options_of(j->env, j->given, j->size);
-    if (j->part != GCUT_MEMORY_SUMMARY && j->part != GCUT_MEMORY_AT_PEAK && j->part != GCUT_MEMORY_MAP)
-        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "gcut_memory_text: there is no part %d",
-                  (int)j->part);
-    gcut_write_memory_text(j->m, j->part, &o, out);
+    gcut_write_memory_text(m, GCUT_MEMORY_SUMMARY, o, out);
+}
+
+static void write_at_peak(const void *m, const gcut_table_options *o, gcut_text *out)
+{
+    gcut_write_memory_text(m, GCUT_MEMORY_AT_PEAK, o, out);
+}
+
+static void write_map(const void *m, const gcut_table_options *o, gcut_text *out)
+{
+    gcut_write_memory_text(m, GCUT_MEMORY_MAP, o, out);
+}
+
+typedef struct refusal {
+    gcut_env *env;
+    int part;
+} refusal;
+
+static void refuse_part(void *part)
+{
+    gcut_fail(((const refusal *)part)->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+              "gcut_memory_text: there is no part %d", ((const refusal *)part)->part);
 }
 
 char *gcut_memory_text_sized(size_t size, gcut_ctx *ctx, const gcut_memory_profile *m, gcut_memory_part part,
@@ -346,7 +355,13 @@ char *gcut_memory_text_sized(size_t size, gcut_ctx *ctx, const gcut_memory_profi
 {
     GCUT_NEED(NULL, ctx, NULL);
     GCUT_NEED(ctx->env, m, NULL);
-    return gcut_string_by(ctx->env, write_text, &(writing){ctx->env, m, part, table, size});
+    switch (part) {
+    case GCUT_MEMORY_SUMMARY: return gcut_table_text(ctx->env, write_summary, m, table, size);
+    case GCUT_MEMORY_AT_PEAK: return gcut_table_text(ctx->env, write_at_peak, m, table, size);
+    case GCUT_MEMORY_MAP: return gcut_table_text(ctx->env, write_map, m, table, size);
+    }
+    gcut_guard(ctx->env, refuse_part, &(refusal){ctx->env, (int)part});
+    return NULL;
 }
 
 const char *gcut_memory_class_name(gcut_memory_class c)

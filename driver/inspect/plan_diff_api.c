@@ -2,7 +2,7 @@
  *
  * Two plan files compared: gcut_diff_plans.
  */
-#include "driver/options/options.h"
+#include "driver/inspect/table_text.h"
 #include "partition/plan_file/plan_file.h"
 #include "report/report.h"
 
@@ -29,18 +29,9 @@ gcut_plan_diff *gcut_diff_plans(gcut_ctx *ctx, const char *a, const char *b)
     return gcut_made_by(ctx->env, sizeof(gcut_plan_diff), compare, &(comparing){a, b});
 }
 
-typedef struct writing {
-    gcut_env *env;
-    const gcut_plan_diff *d;
-    const gcut_table_options *given; /* of `size` bytes */
-    size_t size;
-} writing;
-
-static void write_text(void *arg, gcut_text *out)
+static void write_text(const void *d, const gcut_table_options *o, gcut_text *out)
 {
-    const writing *j = arg;
-    const gcut_table_options o = gcut_table_options_of(j->env, j->given, j->size);
-    gcut_write_diff_text(j->d, &o, out);
+    gcut_write_diff_text(d, o, out);
 }
 
 char *gcut_diff_text_sized(size_t size, gcut_ctx *ctx, const gcut_plan_diff *d,
@@ -48,5 +39,5 @@ char *gcut_diff_text_sized(size_t size, gcut_ctx *ctx, const gcut_plan_diff *d,
 {
     GCUT_NEED(NULL, ctx, NULL);
     GCUT_NEED(ctx->env, d, NULL);
-    return gcut_string_by(ctx->env, write_text, &(writing){ctx->env, d, table, size});
+    return gcut_table_text(ctx->env, write_text, d, table, size);
 }

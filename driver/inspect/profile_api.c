@@ -2,23 +2,13 @@
  *
  * A profile as text, as a trace and as a picture.
  */
-#include "driver/options/options.h"
+#include "driver/inspect/table_text.h"
 #include "gradcut/inspect.h"
 #include "report/report.h"
 
-typedef struct writing {
-    gcut_env *env;
-    const gcut_profile *p;
-    const gcut_memory_profile *m;
-    const gcut_table_options *given; /* of `size` bytes */
-    size_t size;
-} writing;
-
-static void write_text(void *arg, gcut_text *out)
+static void write_text(const void *p, const gcut_table_options *o, gcut_text *out)
 {
-    const writing *j = arg;
-    const gcut_table_options o = gcut_table_options_of(j->env, j->given, j->size);
-    gcut_write_profile_text(j->p, &o, out);
+    gcut_write_profile_text(p, o, out);
 }
 
 char *gcut_profile_text_sized(size_t size, gcut_ctx *ctx, const gcut_profile *p,
@@ -26,12 +16,17 @@ char *gcut_profile_text_sized(size_t size, gcut_ctx *ctx, const gcut_profile *p,
 {
     GCUT_NEED(NULL, ctx, NULL);
     GCUT_NEED(ctx->env, p, NULL);
-    return gcut_string_by(ctx->env, write_text, &(writing){ctx->env, p, NULL, table, size});
+    return gcut_table_text(ctx->env, write_text, p, table, size);
 }
+
+typedef struct drawing {
+    const gcut_profile *p;
+    const gcut_memory_profile *m;
+} drawing;
 
 static void write_trace(void *arg, gcut_text *out)
 {
-    const writing *j = arg;
+    const drawing *j = arg;
     gcut_write_profile_trace(j->p, j->m, out);
 }
 
@@ -39,18 +34,17 @@ char *gcut_profile_trace(gcut_ctx *ctx, const gcut_profile *p, const gcut_memory
 {
     GCUT_NEED(NULL, ctx, NULL);
     GCUT_NEED(ctx->env, p, NULL);
-    return gcut_string_by(ctx->env, write_trace, &(writing){.env = ctx->env, .p = p, .m = m});
+    return gcut_string_by(ctx->env, write_trace, &(drawing){p, m});
 }
 
 static void write_svg(void *arg, gcut_text *out)
 {
-    const writing *j = arg;
-    gcut_write_profile_svg(j->p, out);
+    gcut_write_profile_svg(((const drawing *)arg)->p, out);
 }
 
 char *gcut_profile_svg(gcut_ctx *ctx, const gcut_profile *p)
 {
     GCUT_NEED(NULL, ctx, NULL);
     GCUT_NEED(ctx->env, p, NULL);
-    return gcut_string_by(ctx->env, write_svg, &(writing){.env = ctx->env, .p = p});
+    return gcut_string_by(ctx->env, write_svg, &(drawing){p, NULL});
 }
