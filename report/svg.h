@@ -16,7 +16,7 @@ typedef struct gcut_svg_axis {
 } gcut_svg_axis;
 
 double gcut_svg_place(const gcut_svg_axis *a, double value);
-/* Around the values with some air, from one multiple of the step to another; about so many ticks. */
+/* From the least to the largest value with a margin, in multiples of the step; about so many ticks. */
 void gcut_svg_range(gcut_svg_axis *a, double lo, double hi, int ticks);
 /* The unit in which the largest value has few digits. */
 void gcut_svg_bytes(gcut_svg_axis *a, double most);
