@@ -17,6 +17,12 @@ static int print_made(gcut_ctx *ctx, char *text)
     return EXIT_FINE;
 }
 
+static int print_json(const char *json)
+{
+    fputs(json, stdout);
+    return EXIT_FINE;
+}
+
 /* ---- check ---- */
 
 /* The graph with the constants of --fix; NULL after an error. */
@@ -124,10 +130,7 @@ int gcut_cmd_mem(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
     gcut_memory_profile *m = gcut_memory_new(g, &c->opt, &(gcut_memory_options){.against = c->against});
     if (!m) return gcut_cli_failed(ctx);
     int code = c->svg ? gcut_cli_write(c->svg, m->svg) : EXIT_FINE;
-    if (!code && c->json)
-        fputs(m->json, stdout);
-    else if (!code)
-        code = print_made(ctx, gcut_memory_text(ctx, m, part, &table));
+    if (!code) code = c->json ? print_json(m->json) : print_made(ctx, gcut_memory_text(ctx, m, part, &table));
     gcut_free(m);
     return code;
 }
@@ -138,13 +141,10 @@ int gcut_cmd_fuse(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
     const gcut_table_options table = gcut_cli_table(c);
     gcut_fusion *f = gcut_fusion_new(g, &c->opt);
-    int code = EXIT_FINE;
     if (!f) return gcut_cli_failed(ctx);
-    if (c->json && !c->why)
-        fputs(f->json, stdout);
-    else
-        code = print_made(ctx, c->why ? gcut_fusion_why(ctx, f, c->why, c->value)
-                                      : gcut_fusion_text(ctx, f, &table));
+    int code = c->why    ? print_made(ctx, gcut_fusion_why(ctx, f, c->why, c->value))
+               : c->json ? print_json(f->json)
+                         : print_made(ctx, gcut_fusion_text(ctx, f, &table));
     gcut_free(f);
     return code;
 }
@@ -155,12 +155,8 @@ int gcut_cmd_lint(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
     const gcut_table_options table = gcut_cli_table(c);
     gcut_lint_report *r = gcut_lint(g, &c->opt);
-    int code = EXIT_FINE;
     if (!r) return gcut_cli_failed(ctx);
-    if (c->json)
-        fputs(r->json, stdout);
-    else
-        code = print_made(ctx, gcut_lint_text(ctx, r, &table));
+    int code = c->json ? print_json(r->json) : print_made(ctx, gcut_lint_text(ctx, r, &table));
     if (!code && r->n) code = EXIT_CHECK;
     gcut_free(r);
     return code;
@@ -179,12 +175,8 @@ int gcut_cmd_diff(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
     (void)g;
     gcut_plan_diff *d = gcut_diff_plans(ctx, c->file, c->value);
     const gcut_table_options table = gcut_cli_table(c);
-    int code = EXIT_FINE;
     if (!d) return gcut_cli_failed(ctx);
-    if (c->json)
-        fputs(d->json, stdout);
-    else
-        code = print_made(ctx, gcut_diff_text(ctx, d, &table));
+    int code = c->json ? print_json(d->json) : print_made(ctx, gcut_diff_text(ctx, d, &table));
     if (!code && !d->equal) code = EXIT_CHECK;
     gcut_free(d);
     return code;

@@ -12,7 +12,8 @@
  *   certificate/ what proves a plan's claims, in its file, and its check
  *   load/      the C compiler, the cache, steps: binding, memory, running
  *   measure/   timing: calibration, profiles, measured frontiers
- *   api/       the remaining entry points: inspection, explanation, checks, comparisons
+ *   inspect/   structures that describe a graph, a plan or a program, and their texts
+ *   api/       the remaining entry points: graphs, plans and files, checks, comparisons
  *
  * This header has what the entry points share: guarded calls, sized structures, results that the caller
  * frees.

@@ -118,21 +118,21 @@ static void split_small(folding *f)
 static int by_size(const void *a, const void *b)
 {
     const gcut_row_group *x = a, *y = b;
-    if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
+    if (x->amount != y->amount) return x->amount > y->amount ? -1 : 1;
     return (*x->row > *y->row) - (*x->row < *y->row);
 }
 
 gcut_folded gcut_fold(gcut_arena *a, const gcut_row *row, uint32_t n, const gcut_table_options *o,
-                      bool by_bytes)
+                      bool by_amount)
 {
     folding f = {.a = a, .row = row};
     gcut_folded out = {0};
-    const char *match = o->match && *o->match == '%' ? o->match + 1 : o->match;
+    const char *match = o->match && *o->match ? o->match + (*o->match == '%') : NULL;
     for (uint32_t i = 0; i < n; i++)
         if (!match || gcut_name_matches(match, row[i].name))
             *GCUT_PUSH(a, &f.kept) = i;
         else
-            out.left++, out.left_bytes += row[i].bytes;
+            out.left++, out.left_amount += row[i].amount;
     group_rows(&f, o->all);
     split_small(&f);
     gcut_row_group *g = gcut_calloc(a, f.ngroups + 1u, sizeof *g);
@@ -143,11 +143,11 @@ gcut_folded gcut_fold(gcut_arena *a, const gcut_row *row, uint32_t n, const gcut
         to->row = rows;
         to->name = to->n ? common(a, to->name, r->name) : r->name;
         rows[to->n++] = f.kept.at[i];
-        to->bytes += r->bytes;
+        to->amount += r->amount;
     }
-    if (by_bytes && f.ngroups) qsort(g, f.ngroups, sizeof *g, by_size);
+    if (by_amount && f.ngroups) qsort(g, f.ngroups, sizeof *g, by_size);
     out.n = o->top && o->top < f.ngroups ? (uint32_t)o->top : f.ngroups;
-    for (uint32_t i = out.n; i < f.ngroups; i++) out.left += g[i].n, out.left_bytes += g[i].bytes;
+    for (uint32_t i = out.n; i < f.ngroups; i++) out.left += g[i].n, out.left_amount += g[i].amount;
     out.at = g;
     return out;
 }
@@ -191,13 +191,13 @@ const char *gcut_group_each(gcut_arena *a, const gcut_row_group *g, const gcut_r
 {
     if (g->n == 1) return "";
     for (uint32_t i = 1; i < g->n; i++)
-        if (row[g->row[i]].bytes != row[g->row[0]].bytes) return gcut_printf(a, "%u", g->n);
-    return gcut_printf(a, "%u x %s", g->n, gcut_count_text(a, row[g->row[0]].bytes));
+        if (row[g->row[i]].amount != row[g->row[0]].amount) return gcut_printf(a, "%u", g->n);
+    return gcut_printf(a, "%u x %s", g->n, gcut_count_text(a, row[g->row[0]].amount));
 }
 
 void gcut_write_left(const gcut_folded *f, const char *what, gcut_text *out)
 {
     if (f->left)
         gcut_text_add(out, "  left out: %u %s%s, %s\n", f->left, what, f->left == 1 ? "" : "s",
-                      gcut_bytes_text(out->arena, f->left_bytes));
+                      gcut_bytes_text(out->arena, f->left_amount));
 }

@@ -13,27 +13,27 @@
 typedef struct gcut_row {
     const char *name; /* of the value; without its % */
     const char *like; /* only rows of which this is equal are folded */
-    int64_t bytes;
+    int64_t amount;   /* bytes, or whatever the table is about */
 } gcut_row;
 
 typedef struct gcut_row_group {
     const char *name; /* of its rows, with * for a number that is not the same in all of them */
     uint32_t n;
     const uint32_t *row; /* in their order */
-    int64_t bytes;       /* of all of them */
+    int64_t amount;      /* of all of them */
 } gcut_row_group;
 
 typedef struct gcut_folded {
     uint32_t n;
     const gcut_row_group *at;
-    uint32_t left; /* rows that `match` and `top` leave out, and their bytes */
-    int64_t left_bytes;
+    uint32_t left; /* rows that `match` and `top` leave out, and their amount */
+    int64_t left_amount;
 } gcut_folded;
 
-/* Groups of three rows and more are folded, unless o->all; in the order of their first rows or, by_bytes, the group with
- * the most bytes first. */
+/* Groups of three rows and more are folded, unless o->all; in the order of their first rows or, by_amount, the largest
+ * first. */
 gcut_folded gcut_fold(gcut_arena *a, const gcut_row *row, uint32_t n, const gcut_table_options *o,
-                      bool by_bytes);
+                      bool by_amount);
 /* s with * for every number: of names that rows may differ in. */
 const char *gcut_without_numbers(gcut_arena *a, const char *s);
 /* The different ones among the texts of a group's rows, two at most: "relu", "relu, gelu", "relu, gelu +3". */

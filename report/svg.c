@@ -18,14 +18,13 @@ static double nice_step(double range, int n)
     return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
 }
 
-/* Around the values with some air, from one multiple of the step to another. */
 void gcut_svg_range(gcut_svg_axis *a, double lo, double hi, int ticks)
 {
     lo /= a->unit;
     hi /= a->unit;
-    double air = hi > lo ? (hi - lo) * 0.06 : fmax(fabs(hi) * 0.1, 1e-3);
-    lo = fmax(lo - air, 0);
-    hi += air;
+    const double margin = hi > lo ? (hi - lo) * 0.06 : fmax(fabs(hi) * 0.1, 1e-3);
+    lo = fmax(lo - margin, 0);
+    hi += margin;
     a->step = nice_step(hi - lo, ticks);
     a->lo = floor(lo / a->step) * a->step;
     a->hi = ceil(hi / a->step) * a->step;
@@ -60,6 +59,19 @@ void gcut_svg_escaped(gcut_text *out, const char *s)
     }
 }
 
+void gcut_svg_begin(gcut_text *out, int wide, int high, const char *style)
+{
+    gcut_text_add(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
+        "role=\"img\">\n<style>\n"
+        "text{font-family:system-ui,sans-serif;fill:#222}\n"
+        ".head{font-size:18px;font-weight:600}.sub,.name{font-size:13px;fill:#555}\n"
+        ".tick{font-size:12px;fill:#555}.grid{stroke:#e4e4e4}.axis{stroke:#777;fill:none}\n"
+        "%s</style>\n<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
+        wide, high, wide, high, style, wide, high);
+}
+
 void gcut_svg_text(gcut_text *out, double x, double y, const char *class, const char *anchor, const char *s)
 {
     gcut_text_add(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\" text-anchor=\"%s\">", x, y, class, anchor);
@@ -67,7 +79,6 @@ void gcut_svg_text(gcut_text *out, double x, double y, const char *class, const 
     gcut_text_add(out, "</text>\n");
 }
 
-/* A tick needs as many decimals as its step has. */
 const char *gcut_svg_tick(gcut_arena *a, double value, double step)
 {
     int digits = 0;

@@ -15,8 +15,12 @@ typedef struct gcut_svg_axis {
     double from, to; /* in the picture */
 } gcut_svg_axis;
 
+/* The element, a background, and the style of what pictures share: head, sub, name, tick, grid, axis; `style` has the
+ * rest. */
+void gcut_svg_begin(gcut_text *out, int wide, int high, const char *style);
+/* Where a value is in the picture. */
 double gcut_svg_place(const gcut_svg_axis *a, double value);
-/* From the least to the largest value with a margin, in multiples of the step; about so many ticks. */
+/* From the least to the largest value with a margin, both ends multiples of the step; `ticks`: how many, about. */
 void gcut_svg_range(gcut_svg_axis *a, double lo, double hi, int ticks);
 /* The unit in which the largest value has few digits. */
 void gcut_svg_bytes(gcut_svg_axis *a, double most);

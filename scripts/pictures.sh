@@ -11,9 +11,8 @@ build=${BUILD:-build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$build/examples/zoo" gpt2 --size 124M --dump "$work/gpt2.gcut" >/dev/null
-set -- "${1-}" "$work/gpt2.gcut" --at N=4,T=256 --threads 2 --machine shipped
-check=$1
-shift
+check=${1-}
+set -- "$work/gpt2.gcut" --at N=4,T=256 --threads 2 --machine shipped
 "$build/gradcut" plan "$@" -o "$work/free.json" >/dev/null
 "$build/gradcut" mem "$@" --budget 1300MB --against "$work/free.json" --svg "$work/memory.svg" >/dev/null
 "$build/gradcut" frontier "$@" --svg "$work/frontier.svg" >/dev/null

@@ -48,19 +48,25 @@ typedef struct making {
     uint32_t *event;                      /* by step of the timeline: the event that it is part of */
     int64_t (*live)[GCUT_MEMORY_CLASSES]; /* by step */
     gcut_memory_event **at;               /* by event */
-    GCUT_VEC(const gcut_memory_buffer *) buffers;
-    GCUT_VEC(span) spans; /* by buffer as added */
+    GCUT_VEC(span) buffers;
     uint32_t peak_step;
     gcut_memory_profile *out;
 } making;
 
 /* ---- buffers ---- */
 
-static void add_live(making *m, gcut_memory_buffer *b, uint32_t first, uint32_t last)
+static void add(making *m, gcut_memory_buffer *b, uint32_t first, uint32_t last)
 {
-    *GCUT_PUSH(m->a, &m->spans) = (span){b, first, last};
+    *GCUT_PUSH(m->a, &m->buffers) = (span){b, first, last};
     m->live[first][b->kind] += b->bytes;
     m->live[last + 1][b->kind] -= b->bytes;
+}
+
+/* Of a value; "" for the unknown one. */
+static const char *known_line(const making *m, gcut_ref v)
+{
+    const char *line = gcut_query_at(&m->query, v);
+    return strcmp(line, "-") ? gcut_keep(m->keep, line) : "";
 }
 
 static const char *made_at(const making *m, size_t event)
@@ -87,11 +93,9 @@ static void add_bound(making *m, gcut_role role, const char *name, gcut_ref v)
     gcut_memory_buffer *b = GCUT_NEW(
         m->keep, gcut_memory_buffer, .name = gcut_keep(m->keep, name),
         .type = gcut_keep(m->keep, gcut_query_type(&m->query, v, false)), .kind = class_of_role(role),
-        .bytes = gcut_value_bytes(m->joint, v, p->at, p->nat), .offset = -1, .at_peak = true,
-        .op = gcut_role_name(role), .where = gcut_keep(m->keep, gcut_query_at(&m->query, v)),
-        .last = m->costs.n ? m->costs.n - 1 : 0);
-    *GCUT_PUSH(m->a, &m->buffers) = b;
-    add_live(m, b, 0, m->nsteps - 1);
+        .bytes = gcut_value_bytes(m->joint, v, p->at, p->nat), .offset = -1, .op = gcut_role_name(role),
+        .where = known_line(m, v), .last = m->costs.n ? m->costs.n - 1 : 0);
+    add(m, b, 0, m->nsteps - 1);
 }
 
 static void add_all_bound(making *m)
@@ -104,7 +108,7 @@ static void add_all_bound(making *m)
             add_bound(m, g->results.at[i].role, g->results.at[i].name, g->results.at[i].value);
 }
 
-/* A parameter's gradient, which an optimizer reads. */
+/* A parameter's gradient, which an optimizer reads: the reverse pass names it so. */
 static bool is_gradient(const gcut_graph *g, const char *name)
 {
     const gcut_param *x = *name == 'd' ? gcut_param_find(g, name + 1) : NULL;
@@ -115,7 +119,7 @@ static gcut_memory_class class_of(const making *m, const gcut_placed *b, gcut_re
 {
     if (b->workspace) return GCUT_MEMORY_WORKSPACE;
     if (b->saved) return GCUT_MEMORY_SAVED;
-    if (!v || m->at[m->event[b->birth]]->backward == false) return GCUT_MEMORY_TEMPORARIES;
+    if (!v || !m->at[m->event[b->birth]]->backward) return GCUT_MEMORY_TEMPORARIES;
     if (m->p->plan->value[v].decision == GCUT_PLAN_RECOMPUTED) return GCUT_MEMORY_RECOMPUTED;
     return is_gradient(m->joint, b->name) ? GCUT_MEMORY_GRADIENTS : GCUT_MEMORY_TEMPORARIES;
 }
@@ -127,32 +131,27 @@ static void add_placed(making *m, const gcut_placed *b, gcut_ref saved)
     const bool block = b->in == GCUT_PLACED_BLOCK;
     const uint32_t first = block ? 0 : (uint32_t)b->birth, last = block ? m->nsteps - 1 : (uint32_t)b->death;
     const gcut_memory_event *maker = m->at[m->event[b->birth]];
-    gcut_memory_buffer *out =
-        GCUT_NEW(m->keep, gcut_memory_buffer,
-                 .name = gcut_keep(m->keep, saved ? m->joint->values.at[saved].name : b->name),
-                 .type = v ? gcut_keep(m->keep, gcut_query_type(&m->query, v, false)) : NULL,
-                 .kind = class_of(m, b, v),
-                 .bytes = gcut_bytes_lines(m->p->env, m->p->module->file, b->name, b->bytes),
-                 .offset = block ? -1 : b->offset, .first = m->event[first], .last = m->event[last],
-                 .op = v ? gcut_maker_name(m->joint, v) : maker->op,
-                 .where = v ? gcut_keep(m->keep, gcut_query_at(&m->query, v)) : maker->where,
-                 .made_by = made_at(m, m->event[b->birth]), .last_read_by = made_at(m, m->event[b->death]));
-    *GCUT_PUSH(m->a, &m->buffers) = out;
-    add_live(m, out, first, last);
+    gcut_memory_buffer *out = GCUT_NEW(
+        m->keep, gcut_memory_buffer,
+        .name = gcut_keep(m->keep, saved ? m->joint->values.at[saved].name : b->name),
+        .type = v ? gcut_keep(m->keep, gcut_query_type(&m->query, v, false)) : NULL,
+        .kind = class_of(m, b, v),
+        .bytes = gcut_bytes_lines(m->p->env, m->p->module->file, b->name, b->bytes),
+        .offset = block ? -1 : b->offset, .first = m->event[first], .last = m->event[last],
+        .op = v ? gcut_maker_name(m->joint, v) : maker->op, .where = v ? known_line(m, v) : maker->where,
+        .made_by = made_at(m, m->event[b->birth]), .last_read_by = made_at(m, m->event[b->death]));
+    add(m, out, first, last);
 }
 
 static int by_first(const void *a, const void *b)
 {
-    const gcut_memory_buffer *x = *(const gcut_memory_buffer *const *)a,
-                             *y = *(const gcut_memory_buffer *const *)b;
-    if ((x->made_by != NULL) != (y->made_by != NULL)) return x->made_by ? 1 : -1;
-    if (!x->made_by) return 0;
+    const gcut_memory_buffer *x = ((const span *)a)->of, *y = ((const span *)b)->of;
     if (x->first != y->first) return x->first < y->first ? -1 : 1;
     if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
     return strcmp(x->name, y->name);
 }
 
-/* By buffer, n of them: a value that crosses in it, for which it may have another name: of what was there before. */
+/* By buffer, n of them: the value that crosses in it.  The buffer may be named after what was in it before. */
 static const gcut_ref *saved_values(const making *m, uint32_t n)
 {
     const gcut_graph *g = m->joint, *bwd = m->p->kbwd;
@@ -184,19 +183,11 @@ static void add_arena(making *m)
 
 /* ---- events ---- */
 
-static uint32_t count_steps(const gcut_pipeline *p, const gcut_costs *c)
-{
-    uint32_t n, most = c->n ? (uint32_t)c->at[c->n - 1].launch + 1 : 1, nsteps;
-    (void)gcut_program_alive(p->program, p->at, p->nat, p->threads, p->arena, &nsteps);
-    n = nsteps > most ? nsteps : most;
-    return n;
-}
-
 /* As of values, where the launch is named after one of the joint graph. */
 static const char *line_of(const making *m, const gcut_cost *c)
 {
     const gcut_ref v = gcut_graph_find(m->joint, c->value);
-    if (v) return gcut_keep(m->keep, gcut_query_at(&m->query, v));
+    if (v) return known_line(m, v);
     return c->place.file && c->place.line ? gcut_printf(m->keep, "%s:%d", c->place.file, c->place.line) : "";
 }
 
@@ -244,12 +235,10 @@ static void fill_totals(making *m)
     gcut_memory_profile *out = m->out;
     int64_t most = out->nevents ? out->event[out->peak]->bytes : 0, resident = 0;
     for (uint32_t i = 0; i < m->buffers.n; i++) {
-        const gcut_memory_buffer *b = m->buffers.at[i];
-        if (!b->made_by) resident += b->bytes;
+        const span *x = &m->buffers.at[i];
+        x->of->at_peak = x->first <= m->peak_step && m->peak_step <= x->last;
+        if (!x->of->made_by) resident += x->of->bytes;
     }
-    for (uint32_t i = 0; i < m->spans.n; i++)
-        m->spans.at[i].of->at_peak =
-            m->spans.at[i].first <= m->peak_step && m->peak_step <= m->spans.at[i].last;
     GCUT_ASSERT(resident == gcut_resident_bytes(p->joint, p->at, p->nat));
     if (!out->nevents) most = resident;
     out->peak_bytes = p->peak_bytes;
@@ -264,7 +253,9 @@ static void profile(const profiling *j, const gcut_settings *opt, gcut_memory_pr
     making m = {.keep = j->keep, .a = j->a, .p = p, .joint = p->plan->joint, .out = out};
     m.query = gcut_query_open(p->plan, j->a);
     m.costs = gcut_program_costs(p->program, p->machine, p->at, p->nat, p->threads, j->a);
-    m.nsteps = count_steps(p, &m.costs);
+    int steps;
+    (void)gcut_program_launches(p->program, j->a, &steps);
+    m.nsteps = steps > 0 ? (uint32_t)steps : 1;
     m.live = gcut_calloc(j->a, m.nsteps + 1u, sizeof *m.live);
     list_events(&m);
     out->event = (const gcut_memory_event *const *)m.at;
@@ -278,7 +269,7 @@ static void profile(const profiling *j, const gcut_settings *opt, gcut_memory_pr
     out->nat = p->nat;
     out->threads = p->threads;
     out->step_ns = m.costs.ns;
-    GCUT_LIST(j->keep, out->buffer, m.buffers.n, m.buffers.at[i]);
+    GCUT_LIST(j->keep, out->buffer, m.buffers.n, m.buffers.at[i].of);
     out->nbuffers = m.buffers.n;
     fill_totals(&m);
 }
@@ -324,30 +315,18 @@ gcut_memory_profile *gcut_memory_new_sized(size_t size, size_t how_size, gcut_gr
 
 /* ---- text ---- */
 
-static void write_summary(const void *m, const gcut_table_options *o, gcut_text *out)
-{
-    gcut_write_memory_text(m, GCUT_MEMORY_SUMMARY, o, out);
-}
+typedef struct asked_part {
+    const gcut_memory_profile *m;
+    gcut_memory_part part;
+} asked_part;
 
-static void write_at_peak(const void *m, const gcut_table_options *o, gcut_text *out)
+static void write_part(const void *what, const gcut_table_options *o, gcut_text *out)
 {
-    gcut_write_memory_text(m, GCUT_MEMORY_AT_PEAK, o, out);
-}
-
-static void write_map(const void *m, const gcut_table_options *o, gcut_text *out)
-{
-    gcut_write_memory_text(m, GCUT_MEMORY_MAP, o, out);
-}
-
-typedef struct refusal {
-    gcut_env *env;
-    int part;
-} refusal;
-
-static void refuse_part(void *part)
-{
-    gcut_fail(((const refusal *)part)->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
-              "gcut_memory_text: there is no part %d", ((const refusal *)part)->part);
+    const asked_part *j = what;
+    if ((unsigned)j->part > GCUT_MEMORY_MAP)
+        gcut_fail(gcut_arena_env(out->arena), GCUT_EUSAGE, (gcut_place){0}, NULL,
+                  "gcut_memory_text: there is no part %d", (int)j->part);
+    gcut_write_memory_text(j->m, j->part, o, out);
 }
 
 char *gcut_memory_text_sized(size_t size, gcut_ctx *ctx, const gcut_memory_profile *m, gcut_memory_part part,
@@ -355,13 +334,7 @@ char *gcut_memory_text_sized(size_t size, gcut_ctx *ctx, const gcut_memory_profi
 {
     GCUT_NEED(NULL, ctx, NULL);
     GCUT_NEED(ctx->env, m, NULL);
-    switch (part) {
-    case GCUT_MEMORY_SUMMARY: return gcut_table_text(ctx->env, write_summary, m, table, size);
-    case GCUT_MEMORY_AT_PEAK: return gcut_table_text(ctx->env, write_at_peak, m, table, size);
-    case GCUT_MEMORY_MAP: return gcut_table_text(ctx->env, write_map, m, table, size);
-    }
-    gcut_guard(ctx->env, refuse_part, &(refusal){ctx->env, (int)part});
-    return NULL;
+    return gcut_table_text(ctx->env, write_part, &(asked_part){m, part}, table, size);
 }
 
 const char *gcut_memory_class_name(gcut_memory_class c)

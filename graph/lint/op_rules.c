@@ -7,9 +7,9 @@
 #include "graph/ops/node_facts.h"
 
 enum {
-    WIDE_BYTES = 1 << 20, /* of a value that is worth a finding, */
-    WIDE_TIMES = 16,      /* and so many times its operands together */
-    ISLAND_OPS = 8        /* more of them are a decision */
+    WIDE_BYTES = 1 << 20, /* least size of a value that is a finding */
+    WIDE_TIMES = 16,      /* least ratio of its elements to those of all of its operands */
+    ISLAND_OPS = 8        /* larger islands are taken for meant */
 };
 
 static double elements(const gcut_findings *f, const gcut_graph *g, gcut_ref v)
@@ -37,7 +37,7 @@ static const gcut_node *def_of(const gcut_graph *g, gcut_ref v, gcut_op op)
 
 /* ---- broadcasts ---- */
 
-/* Behind reshapes that only add or drop axes of size 1, what a broadcast repeats; 0: v is no broadcast. */
+/* What a broadcast repeats, through reshapes of its result; 0: v is no broadcast. */
 static gcut_ref repeated(const gcut_graph *g, gcut_ref v)
 {
     for (const gcut_node *n = gcut_def(g, v); n; n = gcut_def(g, gcut_arg(g, n, 0))) {

@@ -12,8 +12,8 @@ extern "C" {
 #endif
 
 typedef struct gcut_memory_options {
-    const char
-        *against; /* a plan file: its step, at the same sizes, is shown beside that of the options; NULL */
+    /* A plan file: its step, at the same sizes, is shown beside that of the options; NULL. */
+    const char *against;
 } gcut_memory_options;
 
 /* How much memory a step of the options takes at each time.  The peak is that of the plan, to the byte.  The caller's

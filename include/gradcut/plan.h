@@ -34,9 +34,9 @@ typedef struct gcut_table_options {
     bool symbolic;       /* types and bytes as formulas of the symbols, where there is one */
     bool all;            /* a row for each value: rows whose names differ by numbers alone are not folded */
     uint8_t reserved[6]; /* 0 */
-    int64_t top;         /* print so many rows of a table at most; 0 = all of them */
-    const char
-        *match; /* only values whose names match: * stands for any characters, ? for any one; NULL = all */
+    int64_t top;         /* the most rows of a table to print; 0 = all of them */
+    const char *
+        match; /* only values whose names match: * stands for any characters, ? for any one; NULL, "" = all */
     int64_t columns; /* width of the terminal, which long names are cut to; 0 = no limit */
 } gcut_table_options;
 
@@ -451,8 +451,8 @@ typedef struct gcut_frontier {
 
 typedef enum gcut_memory_class {
     GCUT_MEMORY_PARAMETERS = 0,
-    GCUT_MEMORY_GRADIENTS =
-        1, /* of parameters: results, or, where an optimizer reads them, values of the arena */
+    /* Of parameters: results or, where an optimizer reads them, in the arena. */
+    GCUT_MEMORY_GRADIENTS = 1,
     GCUT_MEMORY_STATES = 2, /* of optimizers and running statistics */
     GCUT_MEMORY_INPUTS = 3, /* keys of random numbers and cotangents included */
     GCUT_MEMORY_RESULTS = 4,
@@ -463,7 +463,7 @@ typedef enum gcut_memory_class {
 } gcut_memory_class;
 enum { GCUT_MEMORY_CLASSES = 9 };
 
-/* Values that share memory one after another are one buffer, named after the first. */
+/* Values that are in one buffer one after another: named after the saved one among them, else after the first. */
 typedef struct gcut_memory_buffer {
     const char *name;
     const char *type; /* "f32[32,256]"; NULL: it holds no value of the joint graph */
@@ -473,8 +473,8 @@ typedef struct gcut_memory_buffer {
     size_t first, last;     /* events: alive from the first to the last, both included */
     bool at_peak;           /* alive when the event `peak` has the most bytes */
     const char *op, *where; /* that makes it, or its role; source line and scope, "" = unknown */
-    const char *made_by,
-        *last_read_by; /* "%h2 relu": what the first and the last event make; NULL: the caller's */
+    /* "%h2 relu": what the first and the last event make; NULL: the caller's. */
+    const char *made_by, *last_read_by;
 } gcut_memory_buffer;
 
 /* A launch of the emitted code; a product and the epilogue behind it are one.  Those of a loop's body follow the
@@ -482,7 +482,7 @@ typedef struct gcut_memory_buffer {
 typedef struct gcut_memory_event {
     int launch; /* k<launch> of the emitted code */
     bool backward;
-    const char *value, *op, *where;    /* as of gcut_kernel_time */
+    const char *value, *op, *where;    /* that it is named after; source line and scope, "" = unknown */
     double start_ns, ns;               /* predicted, in a step; ns: of all its runs */
     int64_t live[GCUT_MEMORY_CLASSES]; /* bytes, where they are the most together during the event */
     int64_t bytes;                     /* the sum of live */
@@ -493,9 +493,9 @@ typedef struct gcut_memory_profile {
     const gcut_size *at;
     size_t nat;
     int threads;
-    double step_ns; /* predicted; NAN: not known */
-    int64_t
-        peak_bytes; /* of the whole step, as in its plan: the sum of the classes at `peak`, and gap_bytes */
+    double step_ns; /* predicted */
+    /* Of the whole step, as in its plan: the sum of the classes at `peak`, and gap_bytes. */
+    int64_t peak_bytes;
     int64_t arena_bytes;                   /* of it, in the arena and the block of saved values */
     int64_t gap_bytes;                     /* of the arena, what no buffer is in at `peak` */
     size_t peak;                           /* the first event with the most bytes; 0 without events */
@@ -522,8 +522,7 @@ typedef struct gcut_fused_op {
     /* "" of the kernel itself; "prologue": computed while a product packs it; "epilogue": on the tiles of a product,
      * which are in cache; "sum": added up by a product that packs what it adds up */
     const char *part;
-    bool
-        stored; /* its result is in memory: a later launch, the caller or the backward graph reads it there */
+    bool stored; /* in memory, where a later launch or the caller reads it */
 } gcut_fused_op;
 
 /* A launch of the emitted code. */
@@ -549,9 +548,9 @@ typedef struct gcut_unfused {
     /* What the pair costs: the bytes that `to` reads and, unless it is stored anyway, those that `from` writes, and
      * the predicted time of that traffic by itself, in all runs. */
     double bytes, ns;
-    const char
-        *anyway; /* why it would be stored if these two were one launch: "others read it", "saved for the
-                           backward graph", "the caller's"; NULL: it would not */
+    /* Why it would be stored if these two were one launch: "others read it", "saved for the backward graph",
+     * "the caller's"; NULL: it would not. */
+    const char *anyway;
 } gcut_unfused;
 
 typedef struct gcut_fusion {
@@ -563,8 +562,8 @@ typedef struct gcut_fusion {
     double step_ns;
     const gcut_fused_kernel *const *kernel; /* in running order */
     size_t nkernels;
-    const gcut_unfused *const
-        *unfused; /* each value and op of another kernel that reads it, in the order of the graphs */
+    /* Each value and op of another kernel that reads it, in the order of the graphs. */
+    const gcut_unfused *const *unfused;
     size_t nunfused;
     const char *json;
 } gcut_fusion;

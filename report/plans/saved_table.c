@@ -98,9 +98,9 @@ static void fill_row(gcut_arena *a, const gcut_plan_info *p, const gcut_row_grou
 {
     const gcut_plan_value *v = p->value[*g->row];
     const int64_t all = p->saved_bytes;
-    cell[COL_BYTES] = symbolic ? v->bytes_formula : gcut_count_text(a, g->bytes);
+    cell[COL_BYTES] = symbolic ? v->bytes_formula : gcut_count_text(a, g->amount);
     cell[COL_EACH] = symbolic && g->n > 1 ? gcut_printf(a, "%u times", g->n) : gcut_group_each(a, g, row);
-    cell[COL_SHARE] = gcut_printf(a, "%.1f%%", all ? 100.0 * (double)g->bytes / (double)all : 0.0);
+    cell[COL_SHARE] = gcut_printf(a, "%.1f%%", all ? 100.0 * (double)g->amount / (double)all : 0.0);
     cell[COL_VALUE] = gcut_printf(a, "%%%s", g->name);
     cell[COL_TYPE] = stored_type(a, v, symbolic);
     cell[COL_OP] = v->op;
@@ -143,7 +143,7 @@ static uint32_t list_rows(gcut_arena *a, const gcut_plan_info *p, bool symbolic,
         row[n++] = (gcut_row){.name = v->name,
                               .like = gcut_printf(a, "%s %s %s", stored_type(a, v, symbolic), v->op,
                                                   gcut_readers_text(a, v, true)),
-                              .bytes = v->bytes};
+                              .amount = v->bytes};
     }
     return n;
 }

@@ -208,20 +208,11 @@ static void put_legend(gcut_text *out)
 static void put_head(picture *p)
 {
     gcut_text *out = p->out;
-    gcut_text_add(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
-        "role=\"img\">\n<style>\n"
-        "text{font-family:system-ui,sans-serif;fill:#222}\n"
-        ".head{font-size:18px;font-weight:600}.sub,.name{font-size:13px;fill:#555}\n"
-        ".tick{font-size:12px;fill:#555}\n"
-        ".label{font-size:13px;fill:#8a3b12;stroke:#fff;stroke-width:3;paint-order:stroke}\n"
-        ".reach{fill:#1c5d99;fill-opacity:.06}.grid{stroke:#e4e4e4}.axis{stroke:#777;fill:none}\n"
-        ".stairs{stroke:#1c5d99;stroke-width:2;fill:none}\n"
-        ".ours{fill:#1c5d99;stroke:#fff;stroke-width:1.5}\n"
-        ".other{fill:#fff;stroke:#b3541e;stroke-width:2}\n</style>\n"
-        "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
-        WIDE, HIGH, WIDE, HIGH, WIDE, HIGH);
+    gcut_svg_begin(out, WIDE, HIGH,
+                   ".label{font-size:13px;fill:#8a3b12;stroke:#fff;stroke-width:3;paint-order:stroke}\n"
+                   ".reach{fill:#1c5d99;fill-opacity:.06}.stairs{stroke:#1c5d99;stroke-width:2;fill:none}\n"
+                   ".ours{fill:#1c5d99;stroke:#fff;stroke-width:1.5}\n"
+                   ".other{fill:#fff;stroke:#b3541e;stroke-width:2}\n");
     gcut_text title = {.arena = out->arena};
     gcut_text_add(&title, "@%s", p->s->graph);
     gcut_write_sizes(p->s->at, p->s->nat, " at ", &title);

@@ -84,7 +84,6 @@ static void write_kernels(const gcut_fusion *f, const gcut_table_options *o, gcu
         const gcut_fused_kernel *k = f->kernel[i];
         at[i] = gcut_place_text(a, k->where);
         launch[i] = gcut_printf(a, "k%d", k->launch);
-        /* `bytes` of a row are those that are not stored here. */
         row[i] = (gcut_row){k->value, gcut_printf(a, "%s %s %d", k->family, content_text(a, k), k->backward),
                             (int64_t)k->unstored_bytes};
     }
@@ -109,7 +108,7 @@ static void write_kernels(const gcut_fusion *f, const gcut_table_options *o, gcu
                                [CLASS] = k->family,
                                [VALUE] = gcut_printf(a, "%%%s", x->name),
                                [CONTENT] = content_text(a, k),
-                               [UNSTORED] = x->bytes ? gcut_count_text(a, x->bytes) : NULL,
+                               [UNSTORED] = x->amount ? gcut_count_text(a, x->amount) : NULL,
                                [AT] = gcut_group_text(a, x, at),
                            });
     }
@@ -195,7 +194,7 @@ static void write_pairs(const gcut_fusion *f, const gcut_table_options *o, gcut_
         double ns = 0;
         for (uint32_t r = 0; r < x->n; r++) ns += pair[x->row[r]]->ns;
         gcut_table_row(&t, (const char *[NCOLS]){
-                               [BYTES] = gcut_count_text(a, x->bytes),
+                               [BYTES] = gcut_count_text(a, x->amount),
                                [EACH] = gcut_group_each(a, x, row),
                                [NS] = gcut_time_text(a, ns),
                                [VALUE] = gcut_printf(a, "%%%s", x->name),

@@ -34,8 +34,8 @@ static void write_rule(const gcut_lint_report *r, size_t from, size_t to, const 
         const gcut_row_group *g = &f.at[i];
         gcut_table_row(&t, (const char *[NCOLS]){
                                [VALUE] = gcut_printf(a, "%%%s", g->name),
-                               [BYTES] = g->bytes ? gcut_count_text(a, g->bytes) : NULL,
-                               [EACH] = g->bytes   ? gcut_group_each(a, g, row)
+                               [BYTES] = g->amount ? gcut_count_text(a, g->amount) : NULL,
+                               [EACH] = g->amount  ? gcut_group_each(a, g, row)
                                         : g->n > 1 ? gcut_printf(a, "%u times", g->n)
                                                    : NULL,
                                [SAYS] = r->finding[from + *g->row]->says,

@@ -184,28 +184,20 @@ static void put_buffers(picture *p)
 static void put_head(picture *p)
 {
     gcut_text *out = p->out;
-    gcut_text_add(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
-        "role=\"img\">\n<style>\n"
-        "text{font-family:system-ui,sans-serif;fill:#222}\n"
-        ".head{font-size:18px;font-weight:600}.sub,.name{font-size:13px;fill:#555}\n"
-        ".tick{font-size:12px;fill:#555}\n"
-        ".mark{font-size:13px;font-weight:600;stroke:#fff;stroke-width:3;paint-order:stroke}\n"
-        ".grid{stroke:#e4e4e4}.axis{stroke:#777;fill:none}\n"
-        ".turn{stroke:#222;stroke-dasharray:2 3;fill:none}.peak{fill:#222}\n"
-        ".other{stroke:#a3360a;stroke-width:2;fill:none;stroke-dasharray:7 3}\n"
-        ".box,.key{stroke:#fff;stroke-width:.5}\n"
-        ".c0{fill:#aab2bd}.c1{fill:#7b8794}.c2{fill:#d3d8de}.c3{fill:#e9dfc4}.c4{fill:#c9b67e}\n"
-        ".c5{fill:#1c5d99}.c6{fill:url(#again)}.c7{fill:#e59a33}.c8{fill:url(#work)}\n</style>\n"
-        "<defs><pattern id=\"again\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
-        "patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"#cfe0f0\"/>"
-        "<rect width=\"2.5\" height=\"6\" fill=\"#1c5d99\"/></pattern>\n"
-        "<pattern id=\"work\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\">"
-        "<rect width=\"5\" height=\"5\" fill=\"#f6e3ee\"/><circle cx=\"2.5\" cy=\"2.5\" r=\"1.3\" "
-        "fill=\"#a0437a\"/></pattern></defs>\n"
-        "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
-        WIDE, HIGH, WIDE, HIGH, WIDE, HIGH);
+    gcut_svg_begin(out, WIDE, HIGH,
+                   ".mark{font-size:13px;font-weight:600;stroke:#fff;stroke-width:3;paint-order:stroke}\n"
+                   ".turn{stroke:#222;stroke-dasharray:2 3;fill:none}.peak{fill:#222}\n"
+                   ".other{stroke:#a3360a;stroke-width:2;fill:none;stroke-dasharray:7 3}\n"
+                   ".box,.key{stroke:#fff;stroke-width:.5}\n"
+                   ".c0{fill:#aab2bd}.c1{fill:#7b8794}.c2{fill:#d3d8de}.c3{fill:#e9dfc4}.c4{fill:#c9b67e}\n"
+                   ".c5{fill:#1c5d99}.c6{fill:url(#again)}.c7{fill:#e59a33}.c8{fill:url(#work)}\n");
+    gcut_text_add(out,
+                  "<defs><pattern id=\"again\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+                  "patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"#cfe0f0\"/>"
+                  "<rect width=\"2.5\" height=\"6\" fill=\"#1c5d99\"/></pattern>\n"
+                  "<pattern id=\"work\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\">"
+                  "<rect width=\"5\" height=\"5\" fill=\"#f6e3ee\"/><circle cx=\"2.5\" cy=\"2.5\" r=\"1.3\" "
+                  "fill=\"#a0437a\"/></pattern></defs>\n");
     gcut_text title = {.arena = out->arena};
     gcut_text_add(&title, "Memory of a step of @%s", p->m->graph);
     gcut_write_sizes(p->m->at, p->m->nat, " at ", &title);

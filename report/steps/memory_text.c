@@ -118,34 +118,9 @@ const gcut_memory_event *gcut_memory_fullest(const gcut_memory_profile *m, int c
     return most;
 }
 
-/* What the caller binds is there throughout: the picture is of what is above it. */
-static bool is_bound(int class)
-{
-    return class <= GCUT_MEMORY_RESULTS && class != GCUT_MEMORY_GRADIENTS;
-}
-
 static int64_t bound_bytes(const gcut_memory_profile *m)
 {
     return m->peak_bytes - m->arena_bytes;
-}
-
-/* The class with the most bytes between two heights above what the caller binds; -1: less than half of that is used. */
-static int class_between(const gcut_memory_profile *m, const gcut_memory_event *e, double lo, double hi)
-{
-    /* Gradients that the caller binds are a part of that class. */
-    int64_t sum = 0, bound = bound_bytes(m);
-    double most = 0, all = 0;
-    int found = -1;
-    for (int k = 0; k < GCUT_MEMORY_CLASSES; k++) bound -= is_bound(k) ? e->live[k] : 0;
-    for (int k = 0; k < GCUT_MEMORY_CLASSES; k++) {
-        const int64_t own = is_bound(k) ? 0 : e->live[k] - (k == GCUT_MEMORY_GRADIENTS ? bound : 0);
-        const double part = fmin(hi, (double)(sum + own)) - fmax(lo, (double)sum);
-        sum += own;
-        if (part <= 0) continue;
-        all += part;
-        if (part > most) most = part, found = k;
-    }
-    return all < (hi - lo) / 2 ? -1 : found;
 }
 
 typedef struct picture {
@@ -154,8 +129,26 @@ typedef struct picture {
     double all;                             /* ns */
     double each;                            /* bytes of a line */
     const gcut_memory_event **at, **beside; /* by column; beside: of the other plan */
+    int64_t bound[GCUT_MEMORY_CLASSES];     /* the caller's: alive throughout, below the picture */
     gcut_text *out;
 } picture;
+
+/* The class with the most bytes between two heights above what the caller binds; -1: less than half of that is used. */
+static int class_between(const picture *p, const gcut_memory_event *e, double lo, double hi)
+{
+    int64_t sum = 0;
+    double most = 0, all = 0;
+    int found = -1;
+    for (int k = 0; k < GCUT_MEMORY_CLASSES; k++) {
+        const int64_t own = e->live[k] - p->bound[k];
+        const double part = fmin(hi, (double)(sum + own)) - fmax(lo, (double)sum);
+        sum += own;
+        if (part <= 0) continue;
+        all += part;
+        if (part > most) most = part, found = k;
+    }
+    return all < (hi - lo) / 2 ? -1 : found;
+}
 
 static char *blank(const picture *p, char c)
 {
@@ -174,7 +167,7 @@ static void put_line(const picture *p, int r)
 {
     char *line = blank(p, ' ');
     for (int c = 0; c < p->n; c++) {
-        const int k = p->at[c] ? class_between(p->m, p->at[c], r * p->each, (r + 1) * p->each) : -1;
+        const int k = p->at[c] ? class_between(p, p->at[c], r * p->each, (r + 1) * p->each) : -1;
         const double height = p->beside[c] ? (double)(p->beside[c]->bytes - bound_bytes(p->m->against)) : 0;
         if (k >= 0) line[c] = letters[k];
         if (height > (r + 0.5) * p->each && height <= (r + 1.5) * p->each) line[c] = '-';
@@ -208,6 +201,8 @@ static void write_picture(const gcut_memory_profile *m, const gcut_table_options
     p.all = fmax(gcut_memory_end_ns(m), other ? gcut_memory_end_ns(other) : 0);
     p.each = fmax((double)m->arena_bytes, other ? (double)other->arena_bytes : 0) / LINES;
     if (!m->nevents || !(p.all > 0) || !(p.each > 0)) return;
+    for (size_t i = 0; i < m->nbuffers; i++)
+        if (!m->buffer[i]->made_by) p.bound[m->buffer[i]->kind] += m->buffer[i]->bytes;
     p.at = gcut_calloc(a, (size_t)p.n, sizeof(*p.at));
     p.beside = gcut_calloc(a, (size_t)p.n, sizeof(*p.beside));
     for (size_t c = 0, from = 0, beside = 0; c < (size_t)p.n; c++) {
@@ -224,13 +219,12 @@ static void write_picture(const gcut_memory_profile *m, const gcut_table_options
 
 enum { H_BYTES, H_EACH, H_SHARE, H_VALUE, H_CLASS, H_TYPE, H_OP, H_AT, H_MADE, H_READ, NHOLDER };
 
-static void write_holders(const gcut_memory_profile *m, const gcut_table_options *given, gcut_text *out)
+static void write_holders(const gcut_memory_profile *m, const gcut_table_options *o, gcut_text *out)
 {
     static const char *const titles[NHOLDER] = {"bytes", "each",    "share", "value",      "class",
                                                 "type",  "made by", "at",    "alive from", "to"};
     static const uint8_t last[] = {H_READ, H_MADE, H_AT, H_TYPE};
     gcut_arena *a = out->arena;
-    gcut_table_options o = *given;
     gcut_row *row = gcut_calloc(a, m->nbuffers + 1, sizeof *row);
     const gcut_memory_buffer **b = gcut_calloc(a, m->nbuffers + 1, sizeof(*b));
     const char **at = gcut_calloc(a, m->nbuffers + 1, sizeof(*at)),
@@ -247,12 +241,12 @@ static void write_holders(const gcut_memory_profile *m, const gcut_table_options
         row[n++] = (gcut_row){
             x->name, gcut_printf(a, "%d %s %s", (int)x->kind, x->type ? x->type : "", x->op), x->bytes};
     }
-    const gcut_folded f = gcut_fold(a, row, n, &o, true);
+    const gcut_folded f = gcut_fold(a, row, n, o, true);
     gcut_table t = {.arena = a,
                     .ncols = NHOLDER,
                     .right = 1u << H_BYTES | 1u << H_EACH | 1u << H_SHARE,
                     .cut = 1u << H_VALUE | 1u << H_TYPE | 1u << H_AT | 1u << H_MADE | 1u << H_READ,
-                    .columns = o.columns,
+                    .columns = o->columns,
                     .last = last,
                     .nlast = sizeof last};
     gcut_table_row(&t, titles);
@@ -260,9 +254,9 @@ static void write_holders(const gcut_memory_profile *m, const gcut_table_options
         const gcut_row_group *g = &f.at[i];
         const gcut_memory_buffer *x = b[*g->row];
         gcut_table_row(&t, (const char *[NHOLDER]){
-                               [H_BYTES] = gcut_count_text(a, g->bytes),
+                               [H_BYTES] = gcut_count_text(a, g->amount),
                                [H_EACH] = gcut_group_each(a, g, row),
-                               [H_SHARE] = share_text(a, g->bytes, m->peak_bytes),
+                               [H_SHARE] = share_text(a, g->amount, m->peak_bytes),
                                [H_VALUE] = name_text(a, x->kind, g->name),
                                [H_CLASS] = gcut_memory_word(x->kind),
                                [H_TYPE] = x->type,
@@ -342,7 +336,7 @@ static const char *op_of(gcut_arena *a, const gcut_memory_buffer *b)
 
 static const char *place_of(gcut_arena *a, const gcut_memory_buffer *b)
 {
-    return *b->where && strcmp(b->where, "-") != 0 ? gcut_place_text(a, b->where) : "without a line";
+    return *b->where ? gcut_place_text(a, b->where) : "without a line";
 }
 
 /* "block*.mlp" of block3.mlp.fc.add: what a scope and those like it hold. */

@@ -144,19 +144,11 @@ void gcut_write_profile_svg(const gcut_profile *s, gcut_text *out)
     gcut_text t = {.arena = a};
     picture p = {.p = s, .out = &t};
     set_axes(&p);
-    gcut_text_add(
-        &t,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
-        "role=\"img\">\n<style>\n"
-        "text{font-family:system-ui,sans-serif;fill:#222}\n"
-        ".head{font-size:18px;font-weight:600}.sub,.name{font-size:13px;fill:#555}.tick{font-size:12px;fill:#"
-        "555}\n"
-        ".mark{font-size:13px;fill:#555;stroke:#fff;stroke-width:3;paint-order:stroke}\n"
-        ".grid{stroke:#e4e4e4}.roof{stroke:#222;stroke-width:1.5;fill:none}\n"
-        ".forward{fill:#1c5d99;fill-opacity:.55;stroke:#fff}.backward{fill:#e59a33;fill-opacity:.55;stroke:#"
-        "fff}\n"
-        "</style>\n<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
-        WIDE, HIGH, WIDE, HIGH, WIDE, HIGH);
+    gcut_svg_begin(&t, WIDE, HIGH,
+                   ".mark{font-size:13px;fill:#555;stroke:#fff;stroke-width:3;paint-order:stroke}\n"
+                   ".roof{stroke:#222;stroke-width:1.5;fill:none}\n"
+                   ".forward{fill:#1c5d99;fill-opacity:.55;stroke:#fff}\n"
+                   ".backward{fill:#e59a33;fill-opacity:.55;stroke:#fff}\n");
     gcut_svg_text(&t, 32, 30, "head", "start",
                   gcut_printf(a, "Kernels of a step of %s, %d thread%s", gcut_time_text(a, s->median_ns),
                               s->threads, s->threads == 1 ? "" : "s"));

@@ -70,7 +70,6 @@ void gcut_write_profile_text(const gcut_profile *p, const gcut_table_options *o,
         const char *slash = strrchr(k->where, '/');
         at[i] = gcut_place_text(a, slash ? slash + 1 : k->where);
         all += k->measured_ns;
-        /* Rows are sorted by their bytes: here the nanoseconds. */
         row[i] = (gcut_row){k->value, gcut_printf(a, "%s %s %d", k->family, k->op, k->backward),
                             (int64_t)k->measured_ns};
     }
@@ -114,5 +113,5 @@ void gcut_write_profile_text(const gcut_profile *p, const gcut_table_options *o,
     if (f.n) gcut_table_print(&t, 0, t.nrows, "  ", out);
     if (f.left)
         gcut_text_add(out, "  left out: %u kernel%s, %s\n", f.left, f.left == 1 ? "" : "s",
-                      gcut_time_text(a, (double)f.left_bytes));
+                      gcut_time_text(a, (double)f.left_amount));
 }

@@ -72,13 +72,14 @@ static void write_kernel(tracing *t, size_t i)
     gcut_json_end(j);
 }
 
-/* The bytes alive during a launch, by class. */
-static void write_counter(tracing *t, size_t i)
+/* The bytes alive during each launch, by class.  Both lists are in running order. */
+static void write_counters(tracing *t)
 {
     const gcut_memory_profile *m = t->m;
     gcut_json *j = &t->j;
-    for (size_t e = 0; e < m->nevents; e++) {
-        if (m->event[e]->launch != t->p->at[i]->launch) continue;
+    for (size_t i = 0, e = 0; i < t->p->n; i++) {
+        while (e < m->nevents && m->event[e]->launch < t->p->at[i]->launch) e++;
+        if (e == m->nevents || m->event[e]->launch != t->p->at[i]->launch) continue;
         gcut_json_object(j);
         gcut_json_members(j, "name:s ph:s pid:i ts:r", "bytes alive", "C", (int64_t)1, t->start[i] / 1e3);
         gcut_json_key_object(j, "args");
@@ -86,7 +87,6 @@ static void write_counter(tracing *t, size_t i)
             gcut_json_key_int(j, gcut_memory_word((gcut_memory_class)k), m->event[e]->live[k]);
         gcut_json_end(j);
         gcut_json_end(j);
-        return;
     }
 }
 
@@ -104,7 +104,7 @@ void gcut_write_profile_trace(const gcut_profile *p, const gcut_memory_profile *
     if (turn) plain(&t, "forward", 7, "graph", 0, turn), write_scopes(&t, 0, turn, 1);
     if (turn < p->n) plain(&t, "backward", 8, "graph", turn, p->n), write_scopes(&t, turn, p->n, 1);
     for (size_t i = 0; i < p->n; i++) write_kernel(&t, i);
-    for (size_t i = 0; m && i < p->n; i++) write_counter(&t, i);
+    if (m) write_counters(&t);
     gcut_json_end(&t.j);
     gcut_json_end(&t.j);
     gcut_text_add(out, "\n");

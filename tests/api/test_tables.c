@@ -215,7 +215,7 @@ static void fold_names(void **state)
     assert_int_equal(f.n, 4);
     assert_string_equal(f.at[0].name, "a*.b2");
     assert_int_equal(f.at[0].n, 4);
-    assert_int_equal(f.at[0].bytes, 39);
+    assert_int_equal(f.at[0].amount, 39);
     assert_string_equal(gcut_group_each(a, &f.at[0], row), "4");
     assert_string_equal(f.at[1].name, "a3.b2");
     assert_string_equal(gcut_group_each(a, &f.at[1], row), "");
@@ -227,7 +227,7 @@ static void fold_names(void **state)
     f = gcut_fold(a, row, 9, &(gcut_table_options){.top = 1, .match = "a*"}, true);
     assert_int_equal(f.n, 1);
     assert_int_equal(f.left, 5);
-    assert_int_equal(f.left_bytes, 10 + 5 + 6);
+    assert_int_equal(f.left_amount, 10 + 5 + 6);
     f = gcut_fold(a, row, 9, &(gcut_table_options){.all = true}, true);
     assert_int_equal(f.n, 9);
     assert_string_equal(f.at[4].name, "a4.b2"); /* the largest first, equal ones in their order */

@@ -16,14 +16,6 @@
 
 enum { GRAPHS = 60 };
 
-static const struct {
-    const char *name, *sentence;
-} reasons[] = {
-#define REASON(id, sentence) [GCUT_REASON_##id] = {#id, sentence},
-#include "machine/lower/fusion/reasons.def"
-#undef REASON
-};
-
 typedef struct job {
     gcut_env *env;
     const char *path, *text;
@@ -69,7 +61,7 @@ static void check_pair(job *j, const gcut_lowered *h, const int *launch, uint32_
     if ((r == GCUT_REASON_fused) != one)
         fail_msg("%s, seed %llu: %%%s (k%d) and its operand %%%s (k%d): '%s'", j->path,
                  (unsigned long long)j->seed, h->g->values.at[n->res0].name, h->kernels.at[to].step,
-                 h->g->values.at[x].name, h->kernels.at[from].step, reasons[r].name);
+                 h->g->values.at[x].name, h->kernels.at[from].step, gcut_reasons[r].code);
 }
 
 static void check_program(job *j, const gcut_program *p, gcut_arena *a)
@@ -150,10 +142,10 @@ static void has_reason(gcut_reason want, const char *signature, const char *body
 {
     char text[2048];
     gcut_env *env = gcut_env_new(NULL, NULL);
-    job j = {.env = env, .path = reasons[want].name, .text = text};
+    job j = {.env = env, .path = gcut_reasons[want].code, .text = text};
     snprintf(text, sizeof text, "gcut 1\nfunc @f(%s {\n%s}\n", signature, body);
     must(env, lower_file, &j);
-    if (!j.seen[want]) fail_msg("no pair has the reason '%s'", reasons[want].name);
+    if (!j.seen[want]) fail_msg("no pair has the reason '%s'", gcut_reasons[want].code);
     gcut_env_free(env);
 }
 
@@ -161,10 +153,10 @@ static void has_memory_reason(gcut_reason want, const char *signature, const cha
 {
     char text[2048];
     gcut_env *env = gcut_env_new(NULL, NULL);
-    job j = {.env = env, .forward = true, .path = reasons[want].name, .text = text};
+    job j = {.env = env, .forward = true, .path = gcut_reasons[want].code, .text = text};
     snprintf(text, sizeof text, "gcut 1\nfunc @f(%s {\n%s}\n", signature, body);
     must(env, lower_file, &j);
-    if (!j.memory[want]) fail_msg("no value has the reason '%s'", reasons[want].name);
+    if (!j.memory[want]) fail_msg("no value has the reason '%s'", gcut_reasons[want].code);
     gcut_env_free(env);
 }
 
@@ -234,10 +226,10 @@ static void are_said(void **state)
 {
     (void)state;
     for (gcut_reason r = 0; r < GCUT_NREASONS; r++) {
-        assert_that(strlen(reasons[r].name), >, 2);
-        assert_that(strlen(reasons[r].sentence), >=, 20);
+        assert_that(strlen(gcut_reasons[r].code), >, 2);
+        assert_that(strlen(gcut_reasons[r].sentence), >=, 20);
         for (gcut_reason other = 0; other < r; other++)
-            assert_string_not_equal(reasons[r].sentence, reasons[other].sentence);
+            assert_string_not_equal(gcut_reasons[r].sentence, gcut_reasons[other].sentence);
     }
 }
 

@@ -2,8 +2,6 @@
  *
  * What is asked about fusion: the ops of each launch, and the pairs of a value and a reader that two launches have.
  */
-#include <string.h>
-
 #include "machine/lower/fusion/epilogue.h"
 #include "machine/lower/fusion/reason.h"
 #include "machine/lower/memory/concat.h"
@@ -19,8 +17,10 @@ const gcut_reason_words gcut_reasons[GCUT_NREASONS] = {
 typedef struct collecting {
     const gcut_program *p;
     gcut_arena *a;
-    const int *launch;  /* by step */
-    gcut_ref *crossing; /* by value of the backward graph */
+    const int *launch; /* by step */
+    gcut_ref *
+        crossing; /* by value of the backward graph: where it is in the forward graph; 0: it does not cross */
+    const gcut_role *role; /* by root of the present graph */
     GCUT_VEC(gcut_launch_op) ops;
     GCUT_VEC(gcut_launch_pair) pairs;
 } collecting;
@@ -63,16 +63,16 @@ static uint32_t kernel_of(const gcut_lowered *h, const gcut_node *n)
     return n->nres && h->view[n->res0].root ? h->kernel_of[n->res0] : GCUT_NONE;
 }
 
-/* The role of a result that is in that storage; of several one that the caller binds. */
-static gcut_role result_of(const gcut_lowered *h, gcut_ref root)
+/* By root: the role of a result that is there, of several one that the caller binds; param: none is. */
+static const gcut_role *result_roles(const gcut_lowered *h, gcut_arena *a)
 {
-    gcut_role found = GCUT_ROLE_param;
+    gcut_role *role = gcut_calloc(a, h->g->values.n, sizeof *role);
+    for (gcut_ref v = 0; v < h->g->values.n; v++) role[v] = GCUT_ROLE_param;
     for (uint32_t i = 0; i < h->g->results.n; i++) {
-        const gcut_result *r = &h->g->results.at[i];
-        if (h->view[r->value].root != root) continue;
-        if (found == GCUT_ROLE_param || found == GCUT_ROLE_saved) found = r->role;
+        gcut_role *at = &role[h->view[h->g->results.at[i].value].root];
+        if (*at == GCUT_ROLE_param || *at == GCUT_ROLE_saved) *at = h->g->results.at[i].role;
     }
-    return found;
+    return role;
 }
 
 /* The buffer that operand k of the node is read from. */
@@ -80,16 +80,6 @@ static uint32_t read_buffer(const gcut_lowered *h, uint32_t to, uint32_t k, gcut
 {
     const uint32_t copy = gcut_kernel_copied(&h->kernels.at[to], k);
     return copy == GCUT_NONE ? h->buffer[root] : h->kernels.at[copy].copy.to;
-}
-
-/* The storage of the forward graph's value that crosses under that name; 0: none. */
-static gcut_ref crossing(const gcut_program *p, const char *name)
-{
-    const gcut_lowered *f = p->lowered.at[GCUT_FORWARD];
-    for (uint32_t i = 0; i < f->g->results.n; i++)
-        if (f->g->results.at[i].role == GCUT_ROLE_saved && !strcmp(f->g->results.at[i].name, name))
-            return f->view[f->g->results.at[i].value].root;
-    return 0;
 }
 
 /* Of a saved value that the backward graph reads, its maker in the forward graph. */
@@ -132,18 +122,21 @@ static void add_pair(collecting *c, const gcut_lowered *h, uint32_t node, uint32
                                                      .to = read,
                                                      .buffer = h->buffer[root],
                                                      .read = read_buffer(h, to, k, root),
-                                                     .result = result_of(h, root),
+                                                     .result = c->role[root],
                                                      .reason = &gcut_reasons[h->reason[n->arg0 + k]]};
 }
 
-/* By value of the backward graph, what it is in the forward graph, where it crosses. */
+/* What crosses has one name in both graphs. */
 static void find_crossing(collecting *c)
 {
+    const gcut_lowered *f = c->p->lowered.at[GCUT_FORWARD];
     const gcut_graph *g = c->p->lowered.at[GCUT_BACKWARD]->g;
     c->crossing = gcut_calloc(c->a, (g ? g->values.n : 0) + 1u, sizeof *c->crossing);
-    for (uint32_t i = 0; g && i < g->params.n; i++)
-        if (g->params.at[i].role == GCUT_ROLE_saved)
-            c->crossing[g->params.at[i].value] = crossing(c->p, g->values.at[g->params.at[i].value].name);
+    for (uint32_t i = 0; g && i < f->g->results.n; i++) {
+        const gcut_result *r = &f->g->results.at[i];
+        const gcut_param *x = r->role == GCUT_ROLE_saved ? gcut_param_find(g, r->name) : NULL;
+        if (x) c->crossing[x->value] = f->view[r->value].root;
+    }
 }
 
 gcut_launches gcut_program_fusions(const gcut_program *p, gcut_arena *a)
@@ -153,8 +146,10 @@ gcut_launches gcut_program_fusions(const gcut_program *p, gcut_arena *a)
     find_crossing(&c);
     for (uint32_t i = 0; i < p->lowered.n; i++) {
         const gcut_lowered *h = p->lowered.at[i];
-        for (uint32_t k = 0; h->g && k < h->order.n; k++) add_ops(&c, h, h->order.at[k]);
-        for (uint32_t node = 0; h->g && node < h->g->nodes.n; node++)
+        if (!h->g) continue;
+        c.role = result_roles(h, a);
+        for (uint32_t k = 0; k < h->order.n; k++) add_ops(&c, h, h->order.at[k]);
+        for (uint32_t node = 0; node < h->g->nodes.n; node++)
             for (uint32_t k = 0; k < gcut_node_at(h->g, node)->nargs; k++) add_pair(&c, h, node, k);
     }
     return (gcut_launches){c.ops.at, c.ops.n, c.pairs.at, c.pairs.n};
