@@ -20,10 +20,10 @@ done
 python3 scripts/ship_machine.py ${memory:+--memory "$memory"} "$folder"/*.json >"$folder/shipped.c"
 mv "$folder/shipped.c" machine/machine_shipped.c
 clang-format -i machine/machine_shipped.c
-make gradcut_cli test_cli test_docs test_doc_partition test_policies
+make gradcut_cli gradcut_tests
 for test in doc_partition cli docs; do
-    GCUT_BLESS=1 "$build/tests/test_$test" >/dev/null 2>&1 || true
-    "$build/tests/test_$test" >/dev/null 2>&1 || echo "look at $build/tests/test_$test"
+    GCUT_BLESS=1 "$build/tests/run" "test_$test" >/dev/null 2>&1 || true
+    "$build/tests/run" "test_$test" >/dev/null 2>&1 || echo "look at $build/tests/run test_$test"
 done
-"$build/tests/test_policies" >/dev/null 2>&1 || echo "plans have changed: look at $build/tests/test_policies"
+"$build/tests/run" test_policies >/dev/null 2>&1 || echo "plans have changed: look at $build/tests/run test_policies"
 git diff --stat

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# nightly.sh TEST_GRAPHS FOLDER: GCUT_GRAPHS (10000) random graphs from GCUT_SEED (0) on through every backend, in pieces
+# nightly.sh RUN FOLDER: GCUT_GRAPHS (10000) random graphs from GCUT_SEED (0) on through every backend, in pieces
 # of 20, one piece per core at a time.  FOLDER remembers the pieces that passed, so a run that was interrupted goes on
 # where it was, and one that failed tries only what failed; remove FOLDER to start again.
 #
@@ -22,19 +22,19 @@ echo "$id" >"$folder/program"
 # piece SEED N: all at once, then, if that fails, each by itself, so that one that dies is known too
 piece='
     [ "$(cat "$folder/$0.passed" 2>/dev/null)" = "$1" ] && exit 0
-    if GCUT_SEED=$0 GCUT_GRAPHS=$1 "$program" 0 1 >/dev/null 2>&1; then
+    if GCUT_SEED=$0 GCUT_GRAPHS=$1 "$program" test_graphs 0 1 >/dev/null 2>&1; then
         echo "$1" >"$folder/$0.passed"
         exit 0
     fi
     i=$0
     while [ "$i" -lt $(($0 + $1)) ]; do
         log=$folder/$i.log
-        GCUT_SEED=$i GCUT_GRAPHS=1 "$program" 0 1 >"$log" 2>&1
+        GCUT_SEED=$i GCUT_GRAPHS=1 "$program" test_graphs 0 1 >"$log" 2>&1
         status=$?
         if [ "$status" = 0 ]; then
             rm "$log"
         else
-            grep -q "^graph $i is:" "$log" || "$program" show "$i" >>"$log" 2>&1
+            grep -q "^graph $i is:" "$log" || "$program" test_graphs show "$i" >>"$log" 2>&1
             echo "== graph $i failed with status $status"
             cat "$log"
         fi

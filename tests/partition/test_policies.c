@@ -415,7 +415,7 @@ static const char results_head[] =
     "shipped machine model. The last column is what the forward graph leaves in the memory of a gradient, a "
     "result of\n"
     "the step: it crosses too, and takes no memory of its own.\n"
-    "Written by `GCUT_BLESS=1 tests/test_policies`.\n\n"
+    "Written by `GCUT_BLESS=1 tests/run test_policies`.\n\n"
     "| model | N | T | PyTorch | gradcut | ratio | in gradients |\n|---|---|---|---|---|---|---|\n";
 
 typedef void check_fn(gcut_ctx *ctx, const asked *q);
