@@ -21,16 +21,25 @@ static int characters(const char *s)
     return n;
 }
 
+bool gcut_table_has(const gcut_table *t, uint32_t column)
+{
+    bool any = false;
+    for (uint32_t r = 1; r < t->nrows && !any; r++) {
+        const char *s = t->cell.at[r * t->ncols + column];
+        any = s && *s;
+    }
+    return any;
+}
+
 /* 0: omitted. */
 static int width_of(const gcut_table *t, uint32_t c)
 {
-    int widest = 0, below_title = 0;
+    int widest = 0;
     for (uint32_t r = 0; r < t->nrows; r++) {
         int w = characters(t->cell.at[r * t->ncols + c]);
         if (w > widest) widest = w;
-        if (r > 0 && w > below_title) below_title = w;
     }
-    return below_title ? widest : 0;
+    return gcut_table_has(t, c) ? widest : 0;
 }
 
 enum { GAP = 2, NARROWEST = 8, COMFORTABLE = 24 /* of a column that is cut */ };
@@ -107,4 +116,10 @@ void gcut_table_print(const gcut_table *t, uint32_t from, uint32_t to, const cha
         gcut_text_add(out, "\n");
     }
     print_left_out(t, width, indent, out);
+}
+
+void gcut_table_print_all(const gcut_table *t, gcut_text *out)
+{
+    if (t->nrows > 1) gcut_table_print(t, 0, t->nrows, "  ", out);
+    if (t->left) gcut_text_add(out, "  left out: %s\n", t->left);
 }

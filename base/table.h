@@ -24,6 +24,7 @@ typedef struct gcut_table {
     int64_t columns;     /* of the terminal; 0 = no limit */
     const uint8_t *last; /* columns that may be left out, the first one first; nlast of them */
     uint32_t nlast;
+    const char *left; /* what rows it lacks, a line below it: "81 tensors, 1,024 bytes"; NULL: none */
     GCUT_VEC(const char *) cell; /* row by row; NULL = empty */
 } gcut_table;
 
@@ -32,5 +33,9 @@ void gcut_table_row(gcut_table *t, const char *const *cell);
 /* Prints rows from..to-1.  All rows determine the widths; a column that is empty in all rows but the
  * first, the titles, is omitted. */
 void gcut_table_print(const gcut_table *t, uint32_t from, uint32_t to, const char *indent, gcut_text *out);
+/* The whole table, indented by two; without rows below its titles only what it lacks. */
+void gcut_table_print_all(const gcut_table *t, gcut_text *out);
+/* Whether a column has a text below its title. */
+bool gcut_table_has(const gcut_table *t, uint32_t column);
 
 #endif

@@ -195,9 +195,9 @@ const char *gcut_group_each(gcut_arena *a, const gcut_row_group *g, const gcut_r
     return gcut_printf(a, "%u x %s", g->n, gcut_count_text(a, row[g->row[0]].amount));
 }
 
-void gcut_write_left(const gcut_folded *f, const char *what, gcut_text *out)
+const char *gcut_left_text(gcut_arena *a, const gcut_folded *f, const char *what)
 {
-    if (f->left)
-        gcut_text_add(out, "  left out: %u %s%s, %s\n", f->left, what, f->left == 1 ? "" : "s",
-                      gcut_bytes_text(out->arena, f->left_amount));
+    return f->left ? gcut_printf(a, "%u %s%s, %s", f->left, what, f->left == 1 ? "" : "s",
+                                 gcut_bytes_text(a, f->left_amount))
+                   : NULL;
 }

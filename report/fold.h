@@ -42,7 +42,7 @@ const char *gcut_group_text(gcut_arena *a, const gcut_row_group *g, const char *
 const char *gcut_group_name(gcut_arena *a, const gcut_row_group *g, const char *const *name);
 /* "12 x 12,582,912"; "12" where its rows have different sizes; "" for a group of one row. */
 const char *gcut_group_each(gcut_arena *a, const gcut_row_group *g, const gcut_row *row);
-/* "  left out: 81 tensors, 1,024 bytes (1.0 KiB)\n" or nothing. */
-void gcut_write_left(const gcut_folded *f, const char *what, gcut_text *out);
+/* Of gcut_table: "81 tensors, 1,024 bytes (1.0 KiB)"; NULL where nothing is left out. */
+const char *gcut_left_text(gcut_arena *a, const gcut_folded *f, const char *what);
 
 #endif

@@ -18,7 +18,7 @@ void gcut_write_plan_text(const gcut_plan_info *p, const gcut_plan_validity *v, 
                           gcut_text *out);
 void gcut_write_saved_text(const gcut_plan_info *p, const gcut_table_options *o, gcut_text *out);
 /* report/plans/saved_table.c: its first part, the saved values. */
-void gcut_write_saved_table(const gcut_plan_info *p, const gcut_table_options *o, gcut_text *out);
+void gcut_write_saved_values(const gcut_plan_info *p, const gcut_table_options *o, gcut_text *out);
 /* "%h2' relu, %mask gt": a prime marks what is itself recomputed; long lists are cut short.  folded: of a group of
  * values (fold.h), "2 x %block*.mask gt". */
 const char *gcut_readers_text(gcut_arena *a, const gcut_plan_value *v, bool folded);

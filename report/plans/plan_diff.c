@@ -100,8 +100,8 @@ static void print_table(const gcut_plan_diff *d, const gcut_table_options *o, gc
         fill_row(a, d, &f.at[i], cell);
         gcut_table_row(&t, cell);
     }
-    if (f.n) gcut_table_print(&t, 0, t.nrows, "  ", out);
-    gcut_write_left(&f, "value", out);
+    t.left = gcut_left_text(a, &f, "value");
+    gcut_table_print_all(&t, out);
 }
 
 static void print_head(const char *which, const gcut_plan_side *s, gcut_text *out)

@@ -50,7 +50,7 @@ print_values(const gcut_plan_info *p, gcut_plan_decision d, const gcut_table_opt
     for (uint32_t i = 0; i < f.n; i++)
         add_item(out, &column, i, o->columns, item(a, value[*f.at[i].row], &f.at[i]));
     gcut_text_add(out, n ? f.n ? "\n" : " none that matches\n" : " nothing\n");
-    gcut_write_left(&f, "value", out);
+    if (f.left) gcut_text_add(out, "  left out: %s\n", gcut_left_text(a, &f, "value"));
 }
 
 /* A parameter or result that the backward graph reads, with its bytes. */
@@ -87,7 +87,7 @@ static void print_loop(const gcut_plan_loop *l, const gcut_table_options *o, gcu
 
 void gcut_write_saved_text(const gcut_plan_info *p, const gcut_table_options *o, gcut_text *out)
 {
-    gcut_write_saved_table(p, o, out);
+    gcut_write_saved_values(p, o, out);
     print_values(p, GCUT_PLAN_ALIVE, o, "alive anyway:", alive_text, out);
     print_values(p, GCUT_PLAN_RECOMPUTED, o, "recomputed:", recomputed_text, out);
     for (size_t i = 0; i < p->nloops; i++) print_loop(p->loop[i], o, out);

@@ -4,10 +4,10 @@
  */
 #include <string.h>
 
-#include "base/table.h"
 #include "base/units.h"
 #include "report/fold.h"
 #include "report/report.h"
+#include "report/tables.h"
 
 enum {
     COL_BYTES,
@@ -148,9 +148,8 @@ static uint32_t list_rows(gcut_arena *a, const gcut_plan_info *p, bool symbolic,
     return n;
 }
 
-void gcut_write_saved_table(const gcut_plan_info *p, const gcut_table_options *o, gcut_text *out)
+gcut_table gcut_saved_table(const gcut_plan_info *p, const gcut_table_options *o, gcut_arena *a)
 {
-    gcut_arena *a = out->arena;
     static const uint8_t last[] = {COL_READ, COL_INSTEAD, COL_AT, COL_TYPE};
     gcut_table t = {.arena = a,
                     .ncols = NCOLS,
@@ -170,13 +169,22 @@ void gcut_write_saved_table(const gcut_plan_info *p, const gcut_table_options *o
         fill_row(a, p, &f.at[i], row, &say, o->symbolic, cell);
         gcut_table_row(&t, cell);
     }
-    gcut_text_add(out, "saved for backward: %u tensor%s, %s", n, n == 1 ? "" : "s",
+    t.left = gcut_left_text(a, &f, "tensor");
+    return t;
+}
+
+void gcut_write_saved_values(const gcut_plan_info *p, const gcut_table_options *o, gcut_text *out)
+{
+    gcut_arena *a = out->arena;
+    const gcut_table t = gcut_saved_table(p, o, a);
+    size_t n = 0;
+    while (n < p->n && p->value[n]->decision == GCUT_PLAN_SAVED) n++;
+    gcut_text_add(out, "saved for backward: %zu tensor%s, %s", n, n == 1 ? "" : "s",
                   gcut_bytes_text(a, p->saved_bytes));
     if (p->saved_bytes_formula) gcut_text_add(out, "        %s", p->saved_bytes_formula);
     gcut_text_add(out, "\n");
     if (!n) return;
-    if (f.n) gcut_table_print(&t, 0, t.nrows, "  ", out);
-    gcut_write_left(&f, "tensor", out);
+    gcut_table_print_all(&t, out);
     print_storage(p, "bf16", ", each element off by at most 2^-8 of itself", out);
     print_storage(p, "bits", "", out);
     print_storage(p, "grad", ", in the memory of gradients that are results", out);

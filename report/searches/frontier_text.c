@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/table.h"
 #include "base/units.h"
 #include "report/report.h"
+#include "report/tables.h"
 
 double gcut_frontier_predicted_ns(const gcut_frontier_point *p)
 {
@@ -86,16 +86,20 @@ static const char *plural(size_t n, const char *one, const char *many)
     return n == 1 ? one : many;
 }
 
+gcut_table gcut_frontier_table(const gcut_frontier *s, gcut_arena *a)
+{
+    gcut_table t = {.arena = a, .ncols = NCOLS, .right = ~1u};
+    add_titles(&t, s);
+    for (size_t i = 0; i < s->n; i++) add_row(&t, s->point[i]);
+    return t;
+}
+
 void gcut_write_frontier_text(const gcut_frontier *s, gcut_text *out)
 {
     gcut_arena *a = gcut_arena_new(gcut_arena_env(out->arena), out->arena);
-    gcut_table t = {.arena = a, .ncols = NCOLS, .right = ~1u};
+    const gcut_table t = gcut_frontier_table(s, a);
     uint32_t shown = 0;
-    add_titles(&t, s);
-    for (size_t i = 0; i < s->n; i++) {
-        add_row(&t, s->point[i]);
-        shown += !s->point[i]->baseline;
-    }
+    for (size_t i = 0; i < s->n; i++) shown += !s->point[i]->baseline;
     gcut_text_add(out, "frontier of @%s", s->graph);
     gcut_write_sizes(s->at, s->nat, " at ", out);
     gcut_text_add(out, ", %d thread%s: %zu %s tried, %zu on the frontier, %u shown\n", s->threads,

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/table.h"
 #include "base/units.h"
 #include "report/fold.h"
 #include "report/report.h"
+#include "report/tables.h"
 
 bool gcut_launch_makes(const gcut_fusion *f, int launch, const char *value)
 {
@@ -70,13 +70,12 @@ static const char *each_text(gcut_arena *a, const gcut_fusion *f, const gcut_row
     return gcut_printf(a, "%u x %s to %s", g->n, gcut_time_text(a, least), longest);
 }
 
-static void write_kernels(const gcut_fusion *f, const gcut_table_options *o, gcut_text *out)
+gcut_table gcut_fused_table(const gcut_fusion *f, const gcut_table_options *o, gcut_arena *a)
 {
     enum { LAUNCH, NS, EACH, CLASS, VALUE, CONTENT, UNSTORED, AT, NCOLS };
     static const char *const titles[NCOLS] = {"kernel", "time", "each",       "class",
                                               "makes",  "of",   "not stored", "at"};
     static const uint8_t last[] = {AT, UNSTORED, CLASS};
-    gcut_arena *a = out->arena;
     gcut_row *row = gcut_calloc(a, f->nkernels + 1, sizeof *row);
     const char **at = gcut_calloc(a, f->nkernels + 1, sizeof(*at)),
                **launch = gcut_calloc(a, f->nkernels + 1, sizeof(*launch));
@@ -112,16 +111,15 @@ static void write_kernels(const gcut_fusion *f, const gcut_table_options *o, gcu
                                [AT] = gcut_group_text(a, x, at),
                            });
     }
-    if (g.n) gcut_table_print(&t, 0, t.nrows, "  ", out);
-    if (g.left) gcut_text_add(out, "  left out: %u kernel%s\n", g.left, g.left == 1 ? "" : "s");
+    if (g.left) t.left = gcut_printf(a, "%u kernel%s", g.left, g.left == 1 ? "" : "s");
+    return t;
 }
 
 /* ---- pairs ---- */
 
 /* The sentences of the codes that the table has. */
-static void write_reasons(const gcut_unfused *const *x, const gcut_folded *f, gcut_text *out)
+static gcut_table reason_table(const gcut_unfused *const *x, const gcut_folded *f, gcut_arena *a)
 {
-    gcut_arena *a = out->arena;
     gcut_table t = {.arena = a, .ncols = 2};
     gcut_table_row(&t, (const char *[]){"why", "that is"});
     for (uint32_t i = 0; i < f->n; i++) {
@@ -129,7 +127,7 @@ static void write_reasons(const gcut_unfused *const *x, const gcut_folded *f, gc
         for (uint32_t k = 0; k < i && !seen; k++) seen = x[*f->at[k].row]->code == x[*f->at[i].row]->code;
         if (!seen) gcut_table_row(&t, (const char *[]){x[*f->at[i].row]->code, x[*f->at[i].row]->reason});
     }
-    if (f->n) gcut_table_print(&t, 0, t.nrows, "  ", out);
+    return t;
 }
 
 static const char *launch_text(gcut_arena *a, int launch)
@@ -166,14 +164,13 @@ static uint32_t list_pairs(const gcut_fusion *f, gcut_arena *a, const gcut_unfus
     return n;
 }
 
-/* Each value and kernel that reads it, the most bytes first. */
-static void write_pairs(const gcut_fusion *f, const gcut_table_options *o, gcut_text *out)
+gcut_table gcut_unfused_table(const gcut_fusion *f, const gcut_table_options *o, gcut_arena *a,
+                              gcut_table *reasons, uint32_t *pairs)
 {
     enum { BYTES, EACH, NS, VALUE, READER, FROM, TO, CODE, AT, READ_AT, NCOLS };
     static const char *const titles[NCOLS] = {"bytes", "each", "time", "value", "read by",
                                               "from",  "to",   "why",  "at",    "read at"};
     static const uint8_t last[] = {READ_AT, AT, TO, FROM, EACH};
-    gcut_arena *a = out->arena;
     gcut_row *row = gcut_calloc(a, f->nunfused + 1, sizeof *row);
     const gcut_unfused **pair = gcut_calloc(a, f->nunfused + 1, sizeof(*pair));
     pair_texts texts;
@@ -186,8 +183,6 @@ static void write_pairs(const gcut_fusion *f, const gcut_table_options *o, gcut_
                     .cut = 1u << VALUE | 1u << READER | 1u << AT | 1u << READ_AT,
                     .last = last,
                     .nlast = sizeof last};
-    gcut_text_add(out, "read from memory that another kernel wrote: %u pair%s of a value and a kernel\n", n,
-                  n == 1 ? "" : "s");
     gcut_table_row(&t, titles);
     for (uint32_t i = 0; i < g.n; i++) {
         const gcut_row_group *x = &g.at[i];
@@ -206,9 +201,10 @@ static void write_pairs(const gcut_fusion *f, const gcut_table_options *o, gcut_
                                [READ_AT] = gcut_group_text(a, x, texts.read),
                            });
     }
-    if (g.n) gcut_table_print(&t, 0, t.nrows, "  ", out);
-    gcut_write_left(&g, "pair", out);
-    write_reasons(pair, &g, out);
+    t.left = gcut_left_text(a, &g, "pair");
+    *reasons = reason_table(pair, &g, a);
+    *pairs = n;
+    return t;
 }
 
 void gcut_write_fusion_text(const gcut_fusion *f, const gcut_table_options *o, gcut_text *out)
@@ -224,8 +220,14 @@ void gcut_write_fusion_text(const gcut_fusion *f, const gcut_table_options *o, g
                   backward, gcut_time_text(a, f->step_ns), f->threads, f->threads == 1 ? "" : "s",
                   f->machine);
     gcut_text_add(out, "results that are never in memory: %s\n", gcut_bytes_text(a, (int64_t)unstored));
-    write_kernels(f, o, out);
-    write_pairs(f, o, out);
+    gcut_table reasons;
+    uint32_t n;
+    const gcut_table kernels = gcut_fused_table(f, o, a), pairs = gcut_unfused_table(f, o, a, &reasons, &n);
+    gcut_table_print_all(&kernels, out);
+    gcut_text_add(out, "read from memory that another kernel wrote: %u pair%s of a value and a kernel\n", n,
+                  n == 1 ? "" : "s");
+    gcut_table_print_all(&pairs, out);
+    gcut_table_print_all(&reasons, out);
 }
 
 void gcut_write_unfused(const gcut_unfused *x, gcut_text *out)

@@ -4,18 +4,16 @@
  */
 #include <string.h>
 
-#include "base/table.h"
 #include "base/units.h"
 #include "report/fold.h"
 #include "report/report.h"
+#include "report/tables.h"
 
-/* The findings from..to-1, which are of one rule. */
-static void write_rule(const gcut_lint_report *r, size_t from, size_t to, const gcut_table_options *o,
-                       gcut_text *out)
+gcut_table gcut_lint_table(const gcut_lint_report *r, size_t from, size_t to, const gcut_table_options *o,
+                           gcut_arena *a)
 {
     enum { VALUE, BYTES, EACH, SAYS, AT, NCOLS };
     static const char *const titles[NCOLS] = {"value", "bytes", "each", "that is", "at"};
-    gcut_arena *a = out->arena;
     gcut_row *row = gcut_calloc(a, to - from + 1, sizeof *row);
     const char **at = gcut_calloc(a, to - from + 1, sizeof(*at));
     for (size_t i = from; i < to; i++) {
@@ -42,10 +40,15 @@ static void write_rule(const gcut_lint_report *r, size_t from, size_t to, const 
                                [AT] = gcut_group_text(a, g, at),
                            });
     }
-    gcut_text_add(out, "%s: %s\n  instead: %s\n", r->finding[from]->rule, r->finding[from]->means,
-                  r->finding[from]->instead);
-    if (f.n) gcut_table_print(&t, 0, t.nrows, "  ", out);
-    if (f.left) gcut_text_add(out, "  left out: %u finding%s\n", f.left, f.left == 1 ? "" : "s");
+    if (f.left) t.left = gcut_printf(a, "%u finding%s", f.left, f.left == 1 ? "" : "s");
+    return t;
+}
+
+size_t gcut_lint_rule_end(const gcut_lint_report *r, size_t from)
+{
+    size_t to = from + 1;
+    while (to < r->n && !strcmp(r->finding[to]->rule, r->finding[from]->rule)) to++;
+    return to;
 }
 
 void gcut_write_lint_text(const gcut_lint_report *r, const gcut_table_options *o, gcut_text *out)
@@ -53,9 +56,12 @@ void gcut_write_lint_text(const gcut_lint_report *r, const gcut_table_options *o
     gcut_text_add(out, "lint of @%s", r->graph);
     gcut_write_sizes(r->at, r->nat, ", at ", out);
     gcut_text_add(out, ": %zu finding%s\n", r->n, r->n == 1 ? "" : "s");
-    for (size_t i = 0, k; i < r->n; i = k) {
-        for (k = i + 1; k < r->n && !strcmp(r->finding[k]->rule, r->finding[i]->rule);) k++;
-        write_rule(r, i, k, o, out);
+    for (size_t i = 0, end; i < r->n; i = end) {
+        end = gcut_lint_rule_end(r, i);
+        const gcut_table t = gcut_lint_table(r, i, end, o, out->arena);
+        gcut_text_add(out, "%s: %s\n  instead: %s\n", r->finding[i]->rule, r->finding[i]->means,
+                      r->finding[i]->instead);
+        gcut_table_print_all(&t, out);
     }
 }
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/table.h"
 #include "base/units.h"
 #include "report/fold.h"
 #include "report/report.h"
+#include "report/tables.h"
 
 enum { HOLDERS = 12 /* of the summary, unless --top says */ };
 
@@ -80,9 +80,9 @@ static void add_class(gcut_table *t, const gcut_memory_profile *m, const char *n
 /* By class; with a second plan, its bytes at its own peak. */
 static const char letters[GCUT_MEMORY_CLASSES + 1] = "PGAIOsrtw";
 
-static void write_classes(const gcut_memory_profile *m, gcut_text *out)
+gcut_table gcut_memory_classes(const gcut_memory_profile *m, gcut_arena *a)
 {
-    gcut_table t = {.arena = out->arena, .ncols = 5, .right = 1u | 1u << 1 | 1u << 4};
+    gcut_table t = {.arena = a, .ncols = 5, .right = 1u | 1u << 1 | 1u << 4};
     const gcut_memory_profile *o = m->against;
     gcut_table_row(&t, (const char *[]){"bytes", "share", NULL, "at the peak", "of the other plan"});
     for (int k = 0; k < GCUT_MEMORY_CLASSES; k++)
@@ -92,7 +92,7 @@ static void write_classes(const gcut_memory_profile *m, gcut_text *out)
     if (m->gap_bytes || (o && o->gap_bytes))
         add_class(&t, m, "gaps between buffers", '\0', m->gap_bytes, o ? o->gap_bytes : 0);
     add_class(&t, m, "together", '\0', m->peak_bytes, o ? o->peak_bytes : 0);
-    gcut_table_print(&t, 0, t.nrows, "  ", out);
+    return t;
 }
 
 /* ---- the picture ---- */
@@ -219,12 +219,11 @@ static void write_picture(const gcut_memory_profile *m, const gcut_table_options
 
 enum { H_BYTES, H_EACH, H_SHARE, H_VALUE, H_CLASS, H_TYPE, H_OP, H_AT, H_MADE, H_READ, NHOLDER };
 
-static void write_holders(const gcut_memory_profile *m, const gcut_table_options *o, gcut_text *out)
+gcut_table gcut_memory_holders(const gcut_memory_profile *m, const gcut_table_options *o, gcut_arena *a)
 {
     static const char *const titles[NHOLDER] = {"bytes", "each",    "share", "value",      "class",
                                                 "type",  "made by", "at",    "alive from", "to"};
     static const uint8_t last[] = {H_READ, H_MADE, H_AT, H_TYPE};
-    gcut_arena *a = out->arena;
     gcut_row *row = gcut_calloc(a, m->nbuffers + 1, sizeof *row);
     const gcut_memory_buffer **b = gcut_calloc(a, m->nbuffers + 1, sizeof(*b));
     const char **at = gcut_calloc(a, m->nbuffers + 1, sizeof(*at)),
@@ -266,8 +265,8 @@ static void write_holders(const gcut_memory_profile *m, const gcut_table_options
                                [H_READ] = gcut_group_name(a, g, read),
                            });
     }
-    if (f.n) gcut_table_print(&t, 0, t.nrows, "  ", out);
-    gcut_write_left(&f, "buffer", out);
+    t.left = gcut_left_text(a, &f, "buffer");
+    return t;
 }
 
 typedef struct total {
@@ -291,25 +290,23 @@ static int by_bytes(const void *a, const void *b)
 }
 
 /* What is alive at the peak, added up by a text of each buffer. */
-static void write_totals(const gcut_memory_profile *m, const char *what,
+static gcut_table totals(const gcut_memory_profile *m, const char *what,
                          const char *(*key)(gcut_arena *, const gcut_memory_buffer *),
-                         const gcut_table_options *o, gcut_text *out)
+                         const gcut_table_options *o, gcut_arena *a)
 {
-    gcut_arena *a = out->arena;
     total *x = gcut_calloc(a, m->nbuffers + 1, sizeof *x);
     uint32_t n = 0, k = 0;
     for (size_t i = 0; i < m->nbuffers; i++)
         if (m->buffer[i]->at_peak && m->buffer[i]->bytes)
             x[n] = (total){key(a, m->buffer[i]), m->buffer[i]->bytes, 1, n}, n++;
-    if (!n) return;
-    qsort(x, n, sizeof *x, by_key);
+    if (n) qsort(x, n, sizeof *x, by_key);
     for (uint32_t i = 0; i < n; i++) {
         if (i && !strcmp(x[i].key, x[k - 1].key))
             x[k - 1].bytes += x[i].bytes, x[k - 1].n++;
         else
             x[k++] = x[i];
     }
-    qsort(x, k, sizeof *x, by_bytes);
+    if (k) qsort(x, k, sizeof *x, by_bytes);
     const uint32_t most = o->top ? (uint32_t)o->top : k, shown = most < k ? most : k;
     gcut_table t = {
         .arena = a, .ncols = 4, .right = 1u | 1u << 1 | 1u << 2, .columns = o->columns, .cut = 1u << 3};
@@ -323,10 +320,10 @@ static void write_totals(const gcut_memory_profile *m, const char *what,
         else
             left += x[i].bytes;
     }
-    gcut_table_print(&t, 0, t.nrows, "  ", out);
     if (shown < k)
-        gcut_text_add(out, "  left out: %u row%s, %s\n", k - shown, k - shown == 1 ? "" : "s",
-                      gcut_bytes_text(a, left));
+        t.left =
+            gcut_printf(a, "%u row%s, %s", k - shown, k - shown == 1 ? "" : "s", gcut_bytes_text(a, left));
+    return t;
 }
 
 static const char *op_of(gcut_arena *a, const gcut_memory_buffer *b)
@@ -345,6 +342,16 @@ static const char *scope_of(gcut_arena *a, const gcut_memory_buffer *b)
     const char *dot = strrchr(b->name, '.');
     if (!dot || b->kind == GCUT_MEMORY_WORKSPACE) return "without a scope";
     return gcut_without_numbers(a, gcut_strndup(a, b->name, (size_t)(dot - b->name)));
+}
+
+gcut_table gcut_memory_totals(const gcut_memory_profile *m, int by, const gcut_table_options *o,
+                              gcut_arena *a)
+{
+    static const struct {
+        const char *title;
+        const char *(*key)(gcut_arena *, const gcut_memory_buffer *);
+    } form[GCUT_MEMORY_TOTALS] = {{"by op", op_of}, {"by scope", scope_of}, {"by source line", place_of}};
+    return totals(m, form[by].title, form[by].key, o, a);
 }
 
 /* ---- the arena ---- */
@@ -383,28 +390,32 @@ static void write_map(const gcut_memory_profile *m, const gcut_table_options *o,
                                             name_text(a, x->kind, x->name), gcut_memory_word(x->kind),
                                             x->made_by, x->last_read_by});
     }
-    if (f.n) gcut_table_print(&t, 0, t.nrows, "  ", out);
-    gcut_write_left(&f, "buffer", out);
+    t.left = gcut_left_text(a, &f, "buffer");
+    gcut_table_print_all(&t, out);
 }
 
 void gcut_write_memory_text(const gcut_memory_profile *m, gcut_memory_part part, const gcut_table_options *o,
                             gcut_text *out)
 {
+    gcut_arena *a = out->arena;
     gcut_table_options few = *o;
     write_head(m, out);
     if (part == GCUT_MEMORY_MAP) {
         write_map(m, o, out);
         return;
     }
-    write_classes(m, out);
+    gcut_table t = gcut_memory_classes(m, a);
+    gcut_table_print_all(&t, out);
     if (part == GCUT_MEMORY_AT_PEAK) {
-        write_totals(m, "by op", op_of, o, out);
-        write_totals(m, "by scope", scope_of, o, out);
-        write_totals(m, "by source line", place_of, o, out);
+        for (int by = 0; by < GCUT_MEMORY_TOTALS; by++) {
+            t = gcut_memory_totals(m, by, o, a);
+            gcut_table_print_all(&t, out);
+        }
     } else {
         write_picture(m, o, out);
         if (!few.top) few.top = HOLDERS;
     }
     gcut_text_add(out, "alive at the peak:\n");
-    write_holders(m, &few, out);
+    t = gcut_memory_holders(m, &few, a);
+    gcut_table_print_all(&t, out);
 }

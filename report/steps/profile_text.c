@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/table.h"
 #include "base/units.h"
 #include "report/fold.h"
 #include "report/report.h"
+#include "report/tables.h"
 
 double gcut_kernel_flops_rate(const gcut_kernel_time *k)
 {
@@ -55,21 +55,27 @@ static const char *spread_text(gcut_arena *a, const gcut_kernel_time *k)
                               : NULL;
 }
 
-void gcut_write_profile_text(const gcut_profile *p, const gcut_table_options *o, gcut_text *out)
+/* What the kernels took, with the clock between them. */
+static double kernels_ns(const gcut_profile *p)
+{
+    double sum = 0;
+    for (size_t i = 0; i < p->n; i++) sum += p->at[i]->measured_ns;
+    return sum;
+}
+
+gcut_table gcut_profile_table(const gcut_profile *p, const gcut_table_options *o, gcut_arena *a)
 {
     enum { NS, EACH, SPREAD, SHARE, PREDICTED, FLOPS, BYTES, LIMIT, CLASS, VALUE, AT, NCOLS };
     static const char *const titles[NCOLS] = {"time", "each",     "",      "share", "predicted", "GFLOP/s",
                                               "GB/s", "of limit", "class", "makes", "at"};
     static const uint8_t last[] = {AT, PREDICTED, EACH, SPREAD, CLASS};
-    gcut_arena *a = out->arena;
     gcut_row *row = gcut_calloc(a, p->n + 1, sizeof *row);
     const char **at = gcut_calloc(a, p->n + 1, sizeof(*at));
-    double all = 0;
+    const double all = kernels_ns(p);
     for (size_t i = 0; i < p->n; i++) {
         const gcut_kernel_time *k = p->at[i];
         const char *slash = strrchr(k->where, '/');
         at[i] = gcut_place_text(a, slash ? slash + 1 : k->where);
-        all += k->measured_ns;
         row[i] = (gcut_row){k->value, gcut_printf(a, "%s %s %d", k->family, k->op, k->backward),
                             (int64_t)k->measured_ns};
     }
@@ -81,14 +87,6 @@ void gcut_write_profile_text(const gcut_profile *p, const gcut_table_options *o,
                     .cut = 1u << VALUE | 1u << AT,
                     .last = last,
                     .nlast = sizeof last};
-    gcut_text_add(out, "step: %s (%s to %s), best %s, predicted %s, %d step%s, %d thread%s\n",
-                  gcut_time_text(a, p->median_ns), gcut_time_text(a, p->median_lo_ns),
-                  gcut_time_text(a, p->median_hi_ns), gcut_time_text(a, p->best_ns),
-                  gcut_time_text(a, p->predicted_ns), p->steps, p->steps == 1 ? "" : "s", p->threads,
-                  p->threads == 1 ? "" : "s");
-    gcut_text_add(out, "limits by the machine model: %.3g GFLOP/s of large products, %.3g GB/s of memory\n",
-                  p->peak_flops_per_second / 1e9, p->peak_bytes_per_second / 1e9);
-    gcut_text_add(out, "kernels, with the clock between them: %s together\n", gcut_time_text(a, all));
     gcut_table_row(&t, titles);
     for (uint32_t i = 0; i < f.n; i++) {
         const gcut_row_group *g = &f.at[i];
@@ -110,8 +108,24 @@ void gcut_write_profile_text(const gcut_profile *p, const gcut_table_options *o,
                            [AT] = gcut_group_text(a, g, at),
                        });
     }
-    if (f.n) gcut_table_print(&t, 0, t.nrows, "  ", out);
     if (f.left)
-        gcut_text_add(out, "  left out: %u kernel%s, %s\n", f.left, f.left == 1 ? "" : "s",
-                      gcut_time_text(a, (double)f.left_amount));
+        t.left = gcut_printf(a, "%u kernel%s, %s", f.left, f.left == 1 ? "" : "s",
+                             gcut_time_text(a, (double)f.left_amount));
+    return t;
+}
+
+void gcut_write_profile_text(const gcut_profile *p, const gcut_table_options *o, gcut_text *out)
+{
+    gcut_arena *a = out->arena;
+    const gcut_table t = gcut_profile_table(p, o, a);
+    gcut_text_add(out, "step: %s (%s to %s), best %s, predicted %s, %d step%s, %d thread%s\n",
+                  gcut_time_text(a, p->median_ns), gcut_time_text(a, p->median_lo_ns),
+                  gcut_time_text(a, p->median_hi_ns), gcut_time_text(a, p->best_ns),
+                  gcut_time_text(a, p->predicted_ns), p->steps, p->steps == 1 ? "" : "s", p->threads,
+                  p->threads == 1 ? "" : "s");
+    gcut_text_add(out, "limits by the machine model: %.3g GFLOP/s of large products, %.3g GB/s of memory\n",
+                  p->peak_flops_per_second / 1e9, p->peak_bytes_per_second / 1e9);
+    gcut_text_add(out, "kernels, with the clock between them: %s together\n",
+                  gcut_time_text(a, kernels_ns(p)));
+    gcut_table_print_all(&t, out);
 }
