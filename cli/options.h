@@ -88,9 +88,10 @@ struct gcut_cli {
 
     /* members of cli/options.def; 0 = not given */
     bool help, json, time_passes, passes, csv, no_loc, symbolic, shared, measure, clear, certificate, force,
-        all, at_peak, map;
+        all, at_peak, map, no_frontier;
     gcut_stage_name stage;
-    const char *compare, *samples, *out, *most, *output, *svg, *model, *explain_cost, *match, *against, *why;
+    const char *compare, *samples, *out, *most, *output, *svg, *model, *explain_cost, *match, *against, *why,
+        *profile;
     int64_t steps, rounds, points, top;
     double tol, seconds;
     gcut_feed *feed;

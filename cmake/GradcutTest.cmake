@@ -55,6 +55,7 @@ set(GRADCUT_STEP_TESTS
 # Of these scripts/test.sh --quick leaves out, beside the installed package, what takes a processor more than about six
 # seconds.
 set(GRADCUT_SLOW_TESTS
+    page_browser
     emitted_languages emitted_names test_api_step test_batched_products test_cache test_cache_faults test_calibrate
     test_chained_plans
     test_checkpoint_levels test_cli_frontier test_cli_memory test_compare test_compiled_loops test_empty_axes

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Room report/: results for people and for programs, in plans/ (plans, reasons), searches/ (frontiers, fits, comparisons)
- * and steps/ (memory, kernels, times, lint).
+ * Room report/: results for people and for programs, in plans/ (plans, reasons), searches/ (frontiers, fits, comparisons),
+ * steps/ (memory, kernels, times, lint) and page/ (all of it as HTML).
  *
  *   takes:  the public structs of gradcut/plan.h
- *   gives:  text, JSON, CSV and SVG
+ *   gives:  text, JSON, CSV, SVG and HTML
  *   keeps:  pure functions: same struct, same bytes
  */
 #ifndef GCUT_REPORT_REPORT_H
@@ -17,6 +17,8 @@
 void gcut_write_plan_text(const gcut_plan_info *p, const gcut_plan_validity *v, const gcut_table_options *o,
                           gcut_text *out);
 void gcut_write_saved_text(const gcut_plan_info *p, const gcut_table_options *o, gcut_text *out);
+/* How the plan was chosen: "mincut, budget 1,300 bytes (1.3 KiB), met by 3 flips". */
+const char *gcut_plan_choice(gcut_arena *a, const gcut_plan_info *p);
 /* report/plans/saved_table.c: its first part, the saved values. */
 void gcut_write_saved_values(const gcut_plan_info *p, const gcut_table_options *o, gcut_text *out);
 /* "%h2' relu, %mask gt": a prime marks what is itself recomputed; long lists are cut short.  folded: of a group of
@@ -43,7 +45,13 @@ void gcut_write_diff_json(const gcut_plan_diff *d, gcut_text *out);
 void gcut_write_frontier_text(const gcut_frontier *f, gcut_text *out);
 void gcut_write_frontier_csv(const gcut_frontier *f, gcut_text *out);
 void gcut_write_frontier_json(const gcut_frontier *f, gcut_text *out);
-void gcut_write_frontier_svg(const gcut_frontier *f, gcut_text *out);
+typedef struct gcut_frontier_mark { /* another plan in the picture */
+    const char *label;
+    int64_t peak_bytes;
+    double step_ns; /* predicted */
+} gcut_frontier_mark;
+/* mark may be NULL; it is left out where the times are measured. */
+void gcut_write_frontier_svg(const gcut_frontier *f, const gcut_frontier_mark *mark, gcut_text *out);
 /* Its predicted time; without one, the cost of saving and recomputing. */
 double gcut_frontier_predicted_ns(const gcut_frontier_point *p);
 /* The median of its measured times, else as predicted. */
@@ -53,7 +61,8 @@ double gcut_frontier_point_ns(const gcut_frontier_point *p);
 void gcut_write_memory_text(const gcut_memory_profile *m, gcut_memory_part part, const gcut_table_options *o,
                             gcut_text *out);
 void gcut_write_memory_json(const gcut_memory_profile *m, gcut_text *out);
-void gcut_write_memory_svg(const gcut_memory_profile *m, gcut_text *out);
+/* pointed: with texts that a pointer reads, kernel by kernel. */
+void gcut_write_memory_svg(const gcut_memory_profile *m, bool pointed, gcut_text *out);
 const char *gcut_memory_word(gcut_memory_class c);       /* "parameters"; "" for none */
 double gcut_memory_end_ns(const gcut_memory_profile *m); /* when the last event ends */
 /* The event with the most bytes of those that run in column c of n, which are `all` ns wide together; NULL: none does.
@@ -75,6 +84,8 @@ void gcut_write_lint_json(const gcut_lint_report *r, gcut_text *out);
 void gcut_write_profile_text(const gcut_profile *p, const gcut_table_options *o, gcut_text *out);
 void gcut_write_profile_trace(const gcut_profile *p, const gcut_memory_profile *m, gcut_text *out);
 void gcut_write_profile_svg(const gcut_profile *p, gcut_text *out);
+/* report/steps/profile_json.c */
+void gcut_write_profile_json(const gcut_profile *p, gcut_text *out);
 /* Flops and bytes per second of a kernel, 0 without a time; and the larger of what these are of the limits. */
 double gcut_kernel_flops_rate(const gcut_kernel_time *k);
 double gcut_kernel_bytes_rate(const gcut_kernel_time *k);

@@ -68,7 +68,7 @@ void gcut_svg_begin(gcut_text *out, int wide, int high, const char *style)
         "text{font-family:system-ui,sans-serif;fill:#222}\n"
         ".head{font-size:18px;font-weight:600}.sub,.name{font-size:13px;fill:#555}\n"
         ".tick{font-size:12px;fill:#555}.grid{stroke:#e4e4e4}.axis{stroke:#777;fill:none}\n"
-        "%s</style>\n<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
+        "%s</style>\n<rect class=\"back\" width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
         wide, high, wide, high, style, wide, high);
 }
 

@@ -15,8 +15,8 @@ typedef struct gcut_svg_axis {
     double from, to; /* in the picture */
 } gcut_svg_axis;
 
-/* The element, a background, and the style of what pictures share: head, sub, name, tick, grid, axis; `style` has the
- * rest. */
+/* The element, a background, and the style of what pictures share: back, head, sub, name, tick, grid, axis; `style` has
+ * the rest, classes of its own, since a page may have several pictures. */
 void gcut_svg_begin(gcut_text *out, int wide, int high, const char *style);
 /* Where a value is in the picture. */
 double gcut_svg_place(const gcut_svg_axis *a, double value);

@@ -11,6 +11,9 @@
 /* report/plans/saved_table.c: the saved values, the largest first. */
 gcut_table gcut_saved_table(const gcut_plan_info *p, const gcut_table_options *o, gcut_arena *a);
 
+/* report/plans/recomputed_table.c: the values that the backward graph computes again, the longest first. */
+gcut_table gcut_recomputed_table(const gcut_plan_info *p, const gcut_table_options *o, gcut_arena *a);
+
 /* report/steps/memory_text.c: classes at the peak; buffers alive there; what these hold, by op, scope or source line. */
 gcut_table gcut_memory_classes(const gcut_memory_profile *m, gcut_arena *a);
 gcut_table gcut_memory_holders(const gcut_memory_profile *m, const gcut_table_options *o, gcut_arena *a);

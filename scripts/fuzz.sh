@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# fuzz.sh [SECONDS [READER…]]: fuzzes each reader of files (text npy plan machine certificate) for SECONDS (600), one after the
+# fuzz.sh [SECONDS [READER…]]: fuzzes each reader of files (text npy plan machine certificate profile) for SECONDS (600), one after the
 # other, at low priority.  build-fuzz/corpus/READER keeps what was found from run to run; what fails is left in
 # build-fuzz/failed/READER-… and is to become a test.  Needs clang.  GRADCUT_FUZZ_BUILD names another build folder.
 set -eu
@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 build=${GRADCUT_FUZZ_BUILD:-build-fuzz}
 seconds=${1:-600}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- text npy plan machine
+[ $# -gt 0 ] || set -- text npy plan machine certificate profile
 [ -d "$build" ] || cmake --preset fuzz -B "$build" >/dev/null
 cmake --build "$build" --target fuzz gradcut_cli
 mkdir -p "$build/failed"
@@ -39,6 +39,7 @@ seed_certificate()
         "$command" plan tests/plans/six.gcut $how --certificate --json >"$1/six$(echo "$how" | tr -d ' %').json"
     done
 }
+seed_profile() { "$command" prof examples/mlp.gcut --at N=4 --steps 2 --json >"$1/mlp.json" 2>/dev/null; }
 seed_machine() { GCUT_FUZZ_SEED=$1/shipped.json "$build/fuzzed/fuzz_machine" -runs=0 >/dev/null 2>&1; }
 
 status=0

@@ -23,7 +23,9 @@ for option; do
     *) echo "usage: scripts/test.sh [--quick] [--times]" >&2 && exit 2 ;;
     esac
 done
-scripts/deps.sh valgrind gdb libc6-dbg g++ dpkg-dev
+set --
+[ -n "$quick" ] || set -- chromium python3 # for pages, which --quick does not look at
+scripts/deps.sh valgrind gdb libc6-dbg g++ dpkg-dev "$@"
 jobs=$(nproc)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

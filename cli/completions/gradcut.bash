@@ -11,7 +11,7 @@ _gradcut_reply()
 _gradcut()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} options='' files=''
-    local commands='check show grad plan saved why mem fuse lint diff certify frontier fit compile run bench prof crosscheck gradcheck ops cache calibrate'
+    local commands='check show grad plan saved why mem fuse lint report diff certify frontier fit compile run bench prof crosscheck gradcheck ops cache calibrate'
     COMPREPLY=()
     case $COMP_CWORD:${COMP_WORDS[1]} in
     1:*) _gradcut_reply -W "$commands help --help --version"; return ;;
@@ -49,6 +49,7 @@ _gradcut()
     --top) return ;;
     --match) return ;;
     --against) _gradcut_reply -f; return ;;
+    --profile) _gradcut_reply -f; return ;;
     --why) return ;;
     --in) return ;;
     --steps) return ;;
@@ -75,6 +76,7 @@ _gradcut()
     mem) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --no-algebra --without --keep-grads --all --top --match --at-peak --map --against --svg --time-passes --json --help -h' ;;
     fuse) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --no-algebra --without --keep-grads --all --top --match --why --time-passes --json --help -h' ;;
     lint) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --no-algebra --without --keep-grads --all --top --match --time-passes --json --help -h' ;;
+    report) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --no-algebra --without --keep-grads --against --profile --no-frontier --points --output -o --time-passes --json --help -h' ;;
     diff) files='*.json' options='--all --top --match --json --help -h' ;;
     certify) files='*.[gj]*' options='--wrt --loss --cotan --apart --optimizer --lambda --save-dtype --machine --at --fix --save --recompute --threads --no-algebra --without --keep-grads --time-passes --json --help -h' ;;
     frontier) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --lambda --save-dtype --machine --at --fix --save --recompute --threads --seed --no-algebra --without --keep-grads --in --samples --measure --rounds --points --csv --svg --output -o --time-passes --json --help -h' ;;

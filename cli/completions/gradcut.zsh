@@ -15,6 +15,7 @@ _gradcut()
         'mem:memory over the training step\: what is alive when, and who holds the peak'
         'fuse:kernels and what is in each, and why ops are not in one'
         'lint:what is probably not meant, or slower than it needs to be, with lines'
+        'report:one page about a plan\: memory, who holds the peak, what is saved and why, kernels, the frontier'
         'diff:two plan files on one axis\: which values differ, and what it makes'
         'certify:check the certificate of a plan file\: schedule, memory, time and bound'
         'frontier:the frontier of peak and time\: plans for every budget, and the policies beside them'
@@ -42,33 +43,33 @@ _gradcut()
         ((CURRENT == 2)) && _describe -t commands command subcommands
         return
     fi
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--wrt=[differentiate by the parameters that match (repeatable)]:GLOB: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--loss=[differentiate this scalar result]:NAME: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--cotan=[differentiate these results along cotangents of their types, y along dy (repeatable, comma list)]:NAME: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--wrt=[differentiate by the parameters that match (repeatable)]:GLOB: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--loss=[differentiate this scalar result]:NAME: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--cotan=[differentiate these results along cotangents of their types, y along dy (repeatable, comma list)]:NAME: ') ;; esac
     case $subcommand in (show|fuse|lint|compile|run|bench|prof|crosscheck) specs+=('--forward[no derivative]') ;; esac
-    case $subcommand in (show|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|prof|crosscheck) specs+=('--apart[forward and backward are called apart: what is saved is in a block of its own]') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--optimizer=[update the parameters too: '\''adamw(lr=3e-4)'\'', '\''sgd(lr=0.1)'\'']:TEXT: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--policy=[who decides what is saved]:NAME:(mincut save-all recompute-all torch sqrt every-2nd-matmul attention-only)') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--lambda=[price of a saved byte in ns; 0: the least recomputation by the cut'\''s prices]:NS: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--budget=[bytes that the peak of a training step may take: 200MiB, 1.5GiB, 64000000; min: the smallest found]:SIZE:(min)') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--saved-budget=[bytes that may be saved for the backward graph, a size as above, or 0]:SIZE: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--plan=[replay this plan file, its policy and its price, instead of deciding]:FILE:_files') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--save-dtype=[f32 values may be saved rounded to this type]:TYPE:(bf16)') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--machine=[machine model for prices, or shipped]:FILE:_files') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--at=[size of a symbol, N=32,T=64 (repeatable)]:SYM=SIZE: ') ;; esac
-    case $subcommand in (check|show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--fix=[make a symbol a constant of the graph, N=32,T=64 (repeatable); bench measures it beside the symbol]:SYM=SIZE: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--save=[values that must be saved (repeatable, comma list)]:%VALUE: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--recompute=[values that must be recomputed (repeatable, comma list)]:%VALUE: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|calibrate) specs+=('--threads=[threads]:N: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--dump=[write what every pass makes into this folder]:DIR:_files -/') ;; esac
+    case $subcommand in (show|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck) specs+=('--apart[forward and backward are called apart: what is saved is in a block of its own]') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--optimizer=[update the parameters too: '\''adamw(lr=3e-4)'\'', '\''sgd(lr=0.1)'\'']:TEXT: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--policy=[who decides what is saved]:NAME:(mincut save-all recompute-all torch sqrt every-2nd-matmul attention-only)') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--lambda=[price of a saved byte in ns; 0: the least recomputation by the cut'\''s prices]:NS: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--budget=[bytes that the peak of a training step may take: 200MiB, 1.5GiB, 64000000; min: the smallest found]:SIZE:(min)') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--saved-budget=[bytes that may be saved for the backward graph, a size as above, or 0]:SIZE: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--plan=[replay this plan file, its policy and its price, instead of deciding]:FILE:_files') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--save-dtype=[f32 values may be saved rounded to this type]:TYPE:(bf16)') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--machine=[machine model for prices, or shipped]:FILE:_files') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--at=[size of a symbol, N=32,T=64 (repeatable)]:SYM=SIZE: ') ;; esac
+    case $subcommand in (check|show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--fix=[make a symbol a constant of the graph, N=32,T=64 (repeatable); bench measures it beside the symbol]:SYM=SIZE: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--save=[values that must be saved (repeatable, comma list)]:%VALUE: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--recompute=[values that must be recomputed (repeatable, comma list)]:%VALUE: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|calibrate) specs+=('--threads=[threads]:N: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--dump=[write what every pass makes into this folder]:DIR:_files -/') ;; esac
     case $subcommand in (frontier|run|bench|prof|crosscheck|gradcheck) specs+=('--seed=[seed of whatever is neither given nor declared, and of measured rounds]:N: ') ;; esac
     case $subcommand in (run) specs+=('--backend=[what runs the step]:NAME:(compiled eager joint planned)') ;; esac
     case $subcommand in (run) specs+=('--f64[the interpreted backends compute in f64]') ;; esac
     case $subcommand in (compile) specs+=('--line[debug info of the emitted C (#line) has the lines of the model]') ;; esac
     case $subcommand in (show|plan|fuse|lint|compile|run|bench|prof|crosscheck) specs+=('--unfused[every op is a kernel of its own, to compare with]') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--no-algebra[apply no identities of real numbers such as log(exp(x)) = x, which change rounding]') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--without=[leave these passes out (repeatable, comma list)]:PASS:(gather fold cse merge dce algebra head products shifts loops refine sink localize)') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|prof|crosscheck) specs+=('--keep-grads[gradients are results beside an optimizer too]') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--no-algebra[apply no identities of real numbers such as log(exp(x)) = x, which change rounding]') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--without=[leave these passes out (repeatable, comma list)]:PASS:(gather fold cse merge dce algebra head products shifts loops refine sink localize)') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck) specs+=('--keep-grads[gradients are results beside an optimizer too]') ;; esac
     case $subcommand in (show) specs+=('--stage=[stage to print]:NAME:(primal joint split kernel)') ;; esac
     case $subcommand in (show|grad) specs+=('--no-loc[leave the locations out]') ;; esac
     case $subcommand in (plan|saved) specs+=('--symbolic[sizes as formulas of the symbols]') ;; esac
@@ -77,7 +78,9 @@ _gradcut()
     case $subcommand in (plan|saved|mem|fuse|lint|diff|prof) specs+=('--match=[print only values whose names match: '\''block0.*'\'']:GLOB: ') ;; esac
     case $subcommand in (mem) specs+=('--at-peak[all that is alive at the peak, by class, by op and by source line]') ;; esac
     case $subcommand in (mem) specs+=('--map[every buffer of the arena: offset, bytes, first and last kernel]') ;; esac
-    case $subcommand in (mem) specs+=('--against=[show the step of this plan file on the same axis]:FILE:_files') ;; esac
+    case $subcommand in (mem|report) specs+=('--against=[show the step of this plan file on the same axis]:FILE:_files') ;; esac
+    case $subcommand in (report) specs+=('--profile=[show these measured times, what prof --json wrote for the same step, here or on another machine]:FILE:_files') ;; esac
+    case $subcommand in (report) specs+=('--no-frontier[leave the frontier out, which takes the longest to make]') ;; esac
     case $subcommand in (fuse) specs+=('--why=[why the op that makes %A and the one that makes %B, which reads it, do not share a kernel]:%A %B: ') ;; esac
     case $subcommand in (frontier|run|bench|prof|crosscheck|gradcheck) specs+=('*--in=[value of a param, input, state or cotangent, a .npy file (repeatable)]:NAME=FILE: ') ;; esac
     case $subcommand in (run|bench|prof) specs+=('--steps=[number of training steps]:K: ') ;; esac
@@ -88,11 +91,11 @@ _gradcut()
     case $subcommand in (crosscheck) specs+=('--passes[interpret the graph behind each pass instead, up to the first that changes a result]') ;; esac
     case $subcommand in (frontier) specs+=('--measure[compile the plans and run them, in random order, for measured peaks and times]') ;; esac
     case $subcommand in (frontier) specs+=('--rounds=[runs of each plan]:N: ') ;; esac
-    case $subcommand in (frontier) specs+=('--points=[plans to show, from the fastest to the smallest]:N: ') ;; esac
+    case $subcommand in (report|frontier) specs+=('--points=[plans to show, from the fastest to the smallest]:N: ') ;; esac
     case $subcommand in (frontier|bench) specs+=('--csv[print CSV; bench: of its classes of kernels and of the step]') ;; esac
     case $subcommand in (mem|frontier|prof) specs+=('--svg=[write the picture too]:FILE:_files') ;; esac
     case $subcommand in (fit) specs+=('--max=[the symbol to enlarge, and a size that is not exceeded: N, N=4096]:SYM[=SIZE]: ') ;; esac
-    case $subcommand in (plan|frontier|fit|compile|prof|calibrate) specs+=('(-o --output)-o+[compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON; prof: one for the trace; fit: one for the plan at the largest size]:PATH:_files' '(-o --output)--output=[compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON; prof: one for the trace; fit: one for the plan at the largest size]:PATH:_files') ;; esac
+    case $subcommand in (plan|report|frontier|fit|compile|prof|calibrate) specs+=('(-o --output)-o+[compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON; prof: one for the trace; report: one for the page; fit: one for the plan at the largest size]:PATH:_files' '(-o --output)--output=[compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON; prof: one for the trace; report: one for the page; fit: one for the plan at the largest size]:PATH:_files') ;; esac
     case $subcommand in (plan) specs+=('--explain-cost=[instead of the plan, the terms of the predicted time of the kernels that compute this value]:VALUE: ') ;; esac
     case $subcommand in (plan) specs+=('--certificate[the JSON has what proves the plan'\''s claims, for certify]') ;; esac
     case $subcommand in (calibrate) specs+=('--seconds=[measure for so long; compiling comes before, up to a minute]:X: ') ;; esac
@@ -100,9 +103,9 @@ _gradcut()
     case $subcommand in (compile) specs+=('--shared[write a shared object]') ;; esac
     case $subcommand in (ops) specs+=('--model=[only the ops of this file'\''s function]:FILE:_files') ;; esac
     case $subcommand in (cache) specs+=('--clear[remove every entry]') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--time-passes[print each pass, its wall time, and the nodes before and behind it, to standard error]') ;; esac
-    case $subcommand in (check|show|grad|plan|saved|why|mem|fuse|lint|diff|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|ops|cache|calibrate) specs+=('--json[print JSON]') ;; esac
-    case $subcommand in (check|show|grad|plan|saved|why|mem|fuse|lint|diff|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|ops|cache|calibrate) specs+=('(-h --help)-h[print the options of a command]' '(-h --help)--help[print the options of a command]') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--time-passes[print each pass, its wall time, and the nodes before and behind it, to standard error]') ;; esac
+    case $subcommand in (check|show|grad|plan|saved|why|mem|fuse|lint|report|diff|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|ops|cache|calibrate) specs+=('--json[print JSON]') ;; esac
+    case $subcommand in (check|show|grad|plan|saved|why|mem|fuse|lint|report|diff|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|ops|cache|calibrate) specs+=('(-h --help)-h[print the options of a command]' '(-h --help)--help[print the options of a command]') ;; esac
     case $subcommand in
     check) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
     show) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
@@ -113,6 +116,7 @@ _gradcut()
     mem) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
     fuse) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
     lint) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
+    report) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
     diff) specs+=('1:FILE:_files -g "*.json"' '2:FILE:_files -g "*.json"') ;;
     certify) specs+=('1:FILE:_files -g "*.json"' '2:FILE:_files -g "*.gcut"' '3:@function: ') ;;
     frontier) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "driver/inspect/of_pipeline.h"
 #include "driver/inspect/table_text.h"
 #include "driver/options/default_sizes.h"
 #include "driver/options/options.h"
-#include "driver/pipeline/compile.h"
 #include "graph/ops/value_bytes.h"
 #include "gradcut/inspect.h"
 #include "partition/policies/policy.h"
@@ -18,11 +18,7 @@
 #include "report/report.h"
 
 typedef struct looking {
-    gcut_env *env;
     gcut_arena *keep, *a; /* of the result; scratch */
-    gcut_graph *g;
-    const gcut_options *given; /* of `size` bytes */
-    size_t size;
     const gcut_pipeline *p;
     gcut_launches launches;
     gcut_costs costs; /* with terms */
@@ -212,30 +208,39 @@ static void add_pairs(const looking *j, gcut_fusion *out)
     out->unfused = list;
 }
 
-static void look(void *arg, const gcut_made *m)
+void gcut_fusion_of(const gcut_pipeline *p, gcut_arena *keep, gcut_arena *scratch, gcut_fusion *out)
 {
-    looking *j = arg;
-    gcut_fusion *out = m->object;
-    gcut_settings opt = gcut_settings_of(j->env, j->given, j->size);
     gcut_memory memory;
-    gcut_text json = {.arena = m->keep};
-    j->keep = m->keep;
-    j->a = m->scratch;
-    const gcut_pipeline *p = j->p = gcut_pipeline_new(j->g, &opt, GCUT_STAGE_KERNEL, j->a);
-    j->launches = gcut_program_fusions(p->program, j->a);
-    j->costs = gcut_program_terms(p->program, p->machine, p->at, p->nat, p->threads, j->a);
-    j->buffer = gcut_program_placement(p->program, p->at, p->nat, p->threads, j->a, &j->nbuffers, &memory);
-    index_costs(j);
-    link_pairs(j);
-    out->graph = gcut_keep(j->keep, p->primal->name);
-    out->policy = p->plan ? gcut_policy_text(j->keep, &p->plan->options) : "forward alone";
-    out->at = gcut_sizes_named(j->keep, p->module, p->at, p->nat);
+    looking j = {.keep = keep, .a = scratch, .p = p};
+    j.launches = gcut_program_fusions(p->program, scratch);
+    j.costs = gcut_program_terms(p->program, p->machine, p->at, p->nat, p->threads, scratch);
+    j.buffer = gcut_program_placement(p->program, p->at, p->nat, p->threads, scratch, &j.nbuffers, &memory);
+    index_costs(&j);
+    link_pairs(&j);
+    out->graph = gcut_keep(keep, p->primal->name);
+    out->policy = p->plan ? gcut_policy_text(keep, &p->plan->options) : "forward alone";
+    out->at = gcut_sizes_named(keep, p->module, p->at, p->nat);
     out->nat = p->nat;
     out->threads = p->threads;
-    out->machine = gcut_keep(j->keep, p->machine->made);
-    out->step_ns = j->costs.ns;
-    add_kernels(j, out);
-    add_pairs(j, out);
+    out->machine = gcut_keep(keep, p->machine->made);
+    out->step_ns = j.costs.ns;
+    add_kernels(&j, out);
+    add_pairs(&j, out);
+}
+
+typedef struct asked_graph {
+    gcut_graph *g;
+    const gcut_options *given; /* of `size` bytes */
+    size_t size;
+} asked_graph;
+
+static void make(void *arg, const gcut_made *m)
+{
+    const asked_graph *j = arg;
+    gcut_fusion *out = m->object;
+    const gcut_settings opt = gcut_settings_of(j->g->module->env, j->given, j->size);
+    gcut_text json = {.arena = m->keep};
+    gcut_fusion_of(gcut_pipeline_new(j->g, &opt, GCUT_STAGE_KERNEL, m->scratch), m->keep, m->scratch, out);
     gcut_write_fusion_json(out, &json);
     out->json = json.at;
 }
@@ -243,8 +248,8 @@ static void look(void *arg, const gcut_made *m)
 gcut_fusion *gcut_fusion_new_sized(size_t size, gcut_graph *g, const gcut_options *opt)
 {
     GCUT_NEED(NULL, g, NULL);
-    looking j = {.env = g->module->env, .g = g, .given = opt, .size = size};
-    return gcut_made_by(j.env, sizeof(gcut_fusion), look, &j);
+    asked_graph j = {g, opt, size};
+    return gcut_made_by(g->module->env, sizeof(gcut_fusion), make, &j);
 }
 
 /* ---- text ---- */

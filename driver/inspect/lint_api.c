@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/inspect/of_pipeline.h"
 #include "driver/inspect/table_text.h"
 #include "driver/options/default_sizes.h"
 #include "driver/options/options.h"
-#include "driver/pipeline/compile.h"
 #include "gradcut/inspect.h"
 #include "graph/lint/lint.h"
 #include "graph/ops/node_facts.h"
@@ -20,11 +20,7 @@
 #define MOVED_BYTES (1 << 20)
 
 typedef struct linting {
-    gcut_env *env;
     gcut_arena *keep, *a; /* of the result; scratch */
-    gcut_graph *g;
-    const gcut_options *given; /* of `size` bytes */
-    size_t size;
     const gcut_pipeline *p;
     gcut_findings found;
 } linting;
@@ -114,21 +110,30 @@ static void fill(linting *j, gcut_lint_report *out)
     out->n = n;
 }
 
-static void lint(void *arg, const gcut_made *m)
+void gcut_lint_of(const gcut_pipeline *p, gcut_arena *keep, gcut_arena *scratch, gcut_lint_report *out)
 {
-    linting *j = arg;
+    linting j = {.keep = keep, .a = scratch, .p = p};
+    j.found = (gcut_findings){.arena = scratch, .at = p->at, .nat = p->nat};
+    gcut_lint_values(p->primal, &j.found);
+    gcut_lint_ops(p->primal, &j.found);
+    if (p->plan) check_gradients(&j);
+    check_layout(&j);
+    fill(&j, out);
+}
+
+typedef struct asked_graph {
+    gcut_graph *g;
+    const gcut_options *given; /* of `size` bytes */
+    size_t size;
+} asked_graph;
+
+static void make(void *arg, const gcut_made *m)
+{
+    const asked_graph *j = arg;
     gcut_lint_report *out = m->object;
-    gcut_settings opt = gcut_settings_of(j->env, j->given, j->size);
+    const gcut_settings opt = gcut_settings_of(j->g->module->env, j->given, j->size);
     gcut_text json = {.arena = m->keep};
-    j->keep = m->keep;
-    j->a = m->scratch;
-    j->p = gcut_pipeline_new(j->g, &opt, GCUT_STAGE_KERNEL, j->a);
-    j->found = (gcut_findings){.arena = j->a, .at = j->p->at, .nat = j->p->nat};
-    gcut_lint_values(j->p->primal, &j->found);
-    gcut_lint_ops(j->p->primal, &j->found);
-    if (!opt.forward_only) check_gradients(j);
-    check_layout(j);
-    fill(j, out);
+    gcut_lint_of(gcut_pipeline_new(j->g, &opt, GCUT_STAGE_KERNEL, m->scratch), m->keep, m->scratch, out);
     gcut_write_lint_json(out, &json);
     out->json = json.at;
 }
@@ -136,8 +141,8 @@ static void lint(void *arg, const gcut_made *m)
 gcut_lint_report *gcut_lint_sized(size_t size, gcut_graph *g, const gcut_options *opt)
 {
     GCUT_NEED(NULL, g, NULL);
-    linting j = {.env = g->module->env, .g = g, .given = opt, .size = size};
-    return gcut_made_by(j.env, sizeof(gcut_lint_report), lint, &j);
+    asked_graph j = {g, opt, size};
+    return gcut_made_by(g->module->env, sizeof(gcut_lint_report), make, &j);
 }
 
 static void write_text(const void *r, const gcut_table_options *o, gcut_text *out)

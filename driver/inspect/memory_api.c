@@ -13,10 +13,10 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "driver/inspect/of_pipeline.h"
 #include "driver/inspect/table_text.h"
 #include "driver/options/default_sizes.h"
 #include "driver/options/options.h"
-#include "driver/pipeline/compile.h"
 #include "graph/ops/value_bytes.h"
 #include "partition/policies/policy.h"
 #include "partition/query/plan_queries.h"
@@ -24,7 +24,6 @@
 
 typedef struct profiling {
     gcut_env *env;
-    gcut_arena *keep, *a; /* of the profile; scratch */
     gcut_graph *g;
     const gcut_options *given; /* of `size` bytes */
     size_t size, how_size;
@@ -247,31 +246,41 @@ static void fill_totals(making *m)
     GCUT_ASSERT(out->gap_bytes >= 0);
 }
 
-static void profile(const profiling *j, const gcut_settings *opt, gcut_memory_profile *out)
+void gcut_memory_of(const gcut_pipeline *p, gcut_arena *keep, gcut_arena *scratch, gcut_memory_profile *out)
 {
-    const gcut_pipeline *p = gcut_pipeline_of_plan(j->g, opt, j->a);
-    making m = {.keep = j->keep, .a = j->a, .p = p, .joint = p->plan->joint, .out = out};
-    m.query = gcut_query_open(p->plan, j->a);
-    m.costs = gcut_program_costs(p->program, p->machine, p->at, p->nat, p->threads, j->a);
+    making m = {.keep = keep, .a = scratch, .p = p, .joint = p->plan->joint, .out = out};
+    m.query = gcut_query_open(p->plan, scratch);
+    m.costs = gcut_program_costs(p->program, p->machine, p->at, p->nat, p->threads, scratch);
     int steps;
-    (void)gcut_program_launches(p->program, j->a, &steps);
+    (void)gcut_program_launches(p->program, scratch, &steps);
     m.nsteps = steps > 0 ? (uint32_t)steps : 1;
-    m.live = gcut_calloc(j->a, m.nsteps + 1u, sizeof *m.live);
+    m.live = gcut_calloc(scratch, m.nsteps + 1u, sizeof *m.live);
     list_events(&m);
     out->event = (const gcut_memory_event *const *)m.at;
     out->nevents = m.costs.n;
     add_all_bound(&m);
     add_arena(&m);
     fill_live(&m);
-    out->graph = gcut_keep(j->keep, p->primal->name);
-    out->policy = gcut_policy_text(j->keep, &p->plan->options);
-    out->at = gcut_sizes_named(j->keep, p->module, p->at, p->nat);
+    out->graph = gcut_keep(keep, p->primal->name);
+    out->policy = gcut_policy_text(keep, &p->plan->options);
+    out->at = gcut_sizes_named(keep, p->module, p->at, p->nat);
     out->nat = p->nat;
     out->threads = p->threads;
     out->step_ns = m.costs.ns;
-    GCUT_LIST(j->keep, out->buffer, m.buffers.n, m.buffers.at[i].of);
+    GCUT_LIST(keep, out->buffer, m.buffers.n, m.buffers.at[i].of);
     out->nbuffers = m.buffers.n;
     fill_totals(&m);
+}
+
+void gcut_memory_add_against(gcut_graph *g, const gcut_settings *opt, const char *plan, gcut_arena *keep,
+                             gcut_arena *scratch, gcut_memory_profile *out)
+{
+    gcut_settings other = gcut_settings_plain(opt, opt->policy);
+    gcut_memory_profile *against = gcut_calloc(keep, 1, sizeof *against);
+    other.plan = plan;
+    other.at = out->at, other.nat = out->nat; /* not those of the file */
+    gcut_memory_of(gcut_pipeline_of_plan(g, &other, scratch), keep, scratch, against);
+    out->against = against;
 }
 
 static void make(void *arg, const gcut_made *made)
@@ -281,21 +290,12 @@ static void make(void *arg, const gcut_made *made)
     gcut_memory_options how;
     gcut_settings opt = gcut_settings_of(j->env, j->given, j->size);
     GCUT_COPY_KNOWN(j->env, gcut_memory_options, j->how_given, j->how_size, &how);
-    j->keep = made->keep;
-    j->a = made->scratch;
     opt.forward_only = false;
-    profile(j, &opt, out);
-    if (how.against) {
-        gcut_settings other = gcut_settings_plain(&opt, opt.policy);
-        gcut_memory_profile *against = gcut_calloc(j->keep, 1, sizeof *against);
-        other.plan = how.against;
-        other.at = out->at, other.nat = out->nat; /* not those of the file */
-        profile(j, &other, against);
-        out->against = against;
-    }
-    gcut_text json = {.arena = j->keep}, svg = json;
+    gcut_memory_of(gcut_pipeline_of_plan(j->g, &opt, made->scratch), made->keep, made->scratch, out);
+    if (how.against) gcut_memory_add_against(j->g, &opt, how.against, made->keep, made->scratch, out);
+    gcut_text json = {.arena = made->keep}, svg = json;
     gcut_write_memory_json(out, &json);
-    gcut_write_memory_svg(out, &svg);
+    gcut_write_memory_svg(out, false, &svg);
     out->json = json.at;
     out->svg = svg.at;
 }

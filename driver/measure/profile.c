@@ -8,6 +8,7 @@
 #include "driver/measure/bootstrap.h"
 #include "driver/measure/quantile.h"
 #include "driver/load/step.h"
+#include "driver/options/default_sizes.h"
 #include "report/report.h"
 
 #define WARM_UP 4 /* untimed steps; the first one touches its memory */
@@ -117,6 +118,11 @@ static void profile(void *arg, const gcut_made *m)
                           .median_hi_ns = median.hi,
                           .nsamples = steps};
     find_limits(s, out);
+    out->graph = gcut_keep(keep, s->p->primal->name);
+    out->primal_hash = gcut_keep(keep, gcut_graph_hash(s->p->primal, a));
+    out->machine = gcut_keep(keep, s->p->machine->made);
+    out->sizes = gcut_sizes_named(keep, s->p->module, s->size, s->nsizes);
+    out->nsizes = s->nsizes;
     GCUT_LIST(keep, out->sample, steps, &sample[i]);
     gcut_write_samples_csv(out->sample, steps, &samples);
     out->samples = samples.at;

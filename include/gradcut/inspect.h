@@ -56,6 +56,10 @@ GCUT_API char *gcut_profile_trace(gcut_ctx *ctx, const gcut_profile *p, const gc
  * model.  The caller's (gcut_free); NULL on error. */
 GCUT_API char *gcut_profile_svg(gcut_ctx *ctx, const gcut_profile *p);
 
+/* A profile as JSON, and such a file read: it has no samples.  The caller's (gcut_free); NULL on error. */
+GCUT_API char *gcut_profile_json(gcut_ctx *ctx, const gcut_profile *p);
+GCUT_API gcut_profile *gcut_profile_read(gcut_ctx *ctx, const char *path);
+
 /* What is correct in a graph, and probably not meant or slower than it needs to be, at the sizes of the options.  With
  * options.forward_only nothing about gradients.  The caller's (gcut_free); NULL on error. */
 GCUT_API gcut_lint_report *gcut_lint_sized(size_t size, gcut_graph *g, const gcut_options *opt);
@@ -64,6 +68,20 @@ GCUT_API gcut_lint_report *gcut_lint_sized(size_t size, gcut_graph *g, const gcu
 GCUT_API char *gcut_lint_text_sized(size_t size, gcut_ctx *ctx, const gcut_lint_report *r,
                                     const gcut_table_options *table);
 #define gcut_lint_text(...) gcut_lint_text_sized(sizeof(gcut_table_options), __VA_ARGS__)
+
+typedef struct gcut_report_options {
+    const char *against;           /* as of gcut_memory_options */
+    const gcut_profile *profile;   /* of steps at the same sizes, on any machine; NULL: none were measured */
+    const gcut_frontier *frontier; /* of the graph at the same sizes; NULL: none is shown */
+} gcut_report_options;
+
+/* All that is known of the step of the options as one page: HTML that a browser shows without a network and without
+ * scripts.  Same input, same bytes.  GCUT_EPLAN where the profile is of another graph or of other sizes.  The caller's
+ * (gcut_free); NULL on error. */
+GCUT_API char *gcut_report_html_sized(size_t size, size_t how_size, gcut_graph *g, const gcut_options *opt,
+                                      const gcut_report_options *how);
+#define gcut_report_html(...)                                                                                \
+    gcut_report_html_sized(sizeof(gcut_options), sizeof(gcut_report_options), __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -402,6 +402,10 @@ typedef struct gcut_profile {
     const char *samples; /* as CSV */
     int priced_threads; /* those that times are predicted for: `threads`, unless the model has no section for so
                             many or so few */
+    const char *graph, *primal_hash; /* its name; of the graph as it was given */
+    const char *machine;             /* the machine model of the predicted times and of the limits */
+    const gcut_size *sizes;          /* of the symbols in these steps */
+    size_t nsizes;
 } gcut_profile;
 
 /* ---- a frontier ---- */

@@ -95,17 +95,20 @@ void gcut_write_saved_text(const gcut_plan_info *p, const gcut_table_options *o,
 
 /* ---- totals ---- */
 
+const char *gcut_plan_choice(gcut_arena *a, const gcut_plan_info *p)
+{
+    if (p->budget)
+        return gcut_printf(a, "%s, budget %s, met by %s", p->policy, gcut_bytes_text(a, p->budget), p->label);
+    if (p->saved_budget)
+        return gcut_printf(a, "%s, at most %s saved", p->policy,
+                           gcut_bytes_text(a, gcut_plan_saved_limit(p)));
+    return gcut_printf(a, "%s, lambda %g ns/B%s%s", p->policy, gcut_plan_price(p), p->label ? ", " : "",
+                       p->label ? p->label : "");
+}
+
 static void print_head(const gcut_plan_info *p, gcut_text *out)
 {
-    gcut_arena *a = out->arena;
-    gcut_text_add(out, "plan of @%s: %s, ", p->graph, p->policy);
-    if (p->budget)
-        gcut_text_add(out, "budget %s, met by %s", gcut_bytes_text(a, p->budget), p->label);
-    else if (p->saved_budget)
-        gcut_text_add(out, "at most %s saved", gcut_bytes_text(a, gcut_plan_saved_limit(p)));
-    else
-        gcut_text_add(out, "lambda %g ns/B%s%s", gcut_plan_price(p), p->label ? ", " : "",
-                      p->label ? p->label : "");
+    gcut_text_add(out, "plan of @%s: %s", p->graph, gcut_plan_choice(out->arena, p));
     gcut_write_sizes(p->at, p->nat, ", at ", out);
     gcut_text_add(out, "\n");
 }

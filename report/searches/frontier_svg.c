@@ -20,6 +20,7 @@ typedef struct box {
 
 typedef struct picture {
     const gcut_frontier *s;
+    const gcut_frontier_mark *mark; /* NULL: none */
     gcut_text *out;
     gcut_svg_axis x, y;
     GCUT_VEC(box) taken;
@@ -41,6 +42,10 @@ static void set_axes(picture *p)
             lo[k] = fmin(lo[k], at[k]);
             hi[k] = fmax(hi[k], at[k]);
         }
+    }
+    if (p->mark) {
+        lo[0] = fmin(lo[0], (double)p->mark->peak_bytes), hi[0] = fmax(hi[0], (double)p->mark->peak_bytes);
+        lo[1] = fmin(lo[1], p->mark->step_ns), hi[1] = fmax(hi[1], p->mark->step_ns);
     }
     gcut_svg_bytes(&p->x, hi[0]);
     gcut_svg_time(&p->y, hi[1]);
@@ -173,14 +178,10 @@ static const char *names_at(const picture *p, size_t i)
     return t.at;
 }
 
-/* Beside its mark, on the first free place: above or below it to the right or left, then farther away. */
-static void put_label(picture *p, size_t i)
+/* Beside the mark at x, y, on the first free place: above or below it to the right or left, then farther away. */
+static void put_name(picture *p, double x, double y, const char *name)
 {
-    const gcut_frontier_point *q = p->s->point[i];
-    const char *name = q->baseline ? names_at(p, i) : NULL;
-    if (!name) return;
-    double x = gcut_svg_place(&p->x, peak_of(q)), y = gcut_svg_place(&p->y, gcut_frontier_point_ns(q)),
-           w = 7.4 * (double)strlen(name);
+    const double w = 7.4 * (double)strlen(name);
     box b = {0};
     bool left = false;
     for (int k = 0; k < 40; k++) {
@@ -191,6 +192,29 @@ static void put_label(picture *p, size_t i)
     }
     gcut_svg_text(p->out, left ? b.x + w : b.x, b.y + 12, "label", left ? "end" : "start", name);
     *GCUT_PUSH(p->out->arena, &p->taken) = b;
+}
+
+static void put_label(picture *p, size_t i)
+{
+    const gcut_frontier_point *q = p->s->point[i];
+    const char *name = q->baseline ? names_at(p, i) : NULL;
+    if (name)
+        put_name(p, gcut_svg_place(&p->x, peak_of(q)), gcut_svg_place(&p->y, gcut_frontier_point_ns(q)),
+                 name);
+}
+
+/* A ring around the place of the other plan. */
+static void put_here(picture *p)
+{
+    const double x = gcut_svg_place(&p->x, (double)p->mark->peak_bytes),
+                 y = gcut_svg_place(&p->y, p->mark->step_ns);
+    gcut_text_add(p->out, "<circle class=\"here\" cx=\"%.1f\" cy=\"%.1f\" r=\"9\"><title>", x, y);
+    gcut_svg_escaped(p->out, gcut_printf(p->out->arena, "%s: peak %s, %s", p->mark->label,
+                                         number(p->out->arena, (double)p->mark->peak_bytes, &p->x),
+                                         number(p->out->arena, p->mark->step_ns, &p->y)));
+    gcut_text_add(p->out, "</title></circle>\n");
+    *GCUT_PUSH(p->out->arena, &p->taken) = (box){x - 10, y - 10, 20, 20};
+    put_name(p, x, y, p->mark->label);
 }
 
 /* The legend, at the right end of the line under the title. */
@@ -212,7 +236,8 @@ static void put_head(picture *p)
                    ".label{font-size:13px;fill:#8a3b12;stroke:#fff;stroke-width:3;paint-order:stroke}\n"
                    ".reach{fill:#1c5d99;fill-opacity:.06}.stairs{stroke:#1c5d99;stroke-width:2;fill:none}\n"
                    ".ours{fill:#1c5d99;stroke:#fff;stroke-width:1.5}\n"
-                   ".other{fill:#fff;stroke:#b3541e;stroke-width:2}\n");
+                   ".other{fill:#fff;stroke:#b3541e;stroke-width:2}\n"
+                   ".here{fill:none;stroke:#222;stroke-width:2.5}\n");
     gcut_text title = {.arena = out->arena};
     gcut_text_add(&title, "@%s", p->s->graph);
     gcut_write_sizes(p->s->at, p->s->nat, " at ", &title);
@@ -221,11 +246,13 @@ static void put_head(picture *p)
     put_legend(out);
 }
 
-void gcut_write_frontier_svg(const gcut_frontier *s, gcut_text *out)
+void gcut_write_frontier_svg(const gcut_frontier *s, const gcut_frontier_mark *mark, gcut_text *out)
 {
     gcut_arena *a = gcut_arena_new(gcut_arena_env(out->arena), out->arena);
     gcut_text t = {.arena = a};
     picture p = {.s = s, .out = &t};
+    if (mark && s->n && isnan(s->point[0]->step_ns_median) && !isnan(s->point[0]->step_ns_predicted))
+        p.mark = mark;
     set_axes(&p);
     put_head(&p);
     put_axes(&p);
@@ -234,6 +261,7 @@ void gcut_write_frontier_svg(const gcut_frontier *s, gcut_text *out)
         if (s->point[i]->baseline) put_mark(&p, s->point[i]);
     for (size_t i = 0; i < s->n; i++) /* dots last, since they are smaller */
         if (!s->point[i]->baseline) put_mark(&p, s->point[i]);
+    if (p.mark) put_here(&p);
     for (size_t i = 0; i < s->n; i++) put_label(&p, i);
     gcut_text_add(&t, "</svg>\n");
     gcut_text_addn(out, t.at, t.n);

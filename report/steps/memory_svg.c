@@ -112,7 +112,7 @@ static void put_classes(picture *p)
                       outline(p, at, k), MIDDLE, LEFT, gcut_memory_word((gcut_memory_class)k));
     }
     if (m->against)
-        gcut_text_add(p->out, "<path class=\"other\" d=\"%s\"><title>the other plan</title></path>\n",
+        gcut_text_add(p->out, "<path class=\"second\" d=\"%s\"><title>the other plan</title></path>\n",
                       outline(p, columns(p, m->against), GCUT_MEMORY_CLASSES - 1));
 }
 
@@ -155,8 +155,8 @@ static void put_legend(picture *p)
         for (x += 37; *name; name++) x += 7;
     }
     if (!m->against) return;
-    gcut_text_add(p->out, "<path class=\"other\" d=\"M%.1f 53h22\"/>\n", x);
-    gcut_svg_text(p->out, x + 28, 58, "sub", "start", "the other plan");
+    gcut_text_add(p->out, "<path class=\"second\" d=\"M32 73h22\"/>\n");
+    gcut_svg_text(p->out, 60, 78, "sub", "start", "the other plan");
 }
 
 /* ---- the arena ---- */
@@ -181,13 +181,35 @@ static void put_buffers(picture *p)
     }
 }
 
+/* What a pointer reads: a bar for each kernel that a column shows, with a text. */
+static void put_pointed(picture *p)
+{
+    gcut_text *out = p->out;
+    gcut_arena *a = out->arena;
+    const gcut_memory_event *const *at = columns(p, p->m);
+    for (int c = 0, n; c < COLUMNS && at[c]; c += n) {
+        const gcut_memory_event *e = at[c];
+        for (n = 1; c + n < COLUMNS && at[c + n] == e;) n++;
+        gcut_text_add(out, "<rect class=\"at\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"><title>",
+                      LEFT + c, TOP, n, MIDDLE - TOP);
+        gcut_svg_escaped(out, gcut_printf(a, "k%d %%%s %s, %s: %s alive", e->launch, e->value, e->op,
+                                          e->backward ? "backward" : "forward",
+                                          gcut_bytes_short(a, (double)e->bytes)));
+        for (int k = 0; k < GCUT_MEMORY_CLASSES; k++)
+            if (e->live[k])
+                gcut_text_add(out, ", %s %s", gcut_memory_word((gcut_memory_class)k),
+                              gcut_bytes_short(a, (double)e->live[k]));
+        gcut_text_add(out, "</title></rect>\n");
+    }
+}
+
 static void put_head(picture *p)
 {
     gcut_text *out = p->out;
     gcut_svg_begin(out, WIDE, HIGH,
                    ".mark{font-size:13px;font-weight:600;stroke:#fff;stroke-width:3;paint-order:stroke}\n"
                    ".turn{stroke:#222;stroke-dasharray:2 3;fill:none}.peak{fill:#222}\n"
-                   ".other{stroke:#a3360a;stroke-width:2;fill:none;stroke-dasharray:7 3}\n"
+                   ".second{stroke:#a3360a;stroke-width:2;fill:none;stroke-dasharray:7 3}\n"
                    ".box,.key{stroke:#fff;stroke-width:.5}\n"
                    ".c0{fill:#aab2bd}.c1{fill:#7b8794}.c2{fill:#d3d8de}.c3{fill:#e9dfc4}.c4{fill:#c9b67e}\n"
                    ".c5{fill:#1c5d99}.c6{fill:url(#again)}.c7{fill:#e59a33}.c8{fill:url(#work)}\n");
@@ -205,7 +227,7 @@ static void put_head(picture *p)
     gcut_svg_text(out, 32, 30, "head", "start", title.at);
 }
 
-void gcut_write_memory_svg(const gcut_memory_profile *m, gcut_text *out)
+void gcut_write_memory_svg(const gcut_memory_profile *m, bool pointed, gcut_text *out)
 {
     gcut_arena *a = gcut_arena_new(gcut_arena_env(out->arena), out->arena);
     gcut_text t = {.arena = a};
@@ -218,6 +240,7 @@ void gcut_write_memory_svg(const gcut_memory_profile *m, gcut_text *out)
     put_grid(&p, &p.offset, ARENA, BOTTOM, "place in the arena");
     put_buffers(&p);
     put_marks(&p);
+    if (pointed) put_pointed(&p);
     gcut_svg_text(&t, (LEFT + WIDE - RIGHT) / 2.0, BOTTOM + 44, "name", "middle",
                   gcut_printf(a, "time of the step as predicted, %s", p.time.name));
     gcut_text_add(&t, "</svg>\n");

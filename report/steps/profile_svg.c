@@ -108,7 +108,7 @@ static void put_limits(const picture *p)
 static void put_limit_name(const picture *p)
 {
     const gcut_profile *s = p->p;
-    gcut_svg_text(p->out, WIDE - RIGHT, y_of(p, s->peak_flops_per_second) - 24, "mark", "end",
+    gcut_svg_text(p->out, WIDE - RIGHT, y_of(p, s->peak_flops_per_second) - 24, "limit", "end",
                   gcut_printf(p->out->arena, "large products, %.3g GFLOP/s", s->peak_flops_per_second / 1e9));
 }
 
@@ -145,7 +145,7 @@ void gcut_write_profile_svg(const gcut_profile *s, gcut_text *out)
     picture p = {.p = s, .out = &t};
     set_axes(&p);
     gcut_svg_begin(&t, WIDE, HIGH,
-                   ".mark{font-size:13px;fill:#555;stroke:#fff;stroke-width:3;paint-order:stroke}\n"
+                   ".limit{font-size:13px;fill:#555;stroke:#fff;stroke-width:3;paint-order:stroke}\n"
                    ".roof{stroke:#222;stroke-width:1.5;fill:none}\n"
                    ".forward{fill:#1c5d99;fill-opacity:.55;stroke:#fff}\n"
                    ".backward{fill:#e59a33;fill-opacity:.55;stroke:#fff}\n");

@@ -46,6 +46,7 @@ enum {
     MEMORY,
     FUSION,
     LINT,
+    REPORT,
     APART,
     NWAYS
 };
@@ -118,6 +119,7 @@ static bool all_of_it(failing *f, const char *graph, int way)
         ok = r && gcut_lint_text(ctx, r, NULL);
         break;
     }
+    case REPORT: ok = gcut_report_html(g, &o, &(gcut_report_options){.against = in_tmp("sweep.json")}); break;
     case APART: ok = both_calls(g); break;
     }
     if (!ok) {

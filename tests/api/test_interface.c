@@ -125,7 +125,7 @@ static void every_structure_has_a_rule(void **state)
         if (where == 1) is_held_by_pointer(r, name);
         n[where]++;
     }
-    assert_int_equal(n[0], 10); /* those that gcut_copy_known reads */
+    assert_int_equal(n[0], 11); /* those that gcut_copy_known reads */
     assert_that(n[1], >=, 25);
     assert_that(n[2], >=, 13);
 }
@@ -200,6 +200,9 @@ static void later_members_are_refused(void **state)
     LONGER(gcut_memory_options) memory = {.later = 1};
     assert_null(gcut_memory_new_sized(0, sizeof memory, planned, NULL, &memory.known));
     says(ctx, "gcut_memory_options: a member that gradcut");
+    LONGER(gcut_report_options) report = {.later = 1};
+    assert_null(gcut_report_html_sized(0, sizeof report, planned, NULL, &report.known));
+    says(ctx, "gcut_report_options: a member that gradcut");
     assert_null(gcut_plan_text_sized(sizeof table, plan, &table.known));
     says(ctx, "gcut_table_options: a member that gradcut");
     gcut_plan_free(plan);

@@ -98,6 +98,7 @@ static const char *const commands[][10] = {
     {"gradcut", "grad", LOOPS},
     {"gradcut", "why", SIX, "%h"},
     {"gradcut", "diff", "plan.json", "plan.json"},
+    {"gradcut", "report", SIX},
     {"gradcut", "plan", SIX, "--certificate", "--json"},
     {"gradcut", "plan", SIX, "--explain-cost", "%h"},
     {"gradcut", "certify", "certified.json", SIX},

@@ -77,6 +77,65 @@ static void check_kernels(json_t *events, const gcut_profile *p, const gcut_memo
     assert_int_equal(counters, p->n);
 }
 
+static void refused(gcut_ctx *ctx, const char *text, const char *says)
+{
+    FILE *f = fopen(in_tmp("wrong.json"), "w");
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+    assert_null(gcut_profile_read(ctx, in_tmp("wrong.json")));
+    assert_says(ctx, GCUT_ESYNTAX, says);
+}
+
+/* A copy of the text with `from` replaced. */
+static char *with(const char *text, const char *from, const char *to)
+{
+    const char *at = strstr(text, from);
+    char *out = NULL;
+    if (!at) fail_msg("there is no %s", from);
+    assert_true(asprintf(&out, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from)) > 0);
+    return out;
+}
+
+/* What is written is read, and written again it is the same. */
+static void read_back(gcut_ctx *ctx, const gcut_profile *p)
+{
+    static const char *const wrong[][3] = {
+        {"\"threads\": 2", "\"threads\": -2", "threads: expected an integer from 0"},
+        {"\"half\": \"forward\"", "\"half\": \"left\"",
+         "kernels[0].half: expected \"forward\" or \"backward\""},
+        {"\"kernels\": [", "\"kernels\": [7, ", "kernels[0]: expected an object"},
+        {"\"machine\":", "\"engine\":", "the key 'machine' is missing"},
+        {"\"limit_bytes_per_s\": ", "\"limit_bytes_per_s\": 0, \"x\": ",
+         "limit_bytes_per_s: expected more than 0"},
+        {"\"runs\": 1", "\"runs\": null", "runs: expected a number"},
+    };
+    char *text = gcut_profile_json(ctx, p);
+    FILE *f = fopen(in_tmp("profile.json"), "w");
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+    gcut_profile *read = gcut_profile_read(ctx, in_tmp("profile.json"));
+    if (!read) fail_msg("%s", gcut_last_error(ctx));
+    char *again = gcut_profile_json(ctx, read);
+    assert_string_equal(again, text);
+    assert_true(fabs(read->flops - p->flops) <= 1e-9 * p->flops);
+    assert_true(fabs(read->bytes - p->bytes) <= 1e-9 * p->bytes);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char *changed = with(text, wrong[i][0], wrong[i][1]);
+        refused(ctx, changed, wrong[i][2]);
+        free(changed);
+    }
+    refused(ctx, "[]", "expected an object");
+    refused(ctx, "{", "wrong.json:1:");
+    assert_null(gcut_profile_read(ctx, in_tmp("none.json")));
+    assert_null(gcut_profile_read(NULL, in_tmp("none.json")));
+    assert_null(gcut_profile_json(ctx, NULL));
+    gcut_free(read);
+    gcut_free(again);
+    gcut_free(text);
+}
+
 static void a_profile(void **state)
 {
     (void)state;
@@ -113,6 +172,7 @@ static void a_profile(void **state)
     assert_null(gcut_profile_trace(ctx, NULL, NULL));
     assert_null(gcut_profile_svg(NULL, p));
     assert_null(gcut_profile_text(ctx, p, &(gcut_table_options){.top = -1}));
+    read_back(ctx, p);
     json_decref(j);
     json_decref(without);
     gcut_free(trace);

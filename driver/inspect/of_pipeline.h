@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Structures of gradcut/inspect.h made from a pipeline up to kernels (gcut_pipeline_new), so that several are of one plan.
+ * What they point to is in `keep`; their JSON and pictures are not made.  These functions throw.
+ */
+#ifndef GCUT_DRIVER_INSPECT_OF_PIPELINE_H
+#define GCUT_DRIVER_INSPECT_OF_PIPELINE_H
+
+#include "driver/pipeline/compile.h"
+
+void gcut_memory_of(const gcut_pipeline *p, gcut_arena *keep, gcut_arena *scratch, gcut_memory_profile *out);
+/* Adds the step of a plan file, at the same sizes, to what gcut_memory_of made of the graph with these settings. */
+void gcut_memory_add_against(gcut_graph *g, const gcut_settings *opt, const char *plan, gcut_arena *keep,
+                             gcut_arena *scratch, gcut_memory_profile *out);
+void gcut_fusion_of(const gcut_pipeline *p, gcut_arena *keep, gcut_arena *scratch, gcut_fusion *out);
+/* Without a backward graph nothing about gradients. */
+void gcut_lint_of(const gcut_pipeline *p, gcut_arena *keep, gcut_arena *scratch, gcut_lint_report *out);
+
+#endif
