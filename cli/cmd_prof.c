@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * `gradcut prof`: the measured time of each kernel, as a table, a trace and a picture.
+ * `gradcut prof`: the measured time of each kernel, as a table, a trace and pictures.
  */
 #include <stdio.h>
 
@@ -38,6 +38,7 @@ int gcut_cmd_prof(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
     if (!p) return gcut_cli_failed(ctx);
     int code = c->output ? write_trace(ctx, c, g, &opt, p) : EXIT_FINE;
     if (!code && c->svg) code = write_made(ctx, c->svg, gcut_profile_svg(ctx, p));
+    if (!code && c->flame) code = write_made(ctx, c->flame, gcut_profile_flame(ctx, p));
     char *text = code ? NULL : c->json ? gcut_profile_json(ctx, p) : gcut_profile_text(ctx, p, &table);
     if (text)
         fputs(text, stdout);

@@ -17,8 +17,6 @@
 void gcut_write_plan_text(const gcut_plan_info *p, const gcut_plan_validity *v, const gcut_table_options *o,
                           gcut_text *out);
 void gcut_write_saved_text(const gcut_plan_info *p, const gcut_table_options *o, gcut_text *out);
-/* How the plan was chosen: "mincut, budget 1,300 bytes (1.3 KiB), met by 3 flips". */
-const char *gcut_plan_choice(gcut_arena *a, const gcut_plan_info *p);
 /* report/plans/saved_table.c: its first part, the saved values. */
 void gcut_write_saved_values(const gcut_plan_info *p, const gcut_table_options *o, gcut_text *out);
 /* "%h2' relu, %mask gt": a prime marks what is itself recomputed; long lists are cut short.  folded: of a group of
@@ -84,6 +82,8 @@ void gcut_write_lint_json(const gcut_lint_report *r, gcut_text *out);
 void gcut_write_profile_text(const gcut_profile *p, const gcut_table_options *o, gcut_text *out);
 void gcut_write_profile_trace(const gcut_profile *p, const gcut_memory_profile *m, gcut_text *out);
 void gcut_write_profile_svg(const gcut_profile *p, gcut_text *out);
+/* report/steps/profile_flame.c */
+void gcut_write_profile_flame(const gcut_profile *p, gcut_text *out);
 /* report/steps/profile_json.c */
 void gcut_write_profile_json(const gcut_profile *p, gcut_text *out);
 /* Flops and bytes per second of a kernel, 0 without a time; and the larger of what these are of the limits. */

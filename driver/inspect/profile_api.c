@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A profile as text, as JSON, as a trace and as a picture.
+ * A profile as text, as JSON, as a trace and as pictures.
  */
 #include "driver/inspect/table_text.h"
 #include "gradcut/inspect.h"
@@ -47,6 +47,18 @@ char *gcut_profile_svg(gcut_ctx *ctx, const gcut_profile *p)
     GCUT_NEED(NULL, ctx, NULL);
     GCUT_NEED(ctx->env, p, NULL);
     return gcut_string_by(ctx->env, write_svg, &(drawing){p, NULL});
+}
+
+static void write_flame(void *arg, gcut_text *out)
+{
+    gcut_write_profile_flame(((const drawing *)arg)->p, out);
+}
+
+char *gcut_profile_flame(gcut_ctx *ctx, const gcut_profile *p)
+{
+    GCUT_NEED(NULL, ctx, NULL);
+    GCUT_NEED(ctx->env, p, NULL);
+    return gcut_string_by(ctx->env, write_flame, &(drawing){p, NULL});
 }
 
 static void write_json(void *arg, gcut_text *out)

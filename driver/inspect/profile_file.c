@@ -23,13 +23,23 @@ static double real_of(const gcut_jnode *object, const char *key)
     return v->kind == GCUT_JSON_NULL ? NAN : gcut_jreal(v);
 }
 
-/* A time, a count or a rate of a kernel, which is known. */
-static double amount_of(const gcut_jnode *object, const char *key)
+/* What is known, and not so large that sums of it could overflow. */
+static double amount_up_to(const gcut_jnode *object, const char *key, double most)
 {
     const gcut_jnode *v = gcut_jneed(object, key);
     const double x = gcut_jreal(v);
-    if (!(x >= 0)) gcut_jfail(v, NULL, "expected a number that is not negative");
+    if (!(x >= 0 && x <= most)) gcut_jfail(v, NULL, "expected a number from 0 to %g", most);
     return x;
+}
+
+static double amount_of(const gcut_jnode *object, const char *key)
+{
+    return amount_up_to(object, key, 1e18);
+}
+
+static double time_of(const gcut_jnode *object, const char *key)
+{
+    return amount_up_to(object, key, 1e12); /* a quarter of an hour */
 }
 
 static int count_of(const gcut_jnode *object, const char *key)
@@ -54,10 +64,10 @@ static const gcut_kernel_time *kernel_of(gcut_arena *keep, const gcut_jnode *k)
     return GCUT_NEW(keep, gcut_kernel_time, .family = text_of(keep, k, "class"),
                     .value = text_of(keep, k, "value"), .op = text_of(keep, k, "op"),
                     .where = text_of(keep, k, "loc"), .backward = backward, .launch = count_of(k, "kernel"),
-                    .runs = amount_of(k, "runs"), .predicted_ns = amount_of(k, "predicted_ns"),
-                    .measured_ns = amount_of(k, "measured_ns"), .flops = amount_of(k, "flops"),
-                    .bytes = amount_of(k, "bytes"), .lower_ns = amount_of(k, "lower_ns"),
-                    .upper_ns = amount_of(k, "upper_ns"));
+                    .runs = amount_of(k, "runs"), .predicted_ns = time_of(k, "predicted_ns"),
+                    .measured_ns = time_of(k, "measured_ns"), .flops = amount_of(k, "flops"),
+                    .bytes = amount_of(k, "bytes"), .lower_ns = time_of(k, "lower_ns"),
+                    .upper_ns = time_of(k, "upper_ns"));
 }
 
 /* The sizes of the steps; each is a member. */
@@ -77,10 +87,10 @@ static void read_profile(void *arg, const gcut_made *m)
     const gcut_jnode *root = gcut_json_read(m->scratch, j->path, MOST_BYTES), *list;
     gcut_profile *out = m->object;
     gcut_jobject(root);
-    *out = (gcut_profile){.predicted_ns = amount_of(root, "predicted_ns"),
-                          .best_ns = amount_of(root, "step_ns_best"),
-                          .median_ns = amount_of(root, "step_ns"),
-                          .p90_ns = amount_of(root, "step_ns_p90"),
+    *out = (gcut_profile){.predicted_ns = time_of(root, "predicted_ns"),
+                          .best_ns = time_of(root, "step_ns_best"),
+                          .median_ns = time_of(root, "step_ns"),
+                          .p90_ns = time_of(root, "step_ns_p90"),
                           .peak_flops_per_second = amount_of(root, "limit_flops_per_s"),
                           .peak_bytes_per_second = amount_of(root, "limit_bytes_per_s"),
                           .threads = count_of(root, "threads"),

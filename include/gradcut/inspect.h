@@ -56,6 +56,10 @@ GCUT_API char *gcut_profile_trace(gcut_ctx *ctx, const gcut_profile *p, const gc
  * model.  The caller's (gcut_free); NULL on error. */
 GCUT_API char *gcut_profile_svg(gcut_ctx *ctx, const gcut_profile *p);
 
+/* The same as a flame graph: scopes and kernels as wide as the time that they took, each below what it is a part of.  The
+ * caller's (gcut_free); NULL on error. */
+GCUT_API char *gcut_profile_flame(gcut_ctx *ctx, const gcut_profile *p);
+
 /* A profile as JSON, and such a file read: it has no samples.  The caller's (gcut_free); NULL on error. */
 GCUT_API char *gcut_profile_json(gcut_ctx *ctx, const gcut_profile *p);
 GCUT_API gcut_profile *gcut_profile_read(gcut_ctx *ctx, const char *path);

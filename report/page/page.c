@@ -70,9 +70,15 @@ static void put_head(const gcut_page *page, gcut_text *out)
     gcut_text_add(out, "</style></head>\n<body>\n<header><h1>");
     put_title(page, out);
     gcut_text_add(out, "</h1>\n<p>");
-    gcut_page_say(out, "One training step as planned: %s; %d thread%s of %s.",
-                  gcut_plan_choice(out->arena, page->plan), page->plan->threads,
-                  page->plan->threads == 1 ? "" : "s", page->plan->machine);
+    const gcut_plan_info *p = page->plan;
+    gcut_page_say(out, "One training step, planned by %s", p->policy);
+    if (p->budget > 0) gcut_page_say(out, " within a peak of %s", gcut_bytes_text(out->arena, p->budget));
+    if (p->budget == GCUT_BUDGET_MIN) gcut_page_say(out, " for the smallest peak");
+    if (p->saved_budget)
+        gcut_page_say(out, ", with at most %s saved", gcut_bytes_text(out->arena, gcut_plan_saved_limit(p)));
+    if (!p->budget && !p->saved_budget) gcut_page_say(out, " at %g ns for a saved byte", gcut_plan_price(p));
+    gcut_page_say(out, ", for %d thread%s. Times are predicted by the model of %s.", p->threads,
+                  p->threads == 1 ? "" : "s", p->machine);
     gcut_text_add(out, "</p></header>\n");
 }
 
@@ -93,6 +99,11 @@ static void memory_section(const writing *w)
     gcut_text svg = {.arena = w->out->arena};
     gcut_write_memory_svg(w->page->memory, true, &svg);
     put_picture("memory over the step", svg.at, w->out);
+    gcut_text_add(
+        w->out,
+        "<p>A value whose name begins with d is a gradient or a part of one: %%dh of %%h. k12 is a "
+        "kernel; what it computes is named after its last value. Parameters, gradients of them, states, "
+        "inputs and results are the caller's memory, outside of the arena.</p>\n");
 }
 
 static void put_closed(const writing *w, const char *title, const gcut_table *t)
@@ -113,6 +124,7 @@ static void peak_section(const writing *w)
     gcut_table t = gcut_memory_classes(m, a);
     for (uint32_t r = 0; r < t.nrows; r++)
         t.cell.at[r * t.ncols + 2] = NULL; /* letters of the text's picture */
+    t.cell.at[3] = "class";
     gcut_page_table(&t, w->l, "Bytes at the peak by class", w->out);
     t = gcut_memory_holders(m, &few, a);
     gcut_page_table(&t, w->l, "Buffers alive at the peak, repeated ones in one row", w->out);
@@ -132,7 +144,7 @@ static void graph_section(const writing *w)
     gcut_text_add(
         w->out,
         "<p>The text of the graph by scope. <b class=\"s\">saved</b>: a value of this line crosses to "
-        "the backward graph. <b class=\"r\">computed again</b>: the backward graph computes it once more. "
+        "the backward graph. <b class=\"r\">recomputed</b>: the backward graph computes it once more. "
         "Times are predicted; a kernel's time is that of the value it is named after.</p>\n");
     gcut_page_graph(w->l, w->out);
 }
@@ -141,16 +153,15 @@ static void saved_section(const writing *w)
 {
     gcut_table_options some = {.top = MOST_ROWS}, each = {.top = MOST_ROWS, .all = true};
     gcut_arena *a = w->out->arena;
-    gcut_text_add(w->out,
-                  "<p>A saved tensor is computed again instead where a byte costs more than the price "
-                  "at which it flips. <q>Instead</q> is the slowest op that would then run.</p>\n");
+    gcut_text_add(w->out, "<p>A saved tensor is recomputed instead where a byte costs more than the price "
+                          "at which it flips. <q>Instead</q> is the slowest op that would then run.</p>\n");
     gcut_table t = gcut_saved_table(w->page->plan, &some, a);
     const uint32_t folded = t.nrows;
     gcut_page_table(&t, w->l, "Saved tensors, repeated ones in one row", w->out);
     t = gcut_saved_table(w->page->plan, &each, a);
     if (t.nrows != folded) put_closed(w, "Each saved tensor by itself", &t);
     t = gcut_recomputed_table(w->page->plan, &some, a);
-    if (t.nrows > 1) put_closed(w, "Values that the backward graph computes again", &t);
+    if (t.nrows > 1) put_closed(w, "Values that the backward graph recomputes", &t);
 }
 
 static void kernels_section(const writing *w)
@@ -203,6 +214,9 @@ static void profile_section(const writing *w)
     gcut_write_profile_svg(w->page->profile, &svg);
     put_picture("kernels below the limits of the machine", svg.at, w->out);
     put_origin(w);
+    svg.n = 0;
+    gcut_write_profile_flame(w->page->profile, &svg);
+    put_picture("measured time by scope", svg.at, w->out);
     const gcut_table t = gcut_profile_table(w->page->profile, &some, w->out->arena);
     gcut_page_table(&t, w->l, "Measured kernels, the longest first", w->out);
 }
@@ -252,11 +266,11 @@ void gcut_write_page(const gcut_page *page, gcut_text *out)
         {"peak", "Who holds the peak", peak_section, true},
         {"lifetimes", "Lifetimes", lifetimes_section, page->memory->nevents > 0},
         {"frontier", "Peak against time", frontier_section, page->frontier != NULL},
-        {"saved", "Saved, and computed again", saved_section, true},
+        {"saved", "Saved and recomputed", saved_section, true},
         {"graph", "Graph", graph_section, true},
         {"profile", "Measured kernels", profile_section, page->profile != NULL},
-        {"kernels", "Kernels, and why not fewer", kernels_section, true},
-        {"lint", "Probably not meant", lint_section, page->lint->n > 0},
+        {"kernels", "Kernels", kernels_section, true},
+        {"lint", "Lint", lint_section, page->lint->n > 0},
     };
     put_head(page, out);
     gcut_text_add(out, "<nav aria-label=\"sections\">");

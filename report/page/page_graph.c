@@ -74,7 +74,7 @@ static void put_line(drawing *d, const gcut_page_line *x, uint32_t i)
     if (x->saved)
         gcut_text_add(out, " <b class=\"s\">saved %s</b>",
                       gcut_bytes_short(out->arena, (double)x->saved_bytes));
-    if (x->recomputed) gcut_text_add(out, " <b class=\"r\">computed again</b>");
+    if (x->recomputed) gcut_text_add(out, " <b class=\"r\">recomputed</b>");
     gcut_text_add(out, "\n");
 }
 
@@ -149,7 +149,7 @@ void gcut_page_graph(const gcut_page_lines *l, gcut_text *out)
     const uint32_t first = first_op(l);
     find_most(&d);
     gcut_text_add(out, "<div class=\"graph\"><p class=\"row titles\"><span class=\"g\">scope</span>"
-                       "<span class=\"s\">saved</span><span class=\"r\">computed again</span>"
+                       "<span class=\"s\">saved</span><span class=\"r\">recomputed</span>"
                        "<span class=\"f\">forward</span><span class=\"b\">backward</span></p>\n");
     gcut_text_add(out,
                   "<details><summary><span class=\"g\">declarations <small>%u line%s</small></span>"

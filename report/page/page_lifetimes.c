@@ -66,7 +66,8 @@ static void put_head(const gcut_memory_profile *m, gcut_text *out)
     gcut_text_add(out,
                   "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"lifetimes\">"
                   "<table class=\"sort lives\" style=\"--peak:%.2f%%\">\n"
-                  "<caption>Buffers that the step allocates, by bytes times time; the line is the peak"
+                  "<caption>Buffers that the step allocates, the largest by bytes times time first; the line "
+                  "is the peak"
                   "</caption>\n",
                   percent(peak->start_ns + peak->ns / 2, gcut_memory_end_ns(m)));
     gcut_text_add(out, "<thead><tr><th scope=\"col\" class=\"n\">bytes<th scope=\"col\">value"

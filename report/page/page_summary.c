@@ -53,20 +53,34 @@ static void put_step(const gcut_page *page, gcut_text *out)
              gcut_printf(a, "%.3g of %.3g GFLOP/s", rate, s->peak_flops_per_second / 1e9));
 }
 
+/* "1,300,000,000 bytes (1.2 GiB) allowed": what limits the plan; NULL: nothing does. */
+static const char *budget_text(gcut_arena *a, const gcut_plan_info *p)
+{
+    if (p->budget > 0)
+        return gcut_printf(a, "%s of the budget", percent(a, (double)p->peak_bytes, (double)p->budget));
+    return p->budget == GCUT_BUDGET_MIN ? "the smallest that was found" : "predicted, without a budget";
+}
+
+static void put_cost_tile(const gcut_plan_info *p, gcut_text *out)
+{
+    gcut_arena *a = out->arena;
+    const char *share = percent(a, p->cost_ns, p->step_ns);
+    put_tile(out, "Cost of the plan, predicted", gcut_time_text(a, p->cost_ns),
+             isnan(p->lower_bound_ns) ? gcut_printf(a, "%s of the step", share)
+                                      : gcut_printf(a, "%s of the step; proved: at least %s", share,
+                                                    gcut_time_text(a, p->lower_bound_ns)));
+}
+
 static void put_tiles(const gcut_page *page, gcut_text *out)
 {
     gcut_arena *a = out->arena;
     const gcut_plan_info *p = page->plan;
-    const size_t saved = count(p, GCUT_PLAN_SAVED), again = count(p, GCUT_PLAN_RECOMPUTED);
+    const size_t saved = count(p, GCUT_PLAN_SAVED);
     gcut_text_add(out, "<dl class=\"tiles\">\n");
-    put_tile(out, "Peak of a step", gcut_bytes_short(a, (double)p->peak_bytes),
-             gcut_printf(a, "%s bytes, predicted", gcut_count_text(a, p->peak_bytes)));
+    put_tile(out, "Peak of a step", gcut_bytes_short(a, (double)p->peak_bytes), budget_text(a, p));
     put_tile(out, "Saved for backward", gcut_bytes_short(a, (double)p->saved_bytes),
-             gcut_printf(a, "%zu tensor%s, %s of the peak", saved, plural(saved),
-                         percent(a, (double)p->saved_bytes, (double)p->peak_bytes)));
-    put_tile(out, "Cost of computing again", gcut_time_text(a, p->recompute_ns),
-             gcut_printf(a, "%zu value%s, %s of the predicted step", again, plural(again),
-                         percent(a, p->recompute_ns, p->step_ns)));
+             gcut_printf(a, "%zu tensor%s over the step", saved, plural(saved)));
+    put_cost_tile(p, out);
     put_step(page, out);
     gcut_text_add(out, "</dl>\n");
 }
@@ -79,10 +93,28 @@ static void put_peak(const gcut_memory_profile *m, const gcut_page_lines *l, gcu
     gcut_page_say(out, "peaks at %s", gcut_bytes_text(a, m->peak_bytes));
     if (!m->nevents) return;
     const gcut_memory_event *e = m->event[m->peak];
-    gcut_page_say(out, " in the %s graph, while kernel k%d computes ", e->backward ? "backward" : "forward",
-                  e->launch);
+    gcut_page_say(out, ", %s after it begins, in the %s graph, while the kernel k%d (%s) computes ",
+                  gcut_time_text(a, e->start_ns), e->backward ? "backward" : "forward", e->launch, e->op);
     gcut_page_value(l, e->value, out);
-    gcut_page_say(out, " (%s)", e->op);
+}
+
+/* "Parameters hold 38.3% of it, gradients 38.3%, …", the largest first. */
+static void put_classes(const gcut_memory_profile *m, gcut_text *out)
+{
+    bool said[GCUT_MEMORY_CLASSES] = {false};
+    const int64_t *live = m->event[m->peak]->live;
+    for (int n = 0; n < GCUT_MEMORY_CLASSES; n++) {
+        int most = -1;
+        for (int k = 0; k < GCUT_MEMORY_CLASSES; k++)
+            if (!said[k] && live[k] * 1000 >= m->peak_bytes && (most < 0 || live[k] > live[most])) most = k;
+        if (most < 0) break;
+        said[most] = true;
+        gcut_page_say(out, "%s%s %s", n ? ", " : " Of it, ",
+                      percent(out->arena, (double)live[most], (double)m->peak_bytes),
+                      n ? gcut_memory_word((gcut_memory_class)most)
+                        : gcut_printf(out->arena, "are %s", gcut_memory_word((gcut_memory_class)most)));
+    }
+    gcut_text_add(out, ".");
 }
 
 /* The buffer with the most bytes at the peak; NULL: there is none.  owned: not one of the caller's. */
@@ -104,8 +136,8 @@ static void put_holder(const gcut_memory_profile *m, const gcut_memory_buffer *b
         gcut_page_text(out, b->name);
     else
         gcut_page_value(l, b->name, out);
-    gcut_page_say(out, " (%s, %s), with %s, %s of the peak", gcut_memory_word(b->kind), b->op,
-                  gcut_bytes_short(out->arena, (double)b->bytes),
+    gcut_page_say(out, " (%s, %s): %s, %s of the peak", gcut_memory_word(b->kind), b->op,
+                  gcut_bytes_text(out->arena, b->bytes),
                   percent(out->arena, (double)b->bytes, (double)m->peak_bytes));
 }
 
@@ -114,8 +146,8 @@ static void put_holders(const gcut_memory_profile *m, const gcut_page_lines *l, 
     const gcut_memory_buffer *any = holder(m, false), *own = holder(m, true);
     if (!any || !any->bytes) return;
     gcut_text_add(out, "<p>");
-    put_holder(m, any, "The largest buffer at the peak is", l, out);
-    if (own && own != any) put_holder(m, own, "; the largest that the step itself allocates is", l, out);
+    put_holder(m, any, "The largest single buffer at the peak is", l, out);
+    if (own && own != any) put_holder(m, own, "; of those that the step allocates it is", l, out);
     gcut_text_add(out, ".</p>\n");
 }
 
@@ -124,27 +156,33 @@ static void put_saved(const gcut_plan_info *p, const gcut_page_lines *l, gcut_te
     const size_t n = count(p, GCUT_PLAN_SAVED);
     gcut_arena *a = out->arena;
     if (!n) {
-        gcut_text_add(out, "<p>The plan saves nothing for the backward graph.</p>\n");
+        gcut_text_add(out, "The plan saves nothing for the backward graph.");
         return;
     }
     const gcut_plan_value *v = p->value[0]; /* the largest */
+    size_t same = 1;
+    while (same < n && p->value[same]->bytes == v->bytes) same++;
     gcut_page_say(out, "The plan saves %zu tensor%s, %s, for the backward graph. The largest is ", n,
                   plural(n), gcut_bytes_text(a, p->saved_bytes));
     gcut_page_value(l, v->name, out);
-    gcut_page_say(out, " (%s, %s): %s.", v->op, v->type, gcut_bytes_text(a, v->bytes));
+    gcut_page_say(out, " (%s, %s): %s", v->op, v->type, gcut_bytes_text(a, v->bytes));
+    if (same > 1) gcut_page_say(out, ", as large as %zu other%s", same - 1, plural(same - 1));
+    gcut_text_add(out, ".");
 }
 
 static void put_cost(const gcut_plan_info *p, gcut_text *out)
 {
     gcut_arena *a = out->arena;
     const size_t n = count(p, GCUT_PLAN_RECOMPUTED);
-    gcut_page_say(out, "The backward graph computes %zu value%s again, which takes %s of %s.", n, plural(n),
-                  gcut_time_text(a, p->recompute_ns), gcut_time_text(a, p->step_ns));
-    gcut_page_say(out, " With what saving takes, the plan costs %s", gcut_time_text(a, p->cost_ns));
+    gcut_page_say(out, "The backward graph recomputes %zu value%s, which takes %s of the step's %s", n,
+                  plural(n), gcut_time_text(a, p->recompute_ns), gcut_time_text(a, p->step_ns));
+    gcut_page_say(out, " (%s). To write and read what is saved takes %s: the plan costs %s together.",
+                  percent(a, p->recompute_ns, p->step_ns), gcut_time_text(a, p->cost_ns - p->recompute_ns),
+                  gcut_time_text(a, p->cost_ns));
     if (!isnan(p->lower_bound_ns))
-        gcut_page_say(out, "; it is proved that no plan costs less than %s",
+        gcut_page_say(out, " It is proved that no plan%s costs less than %s.",
+                      p->budget || p->saved_budget ? " within the budget" : "",
                       gcut_time_text(a, p->lower_bound_ns));
-    gcut_text_add(out, ".");
 }
 
 static void put_other(const gcut_memory_profile *m, const gcut_page_lines *l, gcut_text *out)
@@ -165,7 +203,9 @@ void gcut_page_summary(const gcut_page *page, const gcut_page_lines *l, gcut_tex
     put_tiles(page, out);
     gcut_text_add(out, "<p>A training step ");
     put_peak(page->memory, l, out);
-    gcut_text_add(out, ".</p>\n");
+    gcut_text_add(out, ".");
+    if (page->memory->nevents) put_classes(page->memory, out);
+    gcut_text_add(out, "</p>\n");
     put_holders(page->memory, l, out);
     gcut_text_add(out, "<p>");
     put_saved(page->plan, l, out);

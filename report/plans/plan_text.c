@@ -95,7 +95,8 @@ void gcut_write_saved_text(const gcut_plan_info *p, const gcut_table_options *o,
 
 /* ---- totals ---- */
 
-const char *gcut_plan_choice(gcut_arena *a, const gcut_plan_info *p)
+/* "mincut, budget 1,300 bytes (1.3 KiB), met by 3 flips" */
+static const char *choice_text(gcut_arena *a, const gcut_plan_info *p)
 {
     if (p->budget)
         return gcut_printf(a, "%s, budget %s, met by %s", p->policy, gcut_bytes_text(a, p->budget), p->label);
@@ -108,7 +109,7 @@ const char *gcut_plan_choice(gcut_arena *a, const gcut_plan_info *p)
 
 static void print_head(const gcut_plan_info *p, gcut_text *out)
 {
-    gcut_text_add(out, "plan of @%s: %s", p->graph, gcut_plan_choice(out->arena, p));
+    gcut_text_add(out, "plan of @%s: %s", p->graph, choice_text(out->arena, p));
     gcut_write_sizes(p->at, p->nat, ", at ", out);
     gcut_text_add(out, "\n");
 }

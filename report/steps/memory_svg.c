@@ -5,6 +5,7 @@
  * offset.
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "report/report.h"
@@ -72,22 +73,39 @@ static int64_t up_to(const gcut_memory_event *e, int class)
     return sum;
 }
 
-/* The outline of what is alive up to a class, by columns; repeated heights are left out. */
-static const char *outline(picture *p, const gcut_memory_event *const *at, int class)
+static double height_of(const picture *p, const gcut_memory_event *e, int class)
 {
-    gcut_text t = {.arena = p->out->arena};
-    double height = NAN;
-    int c = 0;
-    for (; c < COLUMNS && at[c]; c++) { /* the shorter of two steps ends before the others */
-        const double y = gcut_svg_place(&p->bytes, (double)up_to(at[c], class));
-        if (c == 0)
-            gcut_text_add(&t, "M%d %.1f", LEFT, y);
-        else if (y != height)
-            gcut_text_add(&t, "H%d V%.1f", LEFT + c, y);
-        height = y;
+    return gcut_svg_place(&p->bytes, (double)up_to(e, class));
+}
+
+/* The upper edge of what is alive up to a class, in columns from..to-1; repeated heights are left out. */
+static void add_edge(const picture *p, const gcut_memory_event *const *at, int from, int to, int class,
+                     gcut_text *t)
+{
+    double last = NAN;
+    for (int c = from; c < to; c++) {
+        const double y = height_of(p, at[c], class);
+        if (c == from)
+            gcut_text_add(t, "M%d %.1f", LEFT + c, y);
+        else if (y != last)
+            gcut_text_add(t, "H%d V%.1f", LEFT + c, y);
+        last = y;
     }
-    gcut_text_add(&t, "H%d", LEFT + c);
-    return t.at;
+    gcut_text_add(t, "H%d", LEFT + to);
+}
+
+/* The lower edge of the class, back to the left. */
+static void add_edge_back(const picture *p, const gcut_memory_event *const *at, int from, int to, int class,
+                          gcut_text *t)
+{
+    double last = height_of(p, at[to - 1], class - 1);
+    gcut_text_add(t, "V%.1f", last);
+    for (int c = to - 1; c >= from; c--) {
+        const double y = height_of(p, at[c], class - 1);
+        if (y != last) gcut_text_add(t, "H%d V%.1f", LEFT + c + 1, y);
+        last = y;
+    }
+    gcut_text_add(t, "H%dZ", LEFT + from);
 }
 
 static const gcut_memory_event **columns(picture *p, const gcut_memory_profile *m)
@@ -99,21 +117,32 @@ static const gcut_memory_event **columns(picture *p, const gcut_memory_profile *
     return at;
 }
 
-/* From the largest sum to the smallest, each over the one before. */
+/* Each class where it has bytes: between the sum of those before it and its own. */
 static void put_classes(picture *p)
 {
     const gcut_memory_profile *m = p->m;
     const gcut_memory_event *const *at = columns(p, m);
-    for (int k = GCUT_MEMORY_CLASSES - 1; k >= 0; k--) {
-        bool any = false;
-        for (size_t i = 0; i < m->nevents && !any; i++) any = m->event[i]->live[k] > 0;
-        if (!any) continue;
-        gcut_text_add(p->out, "<path class=\"c%d\" d=\"%s V%d H%dZ\"><title>%s</title></path>\n", k,
-                      outline(p, at, k), MIDDLE, LEFT, gcut_memory_word((gcut_memory_class)k));
+    for (int k = 0; k < GCUT_MEMORY_CLASSES; k++) {
+        gcut_text t = {.arena = p->out->arena};
+        for (int c = 0, to; c < COLUMNS && at[c]; c = to) {
+            to = c + 1;
+            if (!at[c]->live[k]) continue;
+            while (to < COLUMNS && at[to] && at[to]->live[k]) to++;
+            add_edge(p, at, c, to, k, &t);
+            add_edge_back(p, at, c, to, k, &t);
+        }
+        if (t.n)
+            gcut_text_add(p->out, "<path class=\"c%d\" d=\"%s\"><title>%s</title></path>\n", k, t.at,
+                          gcut_memory_word((gcut_memory_class)k));
     }
-    if (m->against)
-        gcut_text_add(p->out, "<path class=\"second\" d=\"%s\"><title>the other plan</title></path>\n",
-                      outline(p, columns(p, m->against), GCUT_MEMORY_CLASSES - 1));
+    if (!m->against) return;
+    gcut_text t = {.arena = p->out->arena};
+    const gcut_memory_event *const *other = columns(p, m->against);
+    int end = 0;
+    while (end < COLUMNS && other[end]) end++;
+    if (end) add_edge(p, other, 0, end, GCUT_MEMORY_CLASSES - 1, &t);
+    if (end)
+        gcut_text_add(p->out, "<path class=\"second\" d=\"%s\"><title>the other plan</title></path>\n", t.at);
 }
 
 /* The line between forward and backward, and the peak. */
@@ -134,10 +163,18 @@ static void put_marks(picture *p)
     const gcut_memory_event *e = m->event[m->peak];
     const double x = gcut_svg_place(&p->time, e->start_ns + e->ns / 2),
                  y = gcut_svg_place(&p->bytes, (double)e->bytes);
+    const char *gaps = m->gap_bytes ? gcut_printf(out->arena, " with %s of gaps",
+                                                  gcut_bytes_short(out->arena, (double)m->gap_bytes))
+                                    : "",
+               *label = gcut_printf(out->arena, "peak, %s%s: k%d, %%%s %s",
+                                    gcut_bytes_short(out->arena, (double)m->peak_bytes), gaps, e->launch,
+                                    e->value, e->op);
+    const double wide = 7.6 * (double)strlen(label);
+    const bool left = e->backward ? x + wide > WIDE - RIGHT : x - wide > LEFT; /* away from the other graph */
     gcut_text_add(out, "<path class=\"peak\" d=\"M%.1f %.1f l-6 -11 h12 Z\"/>\n", x, y - 1);
-    gcut_svg_text(out, x, y - 17, "mark", x > WIDE * 0.6 ? "end" : "start",
-                  gcut_printf(out->arena, "%s: %%%s %s", gcut_bytes_short(out->arena, (double)m->peak_bytes),
-                              e->value, e->op));
+    gcut_text_add(out, "<path class=\"at-peak\" d=\"M%.1f %d V%d\"/>\n", x, ARENA, BOTTOM);
+    gcut_svg_text(out, x, y - 17, "mark", left ? "end" : "start", label);
+    gcut_svg_text(out, x + 5, ARENA + 14, "mark", "start", "peak");
 }
 
 static void put_legend(picture *p)
@@ -178,6 +215,10 @@ static void put_buffers(picture *p)
             (int)b->kind, x, y, fmax(w, 0.5), h, b->kind == GCUT_MEMORY_WORKSPACE ? "" : "%");
         gcut_svg_escaped(p->out, b->name);
         gcut_text_add(p->out, " %s</title></rect>\n", gcut_bytes_short(p->out->arena, (double)b->bytes));
+        const char *name =
+            gcut_printf(p->out->arena, "%s%s", b->kind == GCUT_MEMORY_WORKSPACE ? "" : "%", b->name);
+        if (h > 18 && w > 7.6 * (double)strlen(name) + 8)
+            gcut_svg_text(p->out, x + w / 2, y + h / 2 + 5, "mark", "middle", name);
     }
 }
 
@@ -206,13 +247,14 @@ static void put_pointed(picture *p)
 static void put_head(picture *p)
 {
     gcut_text *out = p->out;
-    gcut_svg_begin(out, WIDE, HIGH,
-                   ".mark{font-size:13px;font-weight:600;stroke:#fff;stroke-width:3;paint-order:stroke}\n"
-                   ".turn{stroke:#222;stroke-dasharray:2 3;fill:none}.peak{fill:#222}\n"
-                   ".second{stroke:#a3360a;stroke-width:2;fill:none;stroke-dasharray:7 3}\n"
-                   ".box,.key{stroke:#fff;stroke-width:.5}\n"
-                   ".c0{fill:#aab2bd}.c1{fill:#7b8794}.c2{fill:#d3d8de}.c3{fill:#e9dfc4}.c4{fill:#c9b67e}\n"
-                   ".c5{fill:#1c5d99}.c6{fill:url(#again)}.c7{fill:#e59a33}.c8{fill:url(#work)}\n");
+    gcut_svg_begin(
+        out, WIDE, HIGH,
+        ".mark{font-size:13px;font-weight:600;stroke:#fff;stroke-width:3;paint-order:stroke}\n"
+        ".turn{stroke:#222;stroke-dasharray:2 3;fill:none}.peak{fill:#222}.at-peak{stroke:#222;fill:none}\n"
+        ".second{stroke:#a3360a;stroke-width:2;fill:none;stroke-dasharray:7 3}\n"
+        ".box,.key{stroke:#fff;stroke-width:.5}\n"
+        ".c0{fill:#b4bbc4}.c1{fill:#6b8c88}.c2{fill:#d3d8de}.c3{fill:#e9dfc4}.c4{fill:#c9b67e}\n"
+        ".c5{fill:#1c5d99}.c6{fill:url(#again)}.c7{fill:#e59a33}.c8{fill:url(#work)}\n");
     gcut_text_add(out,
                   "<defs><pattern id=\"again\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
                   "patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"#cfe0f0\"/>"
@@ -237,12 +279,12 @@ void gcut_write_memory_svg(const gcut_memory_profile *m, bool pointed, gcut_text
     put_legend(&p);
     put_grid(&p, &p.bytes, TOP, MIDDLE, "bytes alive");
     put_classes(&p);
-    put_grid(&p, &p.offset, ARENA, BOTTOM, "place in the arena");
+    put_grid(&p, &p.offset, ARENA, BOTTOM, "place in the arena, which the step allocates");
     put_buffers(&p);
     put_marks(&p);
     if (pointed) put_pointed(&p);
     gcut_svg_text(&t, (LEFT + WIDE - RIGHT) / 2.0, BOTTOM + 44, "name", "middle",
-                  gcut_printf(a, "time of the step as predicted, %s", p.time.name));
+                  gcut_printf(a, "predicted time of the step, %s", p.time.name));
     gcut_text_add(&t, "</svg>\n");
     gcut_text_addn(out, t.at, t.n);
     gcut_arena_free(a);

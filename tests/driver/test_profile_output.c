@@ -109,6 +109,8 @@ static void read_back(gcut_ctx *ctx, const gcut_profile *p)
         {"\"limit_bytes_per_s\": ", "\"limit_bytes_per_s\": 0, \"x\": ",
          "limit_bytes_per_s: expected more than 0"},
         {"\"runs\": 1", "\"runs\": null", "runs: expected a number"},
+        {"\"measured_ns\": ", "\"measured_ns\": 1e300, \"x\": ",
+         "measured_ns: expected a number from 0 to 1e+12"},
     };
     char *text = gcut_profile_json(ctx, p);
     FILE *f = fopen(in_tmp("profile.json"), "w");
@@ -134,6 +136,29 @@ static void read_back(gcut_ctx *ctx, const gcut_profile *p)
     gcut_free(read);
     gcut_free(again);
     gcut_free(text);
+}
+
+/* The widths of the parts of a row are at most that of the row above, and forward and backward are all there is. */
+static void check_flame(gcut_ctx *ctx, const gcut_profile *p)
+{
+    enum { ROWS = 16 };
+    char *svg = gcut_profile_flame(ctx, p);
+    double row[ROWS] = {0}, all = 0;
+    assert_non_null(svg);
+    for (size_t i = 0; i < p->n; i++) all += p->at[i]->measured_ns;
+    for (const char *s = svg; (s = strstr(s, "<rect class=\"flame-")); s++) {
+        double y, w;
+        assert_int_equal(sscanf(strstr(s, " y="), " y=\"%lf\" width=\"%lf\"", &y, &w), 2);
+        const int r = (int)((y - 60) / 20);
+        assert_true(r >= 0 && r < ROWS);
+        row[r] += w;
+    }
+    assert_true(fabs(row[0] - 900) < 0.2);
+    for (int r = 1; r < ROWS; r++) assert_true(row[r] <= row[r - 1] + 0.1 * (double)p->n);
+    assert_true(row[2] > 300 && all > 0);
+    assert_non_null(strstr(svg, "<title>block0: "));
+    assert_null(gcut_profile_flame(ctx, NULL));
+    gcut_free(svg);
 }
 
 static void a_profile(void **state)
@@ -168,6 +193,7 @@ static void a_profile(void **state)
     for (size_t i = 0; i < p->n; i++) timed += p->at[i]->measured_ns > 0 && (p->at[i]->bytes > 0);
     assert_int_equal(marks, timed);
     assert_string_equal(svg + strlen(svg) - 7, "</svg>\n");
+    check_flame(ctx, p);
     assert_null(gcut_profile_text(ctx, NULL, NULL));
     assert_null(gcut_profile_trace(ctx, NULL, NULL));
     assert_null(gcut_profile_svg(NULL, p));
