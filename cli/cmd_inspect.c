@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Commands that run nothing: check, show, grad, plan, saved, mem, fuse, lint, why, diff, compile, ops.
+ * Commands that run nothing: check, show, dot, grad, plan, saved, mem, fuse, lint, why, diff, compile, ops.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -65,8 +65,34 @@ static int show(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g, gcut_stage_name
     return EXIT_FINE;
 }
 
+/* Prints and frees a text; with --json as the member of that name. */
+static int print_as(gcut_ctx *ctx, const gcut_cli *c, const char *form, char *text)
+{
+    if (!text || !c->json) return print_made(ctx, text);
+    gcut_cli_json(form, text);
+    gcut_free(text);
+    return EXIT_FINE;
+}
+
+static int show_levels(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
+{
+    const gcut_table_options table = gcut_cli_table(c);
+    gcut_fusion *f = gcut_fusion_new(g, &c->opt);
+    if (!f) return gcut_cli_failed(ctx);
+    const int code = print_as(ctx, c, "{\"levels\": $s}\n", gcut_graph_levels(ctx, f, &table));
+    gcut_free(f);
+    return code;
+}
+
+int gcut_cmd_dot(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
+{
+    return print_as(ctx, c, "{\"dot\": $s}\n", gcut_graph_dot(g, &c->opt, (int)c->depth));
+}
+
 int gcut_cmd_show(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
+    if (c->levels) return show_levels(ctx, c, g);
+    if (c->tree) return print_as(ctx, c, "{\"tree\": $s}\n", gcut_graph_tree(g, &c->opt));
     return show(ctx, c, g, c->stage);
 }
 int gcut_cmd_grad(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)

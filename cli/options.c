@@ -18,8 +18,8 @@
 #define ONLY(cmd) (1u << GCUT_COMMAND_##cmd)
 #define RUNNING (ONLY(run) | ONLY(bench) | ONLY(prof) | ONLY(crosscheck) | ONLY(gradcheck))
 #define PLANNED                                                                                              \
-    (ONLY(show) | ONLY(grad) | ONLY(plan) | ONLY(saved) | ONLY(why) | ONLY(mem) | ONLY(fuse) | ONLY(lint) |  \
-     ONLY(report) | ONLY(certify) | ONLY(frontier) | ONLY(fit) | ONLY(compile) | RUNNING)
+    (ONLY(show) | ONLY(dot) | ONLY(grad) | ONLY(plan) | ONLY(saved) | ONLY(why) | ONLY(mem) | ONLY(fuse) |   \
+     ONLY(lint) | ONLY(report) | ONLY(certify) | ONLY(frontier) | ONLY(fit) | ONLY(compile) | RUNNING)
 /* frontier tries every policy and budget itself, certify follows a plan file, and both write no stage, as fit,
  * which makes plans for a budget at several sizes. */
 #define LIMITED (PLANNED & ~ONLY(certify) & ~ONLY(frontier))

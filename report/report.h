@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Room report/: results for people and for programs, in plans/ (plans, reasons), searches/ (frontiers, fits, comparisons),
- * steps/ (memory, kernels, times, lint) and page/ (all of it as HTML).
+ * steps/ (memory, kernels, times, lint), graphs/ (outlines, Graphviz) and page/ (all of it as HTML).
  *
- *   takes:  the public structs of gradcut/plan.h
- *   gives:  text, JSON, CSV, SVG and HTML
+ *   takes:  the public structs of gradcut/plan.h and gradcut/nodes.h
+ *   gives:  text, JSON, CSV, SVG, HTML and DOT
  *   keeps:  pure functions: same struct, same bytes
  */
 #ifndef GCUT_REPORT_REPORT_H

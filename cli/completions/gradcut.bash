@@ -11,7 +11,7 @@ _gradcut_reply()
 _gradcut()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} options='' files=''
-    local commands='check show grad plan saved why mem fuse lint report diff certify frontier fit compile run bench prof crosscheck gradcheck ops cache calibrate'
+    local commands='check show dot grad plan saved why mem fuse lint report diff certify frontier fit compile run bench prof crosscheck gradcheck ops cache calibrate'
     COMPREPLY=()
     case $COMP_CWORD:${COMP_WORDS[1]} in
     1:*) _gradcut_reply -W "$commands help --help --version"; return ;;
@@ -46,6 +46,7 @@ _gradcut()
     --backend) _gradcut_reply -W 'compiled eager joint planned'; return ;;
     --without) _gradcut_reply -W 'gather fold cse merge dce algebra head products shifts loops refine sink localize'; return ;;
     --stage) _gradcut_reply -W 'primal joint split kernel'; return ;;
+    --depth) return ;;
     --top) return ;;
     --match) return ;;
     --against) _gradcut_reply -f; return ;;
@@ -69,7 +70,8 @@ _gradcut()
     esac
     case ${COMP_WORDS[1]} in
     check) files='*.gcut' options='--fix --json --help -h' ;;
-    show) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --no-algebra --without --keep-grads --stage --no-loc --time-passes --json --help -h' ;;
+    show) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --no-algebra --without --keep-grads --stage --tree --levels --no-loc --time-passes --json --help -h' ;;
+    dot) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --no-algebra --without --keep-grads --depth --time-passes --json --help -h' ;;
     grad) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --no-algebra --without --keep-grads --no-loc --time-passes --json --help -h' ;;
     plan) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --no-algebra --without --keep-grads --symbolic --all --top --match --output -o --explain-cost --certificate --time-passes --json --help -h' ;;
     saved) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --no-algebra --without --keep-grads --symbolic --all --top --match --time-passes --json --help -h' ;;

@@ -8,6 +8,7 @@ _gradcut()
     subcommands=(
         'check:parse, verify, and say what is in each function'
         'show:the canonical text of a stage'
+        'dot:the graph for Graphviz, ops of a scope as one node, with what is saved and recomputed'
         'grad:the joint graph\: forward and gradients (show --stage joint)'
         'plan:what is saved and what is recomputed\: totals and tables'
         'saved:one line for each tensor saved for the backward graph'
@@ -43,34 +44,37 @@ _gradcut()
         ((CURRENT == 2)) && _describe -t commands command subcommands
         return
     fi
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--wrt=[differentiate by the parameters that match (repeatable)]:GLOB: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--loss=[differentiate this scalar result]:NAME: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--cotan=[differentiate these results along cotangents of their types, y along dy (repeatable, comma list)]:NAME: ') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--wrt=[differentiate by the parameters that match (repeatable)]:GLOB: ') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--loss=[differentiate this scalar result]:NAME: ') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--cotan=[differentiate these results along cotangents of their types, y along dy (repeatable, comma list)]:NAME: ') ;; esac
     case $subcommand in (show|fuse|lint|compile|run|bench|prof|crosscheck) specs+=('--forward[no derivative]') ;; esac
-    case $subcommand in (show|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck) specs+=('--apart[forward and backward are called apart: what is saved is in a block of its own]') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--optimizer=[update the parameters too: '\''adamw(lr=3e-4)'\'', '\''sgd(lr=0.1)'\'']:TEXT: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--policy=[who decides what is saved]:NAME:(mincut save-all recompute-all torch sqrt every-2nd-matmul attention-only)') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--lambda=[price of a saved byte in ns; 0: the least recomputation by the cut'\''s prices]:NS: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--budget=[bytes that the peak of a training step may take: 200MiB, 1.5GiB, 64000000; min: the smallest found]:SIZE:(min)') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--saved-budget=[bytes that may be saved for the backward graph, a size as above, or 0]:SIZE: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--plan=[replay this plan file, its policy and its price, instead of deciding]:FILE:_files') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--save-dtype=[f32 values may be saved rounded to this type]:TYPE:(bf16)') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--machine=[machine model for prices, or shipped]:FILE:_files') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--at=[size of a symbol, N=32,T=64 (repeatable)]:SYM=SIZE: ') ;; esac
-    case $subcommand in (check|show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--fix=[make a symbol a constant of the graph, N=32,T=64 (repeatable); bench measures it beside the symbol]:SYM=SIZE: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--save=[values that must be saved (repeatable, comma list)]:%VALUE: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--recompute=[values that must be recomputed (repeatable, comma list)]:%VALUE: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|calibrate) specs+=('--threads=[threads]:N: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--dump=[write what every pass makes into this folder]:DIR:_files -/') ;; esac
+    case $subcommand in (show|dot|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck) specs+=('--apart[forward and backward are called apart: what is saved is in a block of its own]') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--optimizer=[update the parameters too: '\''adamw(lr=3e-4)'\'', '\''sgd(lr=0.1)'\'']:TEXT: ') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--policy=[who decides what is saved]:NAME:(mincut save-all recompute-all torch sqrt every-2nd-matmul attention-only)') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--lambda=[price of a saved byte in ns; 0: the least recomputation by the cut'\''s prices]:NS: ') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--budget=[bytes that the peak of a training step may take: 200MiB, 1.5GiB, 64000000; min: the smallest found]:SIZE:(min)') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--saved-budget=[bytes that may be saved for the backward graph, a size as above, or 0]:SIZE: ') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--plan=[replay this plan file, its policy and its price, instead of deciding]:FILE:_files') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--save-dtype=[f32 values may be saved rounded to this type]:TYPE:(bf16)') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--machine=[machine model for prices, or shipped]:FILE:_files') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--at=[size of a symbol, N=32,T=64 (repeatable)]:SYM=SIZE: ') ;; esac
+    case $subcommand in (check|show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--fix=[make a symbol a constant of the graph, N=32,T=64 (repeatable); bench measures it beside the symbol]:SYM=SIZE: ') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--save=[values that must be saved (repeatable, comma list)]:%VALUE: ') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--recompute=[values that must be recomputed (repeatable, comma list)]:%VALUE: ') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|calibrate) specs+=('--threads=[threads]:N: ') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--dump=[write what every pass makes into this folder]:DIR:_files -/') ;; esac
     case $subcommand in (frontier|run|bench|prof|crosscheck|gradcheck) specs+=('--seed=[seed of whatever is neither given nor declared, and of measured rounds]:N: ') ;; esac
     case $subcommand in (run) specs+=('--backend=[what runs the step]:NAME:(compiled eager joint planned)') ;; esac
     case $subcommand in (run) specs+=('--f64[the interpreted backends compute in f64]') ;; esac
     case $subcommand in (compile) specs+=('--line[debug info of the emitted C (#line) has the lines of the model]') ;; esac
     case $subcommand in (show|plan|fuse|lint|compile|run|bench|prof|crosscheck) specs+=('--unfused[every op is a kernel of its own, to compare with]') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--no-algebra[apply no identities of real numbers such as log(exp(x)) = x, which change rounding]') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--without=[leave these passes out (repeatable, comma list)]:PASS:(gather fold cse merge dce algebra head products shifts loops refine sink localize)') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck) specs+=('--keep-grads[gradients are results beside an optimizer too]') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--no-algebra[apply no identities of real numbers such as log(exp(x)) = x, which change rounding]') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--without=[leave these passes out (repeatable, comma list)]:PASS:(gather fold cse merge dce algebra head products shifts loops refine sink localize)') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck) specs+=('--keep-grads[gradients are results beside an optimizer too]') ;; esac
     case $subcommand in (show) specs+=('--stage=[stage to print]:NAME:(primal joint split kernel)') ;; esac
+    case $subcommand in (show) specs+=('--tree[an outline instead: functions, scopes, ops, and which of these a gradient reaches]') ;; esac
+    case $subcommand in (show) specs+=('--levels[instead what kernels could run side by side, and the longest chain of those that wait for each other]') ;; esac
+    case $subcommand in (dot) specs+=('--depth=[components of a scope that make a node]:D: ') ;; esac
     case $subcommand in (show|grad) specs+=('--no-loc[leave the locations out]') ;; esac
     case $subcommand in (plan|saved) specs+=('--symbolic[sizes as formulas of the symbols]') ;; esac
     case $subcommand in (plan|saved|mem|fuse|lint|diff|prof) specs+=('--all[a row for each value: rows whose names differ by numbers alone are folded otherwise]') ;; esac
@@ -104,12 +108,13 @@ _gradcut()
     case $subcommand in (compile) specs+=('--shared[write a shared object]') ;; esac
     case $subcommand in (ops) specs+=('--model=[only the ops of this file'\''s function]:FILE:_files') ;; esac
     case $subcommand in (cache) specs+=('--clear[remove every entry]') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--time-passes[print each pass, its wall time, and the nodes before and behind it, to standard error]') ;; esac
-    case $subcommand in (check|show|grad|plan|saved|why|mem|fuse|lint|report|diff|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|ops|cache|calibrate) specs+=('--json[print JSON]') ;; esac
-    case $subcommand in (check|show|grad|plan|saved|why|mem|fuse|lint|report|diff|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|ops|cache|calibrate) specs+=('(-h --help)-h[print the options of a command]' '(-h --help)--help[print the options of a command]') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--time-passes[print each pass, its wall time, and the nodes before and behind it, to standard error]') ;; esac
+    case $subcommand in (check|show|dot|grad|plan|saved|why|mem|fuse|lint|report|diff|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|ops|cache|calibrate) specs+=('--json[print JSON]') ;; esac
+    case $subcommand in (check|show|dot|grad|plan|saved|why|mem|fuse|lint|report|diff|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|ops|cache|calibrate) specs+=('(-h --help)-h[print the options of a command]' '(-h --help)--help[print the options of a command]') ;; esac
     case $subcommand in
     check) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
     show) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
+    dot) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
     grad) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
     plan) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
     saved) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;

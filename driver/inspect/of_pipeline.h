@@ -12,6 +12,10 @@ void gcut_memory_of(const gcut_pipeline *p, gcut_arena *keep, gcut_arena *scratc
 /* Adds the step of a plan file, at the same sizes, to what gcut_memory_of made of the graph with these settings. */
 void gcut_memory_add_against(gcut_graph *g, const gcut_settings *opt, const char *plan, gcut_arena *keep,
                              gcut_arena *scratch, gcut_memory_profile *out);
+/* Points into the pipeline, too. */
+const gcut_stage_info *gcut_stage_info_of(const gcut_pipeline *p, gcut_stage_name stage, gcut_arena *keep);
+void gcut_stage_info_fill(const gcut_pipeline *p, gcut_stage_name stage, gcut_arena *keep,
+                          gcut_stage_info *out);
 void gcut_fusion_of(const gcut_pipeline *p, gcut_arena *keep, gcut_arena *scratch, gcut_fusion *out);
 /* Without a backward graph nothing about gradients. */
 void gcut_lint_of(const gcut_pipeline *p, gcut_arena *keep, gcut_arena *scratch, gcut_lint_report *out);

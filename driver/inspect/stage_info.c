@@ -5,19 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/inspect/of_pipeline.h"
 #include "driver/options/default_sizes.h"
-#include "driver/pipeline/compile.h"
 #include "driver/load/step.h"
 #include "text/text.h"
 #include "partition/query/plan_queries.h"
 
 typedef struct looking {
-    gcut_env *env;
-    gcut_graph *g;
-    const gcut_options *opt; /* the caller's, of `size` bytes */
-    size_t size;
+    gcut_arena *a; /* the result's */
     gcut_stage_name stage;
-    gcut_arena *a; /* the result's; the pipeline's is a child of it */
     const gcut_pipeline *p;
     gcut_module *m;
     GCUT_VEC(const gcut_graph *) functions; /* infos[i] describes functions[i] */
@@ -340,36 +336,55 @@ static const gcut_rewrite_info *rewrite_of(const looking *j, const gcut_rewritte
                     gcut_query_line(j->a, j->m, r->loc));
 }
 
+const gcut_stage_info *gcut_stage_info_of(const gcut_pipeline *p, gcut_stage_name stage, gcut_arena *keep)
+{
+    gcut_stage_info *out = gcut_calloc(keep, 1, sizeof *out);
+    gcut_stage_info_fill(p, stage, keep, out);
+    return out;
+}
+
+void gcut_stage_info_fill(const gcut_pipeline *p, gcut_stage_name stage, gcut_arena *keep,
+                          gcut_stage_info *out)
+{
+    const bool lowered = stage == GCUT_STAGE_KERNEL;
+    looking j = {.a = keep, .stage = stage, .p = p, .m = p->module};
+    GCUT_LIST(keep, j.data, j.m->data.n, data_of(&j, &j.m->data.at[i]));
+    gcut_graph *graph[2];
+    const uint32_t n = gcut_stage_graphs(p, stage, graph);
+    if (lowered) j.launch = gcut_program_launches(p->program, keep, &j.nkernels);
+    for (uint32_t i = 0; i < n; i++) function_of(&j, graph[i], lowered ? i : GCUT_NONE);
+    *out = (gcut_stage_info){.graph = j.infos.at,
+                             .n = j.infos.n,
+                             .data = j.data,
+                             .ndata = j.m->data.n,
+                             .at = gcut_sizes_named(keep, j.m, p->at, p->nat),
+                             .nat = p->nat,
+                             .nrewrites = p->rewritten.n};
+    GCUT_LIST(keep, out->rewrite, out->nrewrites, rewrite_of(&j, &p->rewritten.at[i]));
+    if (lowered) read_buffers(&j, out);
+}
+
+typedef struct asked_stage {
+    gcut_graph *g;
+    const gcut_options *opt; /* the caller's, of `size` bytes */
+    size_t size;
+    gcut_stage_name stage;
+} asked_stage;
+
+/* The pipeline is in the result's arena, since the result points into it. */
 static void look(void *arg, const gcut_made *made)
 {
-    looking *j = arg;
-    gcut_stage_info *out = made->object;
-    const bool lowered = j->stage == GCUT_STAGE_KERNEL;
-    j->a = made->keep;
-    gcut_stage_check(j->env, j->stage, "gcut_stage_look");
-    const gcut_settings o = gcut_settings_of(j->env, j->opt, j->size);
-    j->p = gcut_pipeline_new(j->g, &o, j->stage, j->a);
-    j->m = j->p->module;
-    GCUT_LIST(j->a, j->data, j->m->data.n, data_of(j, &j->m->data.at[i]));
-    gcut_graph *graph[2];
-    const uint32_t n = gcut_stage_graphs(j->p, j->stage, graph);
-    if (lowered) j->launch = gcut_program_launches(j->p->program, j->a, &j->nkernels);
-    for (uint32_t i = 0; i < n; i++) function_of(j, graph[i], lowered ? i : GCUT_NONE);
-    *out = (gcut_stage_info){.graph = j->infos.at,
-                             .n = j->infos.n,
-                             .data = j->data,
-                             .ndata = j->m->data.n,
-                             .at = gcut_sizes_named(j->a, j->m, j->p->at, j->p->nat),
-                             .nat = j->p->nat,
-                             .nrewrites = j->p->rewritten.n};
-    GCUT_LIST(j->a, out->rewrite, out->nrewrites, rewrite_of(j, &j->p->rewritten.at[i]));
-    if (lowered) read_buffers(j, out);
+    const asked_stage *j = arg;
+    gcut_stage_check(j->g->module->env, j->stage, "gcut_stage_look");
+    const gcut_settings o = gcut_settings_of(j->g->module->env, j->opt, j->size);
+    gcut_stage_info_fill(gcut_pipeline_new(j->g, &o, j->stage, made->keep), j->stage, made->keep,
+                         made->object);
 }
 
 gcut_stage_info *gcut_stage_look_sized(size_t size, gcut_graph *g, const gcut_options *opt,
                                        gcut_stage_name stage)
 {
     GCUT_NEED(NULL, g, NULL);
-    looking j = {.env = g->module->env, .g = g, .opt = opt, .size = size, .stage = stage};
-    return gcut_made_by(j.env, sizeof(gcut_stage_info), look, &j);
+    asked_stage j = {g, opt, size, stage};
+    return gcut_made_by(g->module->env, sizeof(gcut_stage_info), look, &j);
 }

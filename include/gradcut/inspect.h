@@ -73,6 +73,20 @@ GCUT_API char *gcut_lint_text_sized(size_t size, gcut_ctx *ctx, const gcut_lint_
                                     const gcut_table_options *table);
 #define gcut_lint_text(...) gcut_lint_text_sized(sizeof(gcut_table_options), __VA_ARGS__)
 
+/* The graph for Graphviz: the ops of a scope, cut to `depth` components, are one node, with what the plan of the options
+ * saves and recomputes there; depth 0: each op is one.  The caller's (gcut_free); NULL on error. */
+GCUT_API char *gcut_graph_dot_sized(size_t size, gcut_graph *g, const gcut_options *opt, int depth);
+#define gcut_graph_dot(...) gcut_graph_dot_sized(sizeof(gcut_options), __VA_ARGS__)
+/* An outline of the graph: its functions, scopes and ops, and which of these a gradient reaches.  The caller's (gcut_free);
+ * NULL on error. */
+GCUT_API char *gcut_graph_tree_sized(size_t size, gcut_graph *g, const gcut_options *opt);
+#define gcut_graph_tree(...) gcut_graph_tree_sized(sizeof(gcut_options), __VA_ARGS__)
+/* Kernels by how many have to run one after another before them, and the longest chain of those by predicted time.  table:
+ * NULL = {0}.  The caller's (gcut_free); NULL on error. */
+GCUT_API char *gcut_graph_levels_sized(size_t size, gcut_ctx *ctx, const gcut_fusion *f,
+                                       const gcut_table_options *table);
+#define gcut_graph_levels(...) gcut_graph_levels_sized(sizeof(gcut_table_options), __VA_ARGS__)
+
 typedef struct gcut_report_options {
     const char *against;           /* as of gcut_memory_options */
     const gcut_profile *profile;   /* of steps at the same sizes, on any machine; NULL: none were measured */

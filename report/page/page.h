@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/table.h"
 #include "gradcut/plan.h"
+#include "report/value_names.h"
 
 /* What the page is about.  All of it is of one plan. */
 typedef struct gcut_page {
@@ -38,22 +39,15 @@ typedef struct gcut_page_line {
     double recompute_ns, forward_ns, backward_ns;
 } gcut_page_line;
 
-typedef struct gcut_page_name {
-    const char *at; /* in the text */
-    size_t length;
-    uint32_t line;
-} gcut_page_name;
-
 typedef struct gcut_page_lines {
     gcut_page_line *at;
     uint32_t n;
-    GCUT_VEC(gcut_page_name) names; /* of values of the plan's function, sorted */
-    gcut_page_line other;           /* what no line stands for */
+    gcut_name_index names; /* of values of the plan's function: their lines */
+    gcut_page_line other;  /* what no line stands for */
 } gcut_page_lines;
 
 gcut_page_lines gcut_page_lines_of(const gcut_page *page, gcut_arena *a);
-/* The line that defines this value, or the value with the longest name that this one begins with.  What the backward
- * graph alone has is named after the value whose gradient it is a part of, with a d before it.  -1: no line. */
+/* The line of the value, as of gcut_name_index_find; -1. */
 int64_t gcut_page_find(const gcut_page_lines *l, const char *name, size_t length);
 void gcut_page_graph(const gcut_page_lines *l, gcut_text *out);
 

@@ -2,7 +2,6 @@
  *
  * The lines of the text IR, with what the plan and the kernels say of the values that they define.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/page/page.h"
@@ -15,70 +14,15 @@ static size_t name_length(const char *s)
     return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
 }
 
-static int compare(const char *a, size_t na, const char *b, size_t nb)
-{
-    const int order = memcmp(a, b, na < nb ? na : nb);
-    return order ? order : (na > nb) - (na < nb);
-}
-
-static int by_name(const void *a, const void *b)
-{
-    const gcut_page_name *x = a, *y = b;
-    const int order = compare(x->at, x->length, y->at, y->length);
-    return order ? order : (x->line > y->line) - (x->line < y->line);
-}
-
-static int64_t find_exactly(const gcut_page_lines *l, const char *name, size_t length)
-{
-    uint32_t lo = 0, hi = l->names.n;
-    while (lo < hi) {
-        const uint32_t mid = (lo + hi) / 2;
-        const gcut_page_name *x = &l->names.at[mid];
-        const int order = compare(name, length, x->at, x->length);
-        if (!order) return x->line;
-        if (order < 0)
-            hi = mid;
-        else
-            lo = mid + 1;
-    }
-    return -1;
-}
-
-static int64_t find_prefix(const gcut_page_lines *l, const char *name, size_t length)
-{
-    int64_t found = find_exactly(l, name, length);
-    while (found < 0 && length > 0) {
-        while (length > 0 && name[--length] != '.') {
-        }
-        if (length) found = find_exactly(l, name, length);
-    }
-    return found;
-}
-
 int64_t gcut_page_find(const gcut_page_lines *l, const char *name, size_t length)
 {
-    const int64_t found = find_prefix(l, name, length);
-    return found < 0 && length > 1 && *name == 'd' ? find_prefix(l, name + 1, length - 1) : found;
+    return gcut_name_index_find(&l->names, name, length);
 }
 
 static gcut_page_line *line_of(gcut_page_lines *l, const char *name)
 {
     const int64_t found = gcut_page_find(l, name, strlen(name));
     return found < 0 ? &l->other : &l->at[found];
-}
-
-/* The scope of a name: "block0.attn" of "block0.attn.reshape.2", whose last number tells it from others. */
-static size_t scope_length(const char *name, size_t length)
-{
-    size_t end = length;
-    while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9') end--;
-    if (end == length || end < 2 || name[end - 1] != '.')
-        end = length;
-    else
-        end--;
-    while (end > 0 && name[--end] != '.') {
-    }
-    return end;
 }
 
 /* ---- reading the text ---- */
@@ -93,7 +37,7 @@ typedef struct reading {
 static void add_names(reading *r, const char *s, const char *end, uint32_t line)
 {
     for (; s < end; s++)
-        if (*s == '%') *GCUT_PUSH(r->a, &r->l->names) = (gcut_page_name){s + 1, name_length(s + 1), line};
+        if (*s == '%') gcut_name_index_add(r->a, &r->l->names, s + 1, name_length(s + 1), line);
 }
 
 /* "  %a: f32[], %b: f32[] = op(…)"; regions are of the line that begins them. */
@@ -108,7 +52,7 @@ static void read_body(reading *r, gcut_page_line *x, uint32_t line)
         return;
     }
     x->name = x->at + 3;
-    x->scope = scope_length(x->name, name_length(x->name));
+    x->scope = gcut_scope_length(x->name, name_length(x->name));
     add_names(r, x->at, equals, line);
 }
 
@@ -163,7 +107,7 @@ gcut_page_lines gcut_page_lines_of(const gcut_page *page, gcut_arena *a)
         read_line(&r, i);
         s = end + 1;
     }
-    if (l.names.n) qsort(l.names.at, l.names.n, sizeof *l.names.at, by_name);
+    gcut_name_index_sort(&l.names);
     add_plan(&l, page->plan);
     add_kernels(&l, page->fusion);
     return l;

@@ -44,6 +44,9 @@ static void test_goldens(void **state)
     golden("plan.txt", ARGV("plan", MLP, "--at", "N=32", "--threads", "2"));
     golden("saved.txt", ARGV("saved", MLP, "--at", "N=32", "--threads", "2"));
     golden("check.txt", ARGV("check", MLP));
+    golden("show_tree.txt", ARGV("show", MLP, "--tree"));
+    golden("show_levels.txt", ARGV("show", MLP, "--levels", "--at", "N=32", "--threads", "2"));
+    golden("dot.txt", ARGV("dot", MLP, "--at", "N=32", "--threads", "2"));
     golden("mem.txt", ARGV("mem", MLP, "--at", "N=32", "--threads", "2"));
     golden("mem_at_peak.txt", ARGV("mem", MLP, "--at", "N=32", "--threads", "2", "--at-peak"));
     golden("mem_map.txt", ARGV("mem", MLP, "--at", "N=32", "--threads", "2", "--map"));
@@ -93,11 +96,11 @@ static void test_examples(void **state)
     static const struct {
         const char *name;
         int code;
-    } commands[] = {{"check", 0},  {"show", 0},    {"grad", 0},     {"plan", 0},       {"saved", 0},
-                    {"why", 0},    {"mem", 0},     {"fuse", 0},     {"lint", 1},       {"diff", 1},
-                    {"report", 0}, {"certify", 0}, {"frontier", 0}, {"fit", 0},        {"compile", 0},
-                    {"run", 0},    {"bench", 0},   {"prof", 0},     {"crosscheck", 0}, {"gradcheck", 0},
-                    {"ops", 0},    {"cache", 0},   {"calibrate", 0}};
+    } commands[] = {{"check", 0},     {"show", 0},   {"dot", 0},     {"grad", 0},     {"plan", 0},
+                    {"saved", 0},     {"why", 0},    {"mem", 0},     {"fuse", 0},     {"lint", 1},
+                    {"diff", 1},      {"report", 0}, {"certify", 0}, {"frontier", 0}, {"fit", 0},
+                    {"compile", 0},   {"run", 0},    {"bench", 0},   {"prof", 0},     {"crosscheck", 0},
+                    {"gradcheck", 0}, {"ops", 0},    {"cache", 0},   {"calibrate", 0}};
     char *all = fine(ARGV("--help"));
     size_t n = 0;
     for (char *s = strstr(all, "\ncommands:\n") + 11; !strncmp(s, "  ", 2); s = strchr(s, '\n') + 1) n++;

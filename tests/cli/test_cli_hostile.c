@@ -86,12 +86,13 @@ static void test_names_of_files(void **state)
         "a\n#error \"b'c\\d*%s%n$(touch owned);`touch owned`<svg>&\x1b[31m?\?'\r.gcut",
         "\xff\xfe\x80*\xe2\x28.gcut", "--json", "-o", "tri?\?/n*"};
     static const char *const ways[][3] = {
-        {"check", "--json"},        {"show", "--json"},      {"plan", "--json"},
-        {"saved", "--json"},        {"plan", "--sym"},       {"why", "%h"},
-        {"compile", "-ostep"},      {"frontier", "-oswept"}, {"run", "--json"},
-        {"run", "--backend=eager"}, {"mem", "--json"},       {"mem", "--svg=memory.svg"},
-        {"mem", "--at-peak"},       {"fuse", "--json"},      {"fuse", "--all"},
-        {"lint", "--json"},         {"report", "--no-frontier"}};
+        {"check", "--json"},        {"show", "--json"},          {"plan", "--json"},
+        {"saved", "--json"},        {"plan", "--sym"},           {"why", "%h"},
+        {"compile", "-ostep"},      {"frontier", "-oswept"},     {"run", "--json"},
+        {"run", "--backend=eager"}, {"mem", "--json"},           {"mem", "--svg=memory.svg"},
+        {"mem", "--at-peak"},       {"fuse", "--json"},          {"fuse", "--all"},
+        {"lint", "--json"},         {"report", "--no-frontier"}, {"dot", "--json"},
+        {"show", "--tree"}};
     char *six = slurp(GCUT_SOURCE_DIR "/tests/plans/six.gcut"), path[300];
     assert_int_equal(mkdir("tri?\?", 0700), 0); /* a folder: "??/" is a backslash in old C */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -68,8 +68,8 @@ static void check_lines(void *arg)
     assert_int_equal(sum.recomputed, again);
     is_near(sum.recompute_ns, again_ns, "time of values computed again");
     is_near(sum.forward_ns + sum.backward_ns, x->fusion->step_ns, "time of the step");
-    for (uint32_t i = 1; i < l.names.n; i++) /* found by their own names */
-        assert_int_equal(gcut_page_find(&l, l.names.at[i].at, l.names.at[i].length) >= 0, true);
+    for (uint32_t i = 1; i < l.names.list.n; i++) /* found by their own names */
+        assert_int_equal(gcut_page_find(&l, l.names.list.at[i].at, l.names.list.at[i].length) >= 0, true);
 }
 
 /* Each "#id" that the page refers to, and no id twice. */
