@@ -99,7 +99,7 @@ void gcut_table_print(const gcut_table *t, uint32_t from, uint32_t to, const cha
     fit(t, width, (int)strlen(indent));
     for (uint32_t r = from; r < to; r++) {
         int blanks = 0; /* pending before the next text */
-        gcut_text_add(out, "%s", indent);
+        gcut_text_add(out, "%s%s", indent, t->bold && !r ? "\033[1m" : "");
         for (uint32_t c = 0; c < t->ncols; c++) {
             if (!width[c]) continue;
             const char *s = cut(t->arena, t->cell.at[r * t->ncols + c], width[c]);
@@ -113,7 +113,7 @@ void gcut_table_print(const gcut_table *t, uint32_t from, uint32_t to, const cha
             }
             blanks += GAP;
         }
-        gcut_text_add(out, "\n");
+        gcut_text_add(out, t->bold && !r ? "\033[0m\n" : "\n");
     }
     print_left_out(t, width, indent, out);
 }

@@ -21,6 +21,7 @@ typedef struct gcut_table {
     uint32_t ncols, nrows;
     uint32_t right;      /* bit c: column c is set to the right */
     uint32_t cut;        /* bit c: its cells may be cut */
+    bool bold;           /* the first row, the titles, by the escape sequences of terminals */
     int64_t columns;     /* of the terminal; 0 = no limit */
     const uint8_t *last; /* columns that may be left out, the first one first; nlast of them */
     uint32_t nlast;

@@ -36,6 +36,11 @@ void gcut_cli_progress_begin(gcut_ctx *ctx);
 /* Removes that line: before anything else is printed. */
 void gcut_cli_progress_end(void);
 
+/* colour.c.  Whether what is written there may have colour. */
+bool gcut_cli_coloured(FILE *to);
+/* Writes a message to standard error, with its "error:", "hint:" or "note:" in colour where there may be. */
+void gcut_cli_say(const char *text);
+
 /* times.c.  Prints the passes that run from now on to standard error; call begin before other hooks are set.
  */
 void gcut_cli_times_begin(gcut_ctx *ctx);

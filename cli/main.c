@@ -19,7 +19,7 @@ void gcut_cli_complain(const char *fmt, ...)
     va_list ap;
     va_start(ap, fmt);
     gcut_cli_progress_end();
-    fputs("gradcut: error: ", stderr);
+    gcut_cli_say("gradcut: error: ");
     vfprintf(stderr, fmt, ap);
     fputc('\n', stderr);
     va_end(ap);
@@ -64,7 +64,7 @@ static int code_of(gcut_status s)
 static void print_diagnostic(const char *text)
 {
     size_t n = strlen(text);
-    fputs(text, stderr);
+    gcut_cli_say(text);
     if (!n || text[n - 1] != '\n') fputc('\n', stderr);
 }
 
@@ -92,7 +92,7 @@ static int choose_machine(gcut_ctx *ctx, gcut_cli *c, gcut_machine_report **out)
     *out = gcut_machine_here(ctx, c->opt.machine);
     if (!*out) return gcut_cli_failed(ctx);
     if ((*out)->said) gcut_cli_progress_end();
-    if ((*out)->said) fprintf(stderr, "note: %s\n", (*out)->said);
+    if ((*out)->said) gcut_cli_say("note: "), fprintf(stderr, "%s\n", (*out)->said);
     c->opt.machine = (*out)->path;
     return EXIT_FINE;
 }

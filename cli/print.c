@@ -21,6 +21,7 @@ gcut_table_options gcut_cli_table(const gcut_cli *c)
                                 .all = c->all,
                                 .top = c->top,
                                 .match = c->match,
+                                .bold = gcut_cli_coloured(stdout),
                                 .columns = known ? size.ws_col : 0};
 }
 

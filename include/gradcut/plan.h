@@ -33,7 +33,8 @@ typedef struct gcut_pass_time {
 typedef struct gcut_table_options {
     bool symbolic;       /* types and bytes as formulas of the symbols, where there is one */
     bool all;            /* a row for each value: rows whose names differ by numbers alone are not folded */
-    uint8_t reserved[6]; /* 0 */
+    bool bold;           /* titles of tables, by the escape sequences of terminals */
+    uint8_t reserved[5]; /* 0 */
     int64_t top;         /* the most rows of a table to print; 0 = all of them */
     const char *
         match; /* only values whose names match: * stands for any characters, ? for any one; NULL, "" = all */

@@ -130,8 +130,12 @@ static void put_levels(const levels *l, const gcut_table_options *o, gcut_text *
             (gcut_row){at[k].which.at, gcut_printf(a, "%u", at[k].n), (int64_t)(at[k].ns - at[k].longest)};
     }
     const gcut_folded f = gcut_fold(a, row, n, o, true);
-    gcut_table t = {
-        .arena = a, .ncols = NCOLS, .right = ~(1u << WHICH), .columns = o->columns, .cut = 1u << WHICH};
+    gcut_table t = {.arena = a,
+                    .ncols = NCOLS,
+                    .right = ~(1u << WHICH),
+                    .columns = o->columns,
+                    .bold = o->bold,
+                    .cut = 1u << WHICH};
     gcut_table_row(&t, (const char *[NCOLS]){"level", "kernels", "time", "longest", "which"});
     for (uint32_t i = 0; i < f.n; i++) {
         const gcut_row_group *g = &f.at[i];
@@ -164,7 +168,12 @@ static void put_chain(const levels *l, const gcut_table_options *o, gcut_text *o
                             gcut_printf(a, "%s %d", chain[i]->k->family, chain[i]->k->backward),
                             (int64_t)chain[i]->k->ns};
     const gcut_folded f = gcut_fold(a, row, n, o, false);
-    gcut_table t = {.arena = a, .ncols = 4, .right = 1u | 1u << 1, .columns = o->columns, .cut = 1u << 3};
+    gcut_table t = {.arena = a,
+                    .ncols = 4,
+                    .right = 1u | 1u << 1,
+                    .columns = o->columns,
+                    .bold = o->bold,
+                    .cut = 1u << 3};
     gcut_table_row(&t, (const char *[]){"time", "kernels", "class", "makes"});
     for (uint32_t i = 0; i < f.n; i++) {
         double ns = 0;

@@ -82,6 +82,7 @@ static void print_table(const gcut_plan_diff *d, const gcut_table_options *o, gc
                     .ncols = NCOLS,
                     .right = 1u << COL_BYTES_A | 1u << COL_BYTES_B | 1u << COL_NS_A | 1u << COL_NS_B,
                     .columns = o->columns,
+                    .bold = o->bold,
                     .cut = 1u << COL_VALUE | 1u << COL_OP,
                     .last = last,
                     .nlast = sizeof last};

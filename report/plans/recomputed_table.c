@@ -11,7 +11,8 @@ gcut_table gcut_recomputed_table(const gcut_plan_info *p, const gcut_table_optio
 {
     enum { NS, TIMES, VALUE, TYPE, OP, FOR, AT, NCOLS };
     static const char *const titles[NCOLS] = {"time", "times", "value", "type", "made by", "read by", "at"};
-    gcut_table t = {.arena = a, .ncols = NCOLS, .right = 1u << NS | 1u << TIMES, .columns = o->columns};
+    gcut_table t = {
+        .arena = a, .ncols = NCOLS, .right = 1u << NS | 1u << TIMES, .columns = o->columns, .bold = o->bold};
     gcut_row *row = gcut_calloc(a, p->n + 1, sizeof *row);
     const gcut_plan_value **value = gcut_calloc(a, p->n + 1, sizeof(*value));
     const char **at = gcut_calloc(a, p->n + 1, sizeof(*at));

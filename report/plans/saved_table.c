@@ -155,6 +155,7 @@ gcut_table gcut_saved_table(const gcut_plan_info *p, const gcut_table_options *o
                     .ncols = NCOLS,
                     .right = 1u << COL_BYTES | 1u << COL_EACH | 1u << COL_SHARE,
                     .columns = o->columns,
+                    .bold = o->bold,
                     .cut =
                         1u << COL_VALUE | 1u << COL_TYPE | 1u << COL_AT | 1u << COL_READ | 1u << COL_INSTEAD,
                     .last = last,

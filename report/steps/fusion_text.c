@@ -91,6 +91,7 @@ gcut_table gcut_fused_table(const gcut_fusion *f, const gcut_table_options *o, g
                     .ncols = NCOLS,
                     .right = 1u << NS | 1u << EACH | 1u << UNSTORED,
                     .columns = o->columns,
+                    .bold = o->bold,
                     .cut = 1u << VALUE | 1u << CONTENT | 1u << AT,
                     .last = last,
                     .nlast = sizeof last};
@@ -180,6 +181,7 @@ gcut_table gcut_unfused_table(const gcut_fusion *f, const gcut_table_options *o,
                     .ncols = NCOLS,
                     .right = 1u << NS | 1u << BYTES | 1u << EACH,
                     .columns = o->columns,
+                    .bold = o->bold,
                     .cut = 1u << VALUE | 1u << READER | 1u << AT | 1u << READ_AT,
                     .last = last,
                     .nlast = sizeof last};

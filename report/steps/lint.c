@@ -26,6 +26,7 @@ gcut_table gcut_lint_table(const gcut_lint_report *r, size_t from, size_t to, co
                     .ncols = NCOLS,
                     .right = 1u << BYTES | 1u << EACH,
                     .columns = o->columns,
+                    .bold = o->bold,
                     .cut = 1u << VALUE | 1u << SAYS | 1u << AT};
     gcut_table_row(&t, titles);
     for (uint32_t i = 0; i < f.n; i++) {

@@ -246,6 +246,7 @@ gcut_table gcut_memory_holders(const gcut_memory_profile *m, const gcut_table_op
                     .right = 1u << H_BYTES | 1u << H_EACH | 1u << H_SHARE,
                     .cut = 1u << H_VALUE | 1u << H_TYPE | 1u << H_AT | 1u << H_MADE | 1u << H_READ,
                     .columns = o->columns,
+                    .bold = o->bold,
                     .last = last,
                     .nlast = sizeof last};
     gcut_table_row(&t, titles);
@@ -308,8 +309,12 @@ static gcut_table totals(const gcut_memory_profile *m, const char *what,
     }
     if (k) qsort(x, k, sizeof *x, by_bytes);
     const uint32_t most = o->top ? (uint32_t)o->top : k, shown = most < k ? most : k;
-    gcut_table t = {
-        .arena = a, .ncols = 4, .right = 1u | 1u << 1 | 1u << 2, .columns = o->columns, .cut = 1u << 3};
+    gcut_table t = {.arena = a,
+                    .ncols = 4,
+                    .right = 1u | 1u << 1 | 1u << 2,
+                    .columns = o->columns,
+                    .bold = o->bold,
+                    .cut = 1u << 3};
     gcut_table_row(&t, (const char *[]){"bytes", "share", "buffers", what});
     int64_t left = 0;
     for (uint32_t i = 0; i < k; i++) {
@@ -376,6 +381,7 @@ static void write_map(const gcut_memory_profile *m, const gcut_table_options *o,
                     .ncols = 8,
                     .right = 1u | 1u << 1 | 1u << 2 | 1u << 3,
                     .columns = o->columns,
+                    .bold = o->bold,
                     .cut = 1u << 4 | 1u << 6 | 1u << 7,
                     .last = last,
                     .nlast = sizeof last};

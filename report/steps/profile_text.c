@@ -84,6 +84,7 @@ gcut_table gcut_profile_table(const gcut_profile *p, const gcut_table_options *o
                     .ncols = NCOLS,
                     .right = ~(1u << CLASS | 1u << VALUE | 1u << AT),
                     .columns = o->columns,
+                    .bold = o->bold,
                     .cut = 1u << VALUE | 1u << AT,
                     .last = last,
                     .nlast = sizeof last};
