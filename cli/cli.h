@@ -30,13 +30,13 @@ bool gcut_cli_make_folder(const char *path);
 /* The same for the folder of a file. */
 bool gcut_cli_make_folder_of(const char *path);
 
-/* progress.c.  From now on the library's progress is shown on a line of standard error where that is a terminal, once a
+/* terminal.c.  From now on the library's progress is shown on a line of standard error where that is a terminal, once a
  * second has passed. */
 void gcut_cli_progress_begin(gcut_ctx *ctx);
 /* Removes that line: before anything else is printed. */
 void gcut_cli_progress_end(void);
 
-/* colour.c.  Whether what is written there may have colour. */
+/* terminal.c.  Whether what is written there may have colour. */
 bool gcut_cli_coloured(FILE *to);
 /* Writes a message to standard error, with its "error:", "hint:" or "note:" in colour where there may be. */
 void gcut_cli_say(const char *text);

@@ -9,6 +9,7 @@
  *   builder/   graph construction from C, op by op
  *   options/   what the user asks for, with defaults resolved: options, sizes, machine model
  *   pipeline/  the passes from a graph to a program, and the search for a plan within a budget
+ *   dump/      what every pass makes, in a folder
  *   certificate/ what proves a plan's claims, in its file, and its check
  *   load/      the C compiler, the cache, steps: binding, memory, running
  *   measure/   timing: calibration, profiles, measured frontiers

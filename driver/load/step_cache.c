@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "driver/pipeline/compile.h"
-#include "driver/pipeline/dump.h"
+#include "driver/dump/dump.h"
 #include "base/file.h"
 #include "driver/load/cache.h"
 #include "driver/options/machine_choice.h"

@@ -8,7 +8,7 @@
 #include "driver/options/machine_choice.h"
 #include "driver/options/plan_options.h"
 #include "driver/pipeline/budget_search.h"
-#include "driver/pipeline/dump.h"
+#include "driver/dump/dump.h"
 #include "graph/custom.h"
 #include "graph/verify.h"
 #include "passes/passes.h"

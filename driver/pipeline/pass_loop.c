@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "driver/pipeline/dump.h"
+#include "driver/dump/dump.h"
 #include "driver/pipeline/pipeline.h"
 
 const char *gcut_passes_stage(gcut_pass_group group)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "driver/dump/changes.h"
 #include "gradcut/gradcut.h"
 #include "public.h"
 
@@ -152,9 +153,55 @@ static void failures_leave_what_was_made(void **state)
     gcut_ctx_free(ctx);
 }
 
+typedef struct comparing {
+    gcut_env *env;
+    const char *before, *after, *want;
+} comparing;
+
+static void compare(void *arg)
+{
+    const comparing *j = arg;
+    gcut_text t = {.arena = j->env->arena};
+    gcut_write_changes(j->before, j->after, &t);
+    assert_string_equal(t.at, j->want);
+}
+
+/* A value that is gone, new, of other operands, in both graphs of a pair, only located elsewhere; repeated ones. */
+static void changes(void **state)
+{
+    (void)state;
+    static const comparing cases[] = {
+        {.before = "func @f(param %w: f32[]) -> (out y: f32[]) {\n  %a: f32[] = exp(%w) !1\n  %b: f32[] = "
+                   "neg(%a)\n  return %b\n}\n",
+         .after =
+             "func @f(param %w: f32[]) -> (out y: f32[]) {\n  %a: f32[] = exp(%w) !2\n  %b: f32[] = sin(%a)\n"
+             "  %c: f32[] = neg(%b)\n  return %c\n}\n",
+         .want = "  + %c neg\n  ~ %b sin\n"},
+        {.before = "  %x0.h: f32[] = exp(%w)\n  %x1.h: f32[] = exp(%w)\n  %x2.h: f32[] = exp(%w)\n  %k: "
+                   "f32[] = neg(%w)\n",
+         .after = "  %k: f32[] = neg(%w)\n",
+         .want = "  - 3 x %x*.h exp\n"},
+        {.before = "  %a: f32[] = exp(%w)\n",
+         .after = "  %a: f32[] = exp(%w)\n  %a: f32[] = exp(%w)\n",
+         .want = "  + %a exp\n"},
+        {.before = "  %p: f32[], %q: f32[] = while(%w, %v) cond(%c: f32[]) {\n",
+         .after = "",
+         .want = "  - %p while\n"},
+        {.before = "gcut 1\n", .after = "gcut 1\n", .want = "  no value\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        comparing one = cases[i];
+        one.env = gcut_env_new(NULL, NULL);
+        TRY("case %zu", i);
+        must(one.env, compare, &one);
+        gcut_env_free(one.env);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changes),
         cmocka_unit_test(every_file_reads_back),
         cmocka_unit_test(budgets_dump_one_plan),
         cmocka_unit_test(failures_leave_what_was_made),

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What takes long says how far it is, on a line of standard error where that is a terminal.
+ * What a terminal alone shows: how far what takes long is, on a line of standard error, and colour (ECMA-48), unless the
+ * environment has NO_COLOR (no-color.org).
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
+
+/* ---- progress ---- */
 
 #define QUIET_S 1.0 /* a command that is quicker says nothing, */
 #define SURE_S 1.0  /* and a phase that has just begun does not know its end */
@@ -72,4 +76,37 @@ void gcut_cli_progress_end(void)
 {
     if (at.shown) fputs("\r\033[K", stderr);
     at.shown = false;
+}
+
+/* ---- colour ---- */
+
+bool gcut_cli_coloured(FILE *to)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    return !(no && *no) && term && strcmp(term, "dumb") != 0 && isatty(fileno(to));
+}
+
+void gcut_cli_say(const char *text)
+{
+    static const char *const words[] = {"error:", "hint:", "note:"};
+    static const char *const colour[] = {"\033[1;31m", "\033[36m", "\033[36m"};
+    if (!gcut_cli_coloured(stderr)) {
+        fputs(text, stderr);
+        return;
+    }
+    while (*text) { /* the first of them in each line */
+        const size_t line = strcspn(text, "\n");
+        size_t from = line, length = 0;
+        int found = -1;
+        for (int k = 0; k < 3; k++) {
+            const char *s = strstr(text, words[k]);
+            if (s && (size_t)(s - text) < from)
+                from = (size_t)(s - text), length = strlen(words[k]), found = k;
+        }
+        fprintf(stderr, "%.*s", (int)from, text);
+        if (found >= 0) fprintf(stderr, "%s%s\033[0m", colour[found], words[found]);
+        fprintf(stderr, "%.*s", (int)(line - from - length), text + from + length);
+        if (text[line]) fputc('\n', stderr);
+        text += line + (text[line] != 0);
+    }
 }

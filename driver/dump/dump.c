@@ -3,7 +3,7 @@
  * Writes what every pass makes to a file NNx.STAGE.PASS.gcut, where NN counts the passes and x is the
  * pass's letter.
  */
-#include "driver/pipeline/dump.h"
+#include "driver/dump/dump.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "driver/dump/changes.h"
 #include "driver/pipeline/initial_contents.h"
 #include "driver/pipeline/pipeline.h"
 #include "driver/pipeline/plan_info.h"
@@ -19,7 +20,7 @@
 typedef struct gcut_dump {
     gcut_arena *a;
     const char *dir;
-    gcut_text index;
+    gcut_text index, changes;
 } gcut_dump;
 
 const char *gcut_dump_folder(const gcut_settings *opt)
@@ -33,7 +34,8 @@ struct gcut_dump *gcut_dump_new(const gcut_pipeline *p)
     const char *dir = gcut_dump_folder(&p->opt);
     if (!dir) return NULL;
     gcut_dump *d = gcut_calloc(p->arena, 1, sizeof *d);
-    *d = (gcut_dump){.a = p->arena, .dir = gcut_keep(p->arena, dir), .index.arena = p->arena};
+    *d = (gcut_dump){
+        .a = p->arena, .dir = gcut_keep(p->arena, dir), .index.arena = p->arena, .changes.arena = p->arena};
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         gcut_fail(p->env, GCUT_EIO, (gcut_place){.file = dir}, NULL, "cannot create the folder: %s",
                   strerror(errno));
@@ -49,16 +51,34 @@ static void write_text(gcut_dump *d, const char *file, const gcut_text *t, const
     gcut_file_write(env, gcut_printf(d->a, "%s/index.txt", d->dir), d->index.at, d->index.n);
 }
 
+/* Adds what the pass changed to changes.txt, which the index names once. */
+static void write_changes(gcut_dump *d, const char *file, const gcut_pass_run *r, const gcut_text *after)
+{
+    gcut_env *env = gcut_arena_env(d->a);
+    gcut_arena *scratch = gcut_arena_new(env, d->a);
+    gcut_text before = {.arena = scratch};
+    const bool first = !d->changes.n;
+    gcut_print_graphs(r->in, r->in[1] ? 2 : 1, &(gcut_print_options){0}, &before);
+    gcut_text_add(&d->changes, "%s\n", file);
+    gcut_write_changes(before.at, after->at, &d->changes);
+    if (first)
+        write_text(d, "changes.txt", &d->changes,
+                   "what each pass removed (-), added (+) and made another way (~)");
+    else
+        gcut_file_write(env, gcut_printf(d->a, "%s/changes.txt", d->dir), d->changes.at, d->changes.n);
+    gcut_arena_free(scratch);
+}
+
 void gcut_dump_pass(const gcut_pipeline *p, const gcut_pass_run *r)
 {
     if (!p->dump || (r->row->makes != GCUT_MAKES_PROGRAM && r->out[0] == r->in[0])) return;
     gcut_arena *scratch = gcut_arena_new(p->env, p->arena);
     gcut_text t = {.arena = scratch};
     gcut_print_graphs(r->out, r->out[1] ? 2 : 1, &(gcut_print_options){0}, &t);
-    write_text(p->dump,
-               gcut_printf(p->arena, "%02u%c.%s.%s.gcut", p->runs.n, r->row->letter,
-                           gcut_passes_stage(r->row->makes), r->row->name),
-               &t, r->row->help);
+    const char *file = gcut_printf(p->arena, "%02u%c.%s.%s.gcut", p->runs.n, r->row->letter,
+                                   gcut_passes_stage(r->row->makes), r->row->name);
+    write_text(p->dump, file, &t, r->row->help);
+    write_changes(p->dump, file, r, &t);
     gcut_arena_free(scratch);
 }
 

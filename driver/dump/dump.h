@@ -2,8 +2,8 @@
  *
  * Dumps: what every pass makes, in a folder.
  */
-#ifndef GCUT_DRIVER_PIPELINE_DUMP_H
-#define GCUT_DRIVER_PIPELINE_DUMP_H
+#ifndef GCUT_DRIVER_DUMP_DUMP_H
+#define GCUT_DRIVER_DUMP_DUMP_H
 
 #include "driver/options/options.h"
 #include "driver/pipeline/pass.h"
