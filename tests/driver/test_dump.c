@@ -153,6 +153,62 @@ static void failures_leave_what_was_made(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* The file of the folder that the pattern names, the last one. */
+static char *last_file(const char *pattern, char *path, size_t room)
+{
+    glob_t files;
+    snprintf(path, room, "%s/%s", folder, pattern);
+    assert_int_equal(glob(path, 0, NULL, &files), 0);
+    snprintf(path, room, "%s", files.gl_pathv[files.gl_pathc - 1]);
+    globfree(&files);
+    return slurp(path);
+}
+
+static void plan_into_folder(gcut_ctx *ctx, const char *path)
+{
+    gcut_options o = {.dump = folder, .machine = "shipped"};
+    gcut_graph *g = gcut_load(ctx, path, NULL);
+    gcut_plan *plan = g ? gcut_plan_new(g, &o) : NULL;
+    if (!plan) fail_msg("%s: %s", path, gcut_last_error(ctx));
+    gcut_plan_free(plan);
+    gcut_graph_free(g);
+}
+
+/* A file of the primal or the joint stage, planned as a model, gives the same C. */
+static void dumps_fed_back(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"mlp", "lenet", "gpt2", "lstm"}, *const stages[] = {
+                                                                              "*.primal.*.gcut",
+                                                                              "*.joint.*.gcut"};
+    char path[300], copy[300], model[300];
+    for (size_t i = 0; i < 4; i++)
+        for (size_t k = 0; k < 2; k++) {
+            gcut_ctx *ctx = gcut_ctx_new(NULL);
+            int bad = 0;
+            TRY("%s, %s", models[i], stages[k]);
+            snprintf(model, sizeof model, GCUT_SOURCE_DIR "/tests/models/%s.gcut", models[i]);
+            plan_into_folder(ctx, model);
+            char *text = last_file(stages[k], path, sizeof path),
+                 *want = last_file("step.c", path, sizeof path);
+            check_folder(models[i], &bad);
+            snprintf(copy, sizeof copy, "%s.gcut", folder);
+            FILE *f = fopen(copy, "w");
+            assert_non_null(f);
+            fputs(text, f);
+            assert_int_equal(fclose(f), 0);
+            plan_into_folder(ctx, copy);
+            char *got = last_file("step.c", path, sizeof path);
+            assert_string_equal(got, want);
+            check_folder(models[i], &bad);
+            unlink(copy);
+            free(text);
+            free(want);
+            free(got);
+            gcut_ctx_free(ctx);
+        }
+}
+
 typedef struct comparing {
     gcut_env *env;
     const char *before, *after, *want;
@@ -202,6 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes),
+        cmocka_unit_test(dumps_fed_back),
         cmocka_unit_test(every_file_reads_back),
         cmocka_unit_test(budgets_dump_one_plan),
         cmocka_unit_test(failures_leave_what_was_made),
