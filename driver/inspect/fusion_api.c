@@ -228,19 +228,11 @@ void gcut_fusion_of(const gcut_pipeline *p, gcut_arena *keep, gcut_arena *scratc
     add_pairs(&j, out);
 }
 
-typedef struct asked_graph {
-    gcut_graph *g;
-    const gcut_options *given; /* of `size` bytes */
-    size_t size;
-} asked_graph;
-
-static void make(void *arg, const gcut_made *m)
+static void fill_whole(const gcut_pipeline *p, const gcut_made *m)
 {
-    const asked_graph *j = arg;
     gcut_fusion *out = m->object;
-    const gcut_settings opt = gcut_settings_of(j->g->module->env, j->given, j->size);
     gcut_text json = {.arena = m->keep};
-    gcut_fusion_of(gcut_pipeline_new(j->g, &opt, GCUT_STAGE_KERNEL, m->scratch), m->keep, m->scratch, out);
+    gcut_fusion_of(p, m->keep, m->scratch, out);
     gcut_write_fusion_json(out, &json);
     out->json = json.at;
 }
@@ -248,8 +240,7 @@ static void make(void *arg, const gcut_made *m)
 gcut_fusion *gcut_fusion_new_sized(size_t size, gcut_graph *g, const gcut_options *opt)
 {
     GCUT_NEED(NULL, g, NULL);
-    asked_graph j = {g, opt, size};
-    return gcut_made_by(g->module->env, sizeof(gcut_fusion), make, &j);
+    return gcut_made_of_graph(g, opt, size, sizeof(gcut_fusion), fill_whole);
 }
 
 /* ---- text ---- */

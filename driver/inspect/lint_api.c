@@ -121,19 +121,11 @@ void gcut_lint_of(const gcut_pipeline *p, gcut_arena *keep, gcut_arena *scratch,
     fill(&j, out);
 }
 
-typedef struct asked_graph {
-    gcut_graph *g;
-    const gcut_options *given; /* of `size` bytes */
-    size_t size;
-} asked_graph;
-
-static void make(void *arg, const gcut_made *m)
+static void fill_whole(const gcut_pipeline *p, const gcut_made *m)
 {
-    const asked_graph *j = arg;
     gcut_lint_report *out = m->object;
-    const gcut_settings opt = gcut_settings_of(j->g->module->env, j->given, j->size);
     gcut_text json = {.arena = m->keep};
-    gcut_lint_of(gcut_pipeline_new(j->g, &opt, GCUT_STAGE_KERNEL, m->scratch), m->keep, m->scratch, out);
+    gcut_lint_of(p, m->keep, m->scratch, out);
     gcut_write_lint_json(out, &json);
     out->json = json.at;
 }
@@ -141,8 +133,7 @@ static void make(void *arg, const gcut_made *m)
 gcut_lint_report *gcut_lint_sized(size_t size, gcut_graph *g, const gcut_options *opt)
 {
     GCUT_NEED(NULL, g, NULL);
-    asked_graph j = {g, opt, size};
-    return gcut_made_by(g->module->env, sizeof(gcut_lint_report), make, &j);
+    return gcut_made_of_graph(g, opt, size, sizeof(gcut_lint_report), fill_whole);
 }
 
 static void write_text(const void *r, const gcut_table_options *o, gcut_text *out)
