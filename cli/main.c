@@ -102,6 +102,7 @@ static int run_in(gcut_ctx *ctx, gcut_cli *c)
 {
     const gcut_operands has = c->cmd->operands;
     const bool loads = has != GCUT_OPERANDS_PLANS && has != GCUT_OPERANDS_NONE;
+    gcut_cli_crash_ready(loads ? c->file : NULL);
     gcut_graph *g = loads ? gcut_load(ctx, c->file, c->fn) : NULL;
     gcut_machine_report *machine = NULL;
     if (loads && !g) return gcut_cli_failed(ctx);
@@ -115,6 +116,7 @@ static int run_in(gcut_ctx *ctx, gcut_cli *c)
 static int run_command(const gcut_cli_command *cmd, int argc, char **argv)
 {
     gcut_cli c;
+    gcut_cli_crash_begin(argc, argv);
     int code = gcut_cli_parse(&c, cmd, argc, argv);
     if (!code && c.help) {
         gcut_cli_help_command(stdout, cmd);
@@ -133,6 +135,7 @@ static int run_command(const gcut_cli_command *cmd, int argc, char **argv)
         gcut_ctx_free(ctx);
     }
     gcut_cli_free(&c);
+    gcut_cli_crash_end();
     return code;
 }
 

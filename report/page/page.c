@@ -54,6 +54,19 @@ static void put_title(const gcut_page *page, gcut_text *out)
     gcut_page_text(out, t.at);
 }
 
+/* What the plan is for, and how it was chosen. */
+static void put_choice(const gcut_plan_info *p, gcut_text *out)
+{
+    gcut_page_say(out, "One training step, planned by %s", p->policy);
+    if (p->budget > 0) gcut_page_say(out, " within a peak of %s", gcut_bytes_text(out->arena, p->budget));
+    if (p->budget == GCUT_BUDGET_MIN) gcut_page_say(out, " for the smallest peak");
+    if (p->saved_budget)
+        gcut_page_say(out, ", with at most %s saved", gcut_bytes_text(out->arena, gcut_plan_saved_limit(p)));
+    if (!p->budget && !p->saved_budget) gcut_page_say(out, " at %g ns for a saved byte", gcut_plan_price(p));
+    gcut_page_say(out, ", for %d thread%s. Times are predicted by the model of %s.", p->threads,
+                  p->threads == 1 ? "" : "s", p->machine);
+}
+
 /* The policy lets nothing be fetched, and no script run but the one with this hash. */
 static void put_head(const gcut_page *page, gcut_text *out)
 {
@@ -70,15 +83,7 @@ static void put_head(const gcut_page *page, gcut_text *out)
     gcut_text_add(out, "</style></head>\n<body>\n<header><h1>");
     put_title(page, out);
     gcut_text_add(out, "</h1>\n<p>");
-    const gcut_plan_info *p = page->plan;
-    gcut_page_say(out, "One training step, planned by %s", p->policy);
-    if (p->budget > 0) gcut_page_say(out, " within a peak of %s", gcut_bytes_text(out->arena, p->budget));
-    if (p->budget == GCUT_BUDGET_MIN) gcut_page_say(out, " for the smallest peak");
-    if (p->saved_budget)
-        gcut_page_say(out, ", with at most %s saved", gcut_bytes_text(out->arena, gcut_plan_saved_limit(p)));
-    if (!p->budget && !p->saved_budget) gcut_page_say(out, " at %g ns for a saved byte", gcut_plan_price(p));
-    gcut_page_say(out, ", for %d thread%s. Times are predicted by the model of %s.", p->threads,
-                  p->threads == 1 ? "" : "s", p->machine);
+    put_choice(page->plan, out);
     gcut_text_add(out, "</p></header>\n");
 }
 
@@ -102,8 +107,9 @@ static void memory_section(const writing *w)
     gcut_text_add(
         w->out,
         "<p>A value whose name begins with d is a gradient or a part of one: %%dh of %%h. k12 is a "
-        "kernel; what it computes is named after its last value. Parameters, gradients of them, states, "
-        "inputs and results are the caller's memory, outside of the arena.</p>\n");
+        "kernel; what it computes is named after its last value. Parameters, states, inputs and results are "
+        "the caller's memory, outside of the arena, and so are gradients unless an optimizer takes "
+        "them.</p>\n");
 }
 
 static void put_closed(const writing *w, const char *title, const gcut_table *t)

@@ -58,51 +58,6 @@ static void test_goldens(void **state)
     golden("mem.json", ARGV("mem", MLP, "--at", "N=32", "--threads", "2", "--json"));
 }
 
-/* On a terminal, the line of progress is removed before anything is printed behind it; else there is none. */
-static void test_progress(void **state)
-{
-    (void)state;
-    static const char begin[] = "plan of @";
-    assert_int_equal(system("NO_COLOR=1 script -qec '" GCUT_BINARY_DIR "/gradcut plan " GCUT_SOURCE_DIR
-                            "/tests/models/mobilenet.gcut --budget min' terminal.txt >/dev/null 2>&1"),
-                     0);
-    char *said = slurp("terminal.txt"), *at = strstr(said, begin);
-    assert_non_null(at);
-    if (at[-1] != '\n' && (at[-1] != 'K' || at[-2] != '['))
-        fail_msg("'%.*s' is before the plan", 40, at - 40);
-    assert_null(strchr(at, '\033'));
-    free(said);
-}
-
-/* How many escape sequences a command prints on a terminal with these variables. */
-static int escapes(const char *variables, const char *arguments)
-{
-    char line[600];
-    int n = 0;
-    snprintf(line, sizeof line,
-             "env -u NO_COLOR TERM=xterm %s script -qc '" GCUT_BINARY_DIR
-             "/gradcut %s' terminal.txt >/dev/null 2>&1",
-             variables, arguments);
-    assert_int_not_equal(system(line), -1);
-    char *said = slurp("terminal.txt");
-    for (const char *c = strchr(said, '\n'); *c; c++) n += *c == '\033'; /* behind the head of `script` */
-    free(said);
-    return n;
-}
-
-/* Titles of tables and the first word of messages, on a terminal alone; in a pipe test_goldens has none. */
-static void test_colour(void **state)
-{
-    (void)state;
-    assert_int_equal(escapes("", "saved " MLP), 2);
-    assert_int_equal(escapes("", "saved none.gcut"), 2);
-    assert_int_equal(escapes("NO_COLOR=", "saved " MLP), 2);
-    assert_int_equal(escapes("NO_COLOR=1", "saved " MLP), 0);
-    assert_int_equal(escapes("NO_COLOR=1", "saved none.gcut"), 0);
-    assert_int_equal(escapes("TERM=dumb", "saved " MLP), 0);
-    assert_int_equal(escapes("", "saved --json " MLP), 0);
-}
-
 /* ---- examples ---- */
 
 /* What a command's help prints as its example, with a leading "cd" for the shell; what it makes is in this folder. */
@@ -666,8 +621,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_goldens),
         cmocka_unit_test(test_examples),
-        cmocka_unit_test(test_progress),
-        cmocka_unit_test(test_colour),
         cmocka_unit_test(test_fit),
         cmocka_unit_test(test_man_page),
         cmocka_unit_test(test_man_page_values),

@@ -172,6 +172,7 @@ static const char *const runs[][10] = {
     {"ops"},
     {"ops", "--model", MLP},
     {"cache"},
+    {"cache", "--clear"},
     {"calibrate", "--seconds", "0.2", "--force", "-o", "m.json"},
 };
 enum { NRUNS = sizeof runs / sizeof *runs };
@@ -229,6 +230,7 @@ static void every_command_has_one(void **state)
 static int prepare(void **state)
 {
     if (start(state)) return -1;
+    setenv("GRADCUT_CACHE", "cached", 1); /* in the folder of the test: one is emptied */
     free(fine(ARGV("plan", MLP, "--at", "N=32", "-o", "a.json")));
     free(fine(ARGV("plan", MLP, "--at", "N=32", "--policy", "save-all", "-o", "b.json")));
     free(fine(ARGV("plan", MLP, "--at", "N=32", "--certificate", "-o", "c.json")));

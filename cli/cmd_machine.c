@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * `gradcut cache`: lists or empties the cache of compiled steps.
+ * Commands about this machine: `gradcut cache` lists or empties the cache of compiled steps, `gradcut calibrate` measures
+ * the machine and writes its model.
  */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "cli/cli.h"
+
+/* ---- cache ---- */
 
 static int clear(gcut_ctx *ctx, const gcut_cli *c)
 {
@@ -47,4 +50,15 @@ int gcut_cmd_cache(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
     (c->json ? print_json : print_text)(i);
     gcut_free(i);
     return EXIT_FINE;
+}
+
+/* ---- calibrate ---- */
+
+int gcut_cmd_calibrate(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
+{
+    (void)g;
+    gcut_calibrate_options opt = {
+        .threads = c->opt.threads, .path = c->output, .seconds = c->seconds, .force = c->force};
+    gcut_machine_report *r = gcut_calibrate(ctx, &opt);
+    return r ? gcut_cli_print(c, r, r->text, r->json, EXIT_FINE) : gcut_cli_failed(ctx);
 }
