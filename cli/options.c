@@ -84,11 +84,9 @@ const char *const gcut_backend_names[4] = {
     [GCUT_BACKEND_JOINT] = "joint",
     [GCUT_BACKEND_PLANNED] = "planned",
 };
-const char *const gcut_stage_names[4] = {
-    [GCUT_STAGE_PRIMAL] = "primal",
-    [GCUT_STAGE_JOINT] = "joint",
-    [GCUT_STAGE_SPLIT] = "split",
-    [GCUT_STAGE_KERNEL] = "kernel",
+const char *const gcut_stage_names[5] = {
+    [GCUT_STAGE_PRIMAL] = "primal", [GCUT_STAGE_JOINT] = "joint",   [GCUT_STAGE_SPLIT] = "split",
+    [GCUT_STAGE_KERNEL] = "kernel", [GCUT_STAGE_MEMORY] = "memory",
 };
 
 /* The value that getopt_long returns for row i: above every letter. */

@@ -105,6 +105,6 @@ void gcut_cli_free(gcut_cli *c);
 /* Does the command take the option? */
 bool gcut_cli_takes(const gcut_cli_command *cmd, int option);
 extern const char *const gcut_backend_names[4];
-extern const char *const gcut_stage_names[4];
+extern const char *const gcut_stage_names[5];
 
 #endif

@@ -61,6 +61,8 @@ void gcut_write_memory_text(const gcut_memory_profile *m, gcut_memory_part part,
 void gcut_write_memory_json(const gcut_memory_profile *m, gcut_text *out);
 /* pointed: with texts that a pointer reads, kernel by kernel. */
 void gcut_write_memory_svg(const gcut_memory_profile *m, bool pointed, gcut_text *out);
+/* report/steps/memory_schedule.c: comments of the text IR. */
+void gcut_write_memory_schedule(const gcut_memory_profile *m, gcut_text *out);
 const char *gcut_memory_word(gcut_memory_class c);       /* "parameters"; "" for none */
 double gcut_memory_end_ns(const gcut_memory_profile *m); /* when the last event ends */
 /* The event with the most bytes of those that run in column c of n, which are `all` ns wide together; NULL: none does.

@@ -45,7 +45,7 @@ _gradcut()
     --seed) return ;;
     --backend) _gradcut_reply -W 'compiled eager joint planned'; return ;;
     --without) _gradcut_reply -W 'gather fold cse merge dce algebra head products shifts loops refine sink localize'; return ;;
-    --stage) _gradcut_reply -W 'primal joint split kernel'; return ;;
+    --stage) _gradcut_reply -W 'primal joint split kernel memory'; return ;;
     --depth) return ;;
     --top) return ;;
     --match) return ;;

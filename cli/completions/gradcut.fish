@@ -59,7 +59,7 @@ complete -c gradcut -n '__fish_seen_subcommand_from show plan fuse lint compile 
 complete -c gradcut -n '__fish_seen_subcommand_from show dot grad plan saved why mem fuse lint report certify frontier fit compile run bench prof crosscheck gradcheck' -l no-algebra -d 'apply no identities of real numbers such as log(exp(x)) = x, which change rounding'
 complete -c gradcut -n '__fish_seen_subcommand_from show dot grad plan saved why mem fuse lint report certify frontier fit compile run bench prof crosscheck gradcheck' -l without -x -a 'gather fold cse merge dce algebra head products shifts loops refine sink localize' -d 'leave these passes out (repeatable, comma list)'
 complete -c gradcut -n '__fish_seen_subcommand_from show dot grad plan saved why mem fuse lint report certify frontier fit compile run bench prof crosscheck' -l keep-grads -d 'gradients are results beside an optimizer too'
-complete -c gradcut -n '__fish_seen_subcommand_from show' -l stage -x -a 'primal joint split kernel' -d 'stage to print'
+complete -c gradcut -n '__fish_seen_subcommand_from show' -l stage -x -a 'primal joint split kernel memory' -d 'stage to print'
 complete -c gradcut -n '__fish_seen_subcommand_from show' -l tree -d 'an outline instead: functions, scopes, ops, and which of these a gradient reaches'
 complete -c gradcut -n '__fish_seen_subcommand_from show' -l levels -d 'instead what kernels could run side by side, and the longest chain of those that wait for each other'
 complete -c gradcut -n '__fish_seen_subcommand_from dot' -l depth -x -d 'components of a scope that make a node'

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "driver/inspect/of_pipeline.h"
 #include "driver/inspect/table_text.h"
 #include "driver/options/default_sizes.h"
 #include "driver/load/c_compiler.h"
@@ -98,9 +99,25 @@ static gcut_pipeline *pipeline(const job *j, gcut_stage_name goal, gcut_arena *a
     return gcut_pipeline_new(j->g, &o, goal, a);
 }
 
+/* Memory is that of a training step. */
+static void show_memory(const job *j, gcut_text *out)
+{
+    gcut_settings o = gcut_settings_of(j->env, j->opt, j->size);
+    gcut_memory_profile m = {0};
+    o.forward_only = false;
+    const gcut_pipeline *p = gcut_pipeline_new(j->g, &o, GCUT_STAGE_KERNEL, out->arena);
+    gcut_memory_of(p, out->arena, out->arena, &m);
+    gcut_write_memory_schedule(&m, out);
+    gcut_stage_text(p, GCUT_STAGE_KERNEL, j->flag, out);
+}
+
 static void show(void *arg, gcut_text *out)
 {
     const job *j = arg;
+    if (j->stage == GCUT_STAGE_MEMORY) {
+        show_memory(j, out);
+        return;
+    }
     gcut_stage_check(j->env, j->stage, "gcut_show");
     gcut_stage_text(pipeline(j, j->stage, out->arena), j->stage, j->flag, out);
 }

@@ -159,7 +159,8 @@ uint32_t gcut_stage_graphs(const gcut_pipeline *p, gcut_stage_name stage, gcut_g
     case GCUT_STAGE_PRIMAL: out[0] = p->primal; break;
     case GCUT_STAGE_JOINT: out[0] = p->joint; break;
     case GCUT_STAGE_SPLIT: out[0] = p->fwd, out[1] = p->bwd; break;
-    case GCUT_STAGE_KERNEL: out[0] = p->kfwd, out[1] = p->kbwd; break;
+    case GCUT_STAGE_KERNEL:
+    case GCUT_STAGE_MEMORY: out[0] = p->kfwd, out[1] = p->kbwd; break;
     }
     return out[1] ? 2 : 1;
 }

@@ -364,7 +364,9 @@ typedef enum gcut_stage_name {
     GCUT_STAGE_PRIMAL = 0,
     GCUT_STAGE_JOINT = 1,
     GCUT_STAGE_SPLIT = 2,
-    GCUT_STAGE_KERNEL = 3
+    GCUT_STAGE_KERNEL = 3,
+    GCUT_STAGE_MEMORY =
+        4 /* of gcut_show alone: the kernel stage behind the schedule of its memory, as comments */
 } gcut_stage_name;
 
 /* Canonical text of a stage; opt NULL = defaults.  The caller's (gcut_free).  NULL on error. */

@@ -101,6 +101,7 @@ static const char *const commands[][10] = {
     {"gradcut", "report", SIX},
     {"gradcut", "dot", SIX, "--depth", "1"},
     {"gradcut", "show", SIX, "--tree"},
+    {"gradcut", "show", SIX, "--stage", "memory"},
     {"gradcut", "show", SIX, "--levels"},
     {"gradcut", "plan", SIX, "--certificate", "--json"},
     {"gradcut", "plan", SIX, "--explain-cost", "%h"},

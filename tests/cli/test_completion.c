@@ -98,9 +98,9 @@ static void test_bash(void **state)
     completes("gradcut help ch", "check\n");
     completes("gradcut plan x.gcut --bud", "--budget\n");
     completes("gradcut ops --bud", "");
-    completes("gradcut show --stage \"\"", "primal\njoint\nsplit\nkernel\n");
-    completes("gradcut show --stage = \"\"", "primal\njoint\nsplit\nkernel\n");
-    completes("gradcut show --stage =", "primal\njoint\nsplit\nkernel\n");
+    completes("gradcut show --stage \"\"", "primal\njoint\nsplit\nkernel\nmemory\n");
+    completes("gradcut show --stage = \"\"", "primal\njoint\nsplit\nkernel\nmemory\n");
+    completes("gradcut show --stage =", "primal\njoint\nsplit\nkernel\nmemory\n");
     completes("gradcut show --stage = s", "split\n");
     completes("gradcut plan --budget \"\"", "min\n");
     completes("gradcut run --at N = t", "");
