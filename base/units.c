@@ -4,6 +4,7 @@
  */
 #include "base/units.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +25,13 @@ const char *gcut_bytes_short(gcut_arena *a, double bytes)
     static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     int u = 0;
     while (bytes >= 1024 && u < 6) bytes /= 1024, u++;
+    if (bytes == 1 && !u) return "1 byte";
     return gcut_printf(a, u ? "%.1f %s" : "%.0f %s", bytes, unit[u]);
 }
 
 const char *gcut_bytes_text(gcut_arena *a, int64_t n)
 {
+    if (n == 1) return "1 byte";
     if (n < 1024) return gcut_printf(a, "%s bytes", gcut_count_text(a, n));
     return gcut_printf(a, "%s bytes (%s)", gcut_count_text(a, n), gcut_bytes_short(a, (double)n));
 }
@@ -36,14 +39,21 @@ const char *gcut_bytes_text(gcut_arena *a, int64_t n)
 const char *gcut_time_text_to(gcut_arena *a, double ns, int digits)
 {
     static const char *const unit[] = {"ns", "us", "ms", "s"};
+    const double most = 1e3 - 0.5 * pow(10, 3 - digits); /* what is rounded to 1000 has the next unit */
     int u = 0;
-    while (u < 3 && ns >= 1e3) ns /= 1e3, u++;
-    return gcut_printf(a, "%.*g %s", digits, ns, unit[u]);
+    while (u < 3 && ns >= most) ns /= 1e3, u++;
+    return ns < most ? gcut_printf(a, "%.*g %s", digits, ns, unit[u])
+                     : gcut_printf(a, "%.0f %s", ns, unit[u]);
 }
 
 const char *gcut_time_text(gcut_arena *a, double ns)
 {
     return gcut_time_text_to(a, ns, ns < 1e9 ? 3 : 4);
+}
+
+const char *gcut_three_digits(gcut_arena *a, double x)
+{
+    return gcut_printf(a, x < 999.5 ? "%.3g" : "%.0f", x);
 }
 
 const char *gcut_short_real(gcut_arena *a, double x)

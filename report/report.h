@@ -16,6 +16,8 @@
 /* report/plans/plan_text.c: totals and saved table: `gradcut plan`; the table alone: `gradcut saved`. */
 void gcut_write_plan_text(const gcut_plan_info *p, const gcut_plan_validity *v, const gcut_table_options *o,
                           gcut_text *out);
+/* Its first lines, which say how it was chosen, and its totals. */
+void gcut_write_plan_totals(const gcut_plan_info *p, gcut_text *out);
 void gcut_write_saved_text(const gcut_plan_info *p, const gcut_table_options *o, gcut_text *out);
 /* report/plans/saved_table.c: its first part, the saved values. */
 void gcut_write_saved_values(const gcut_plan_info *p, const gcut_table_options *o, gcut_text *out);

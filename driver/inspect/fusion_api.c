@@ -100,6 +100,7 @@ static const gcut_fused_kernel *kernel_of(const looking *j, const gcut_cost *c,
                  .bytes = c->read + c->written, .nmade = n);
     for (uint32_t i = 0; i < n; i++)
         if (!op[i]->stored) out->unstored_bytes += bytes_of(j, op[i]) * c->times;
+    for (uint32_t i = 0; i < n; i++) out->inside |= op[i]->graph->is_body;
     GCUT_LIST(j->keep, out->made, n, op_of(j, op[i]));
     return out;
 }

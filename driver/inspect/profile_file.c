@@ -70,6 +70,11 @@ static const gcut_kernel_time *kernel_of(gcut_arena *keep, const gcut_jnode *k)
                     .upper_ns = time_of(k, "upper_ns"));
 }
 
+static void require(const gcut_jnode *root, const char *key, bool holds)
+{
+    if (!holds) gcut_jfail(gcut_jneed(root, key), NULL, "expected more than 0");
+}
+
 /* The sizes of the steps; each is a member. */
 static void read_sizes(gcut_arena *keep, const gcut_jnode *at, gcut_profile *out)
 {
@@ -100,13 +105,14 @@ static void read_profile(void *arg, const gcut_made *m)
                           .samples = "",
                           .priced_threads = count_of(root, "priced_threads"),
                           .graph = text_of(m->keep, root, "graph"),
-                          .primal_hash = text_of(m->keep, root, "primal_hash"),
+                          .joint_hash = text_of(m->keep, root, "joint_hash"),
                           .machine = text_of(m->keep, root, "machine")};
+    require(root, "step_ns", out->median_ns > 0);
+    require(root, "threads", out->threads > 0);
+    require(root, "steps", out->steps > 0);
     read_sizes(m->keep, gcut_jneed(root, "at"), out);
-    if (!(out->peak_flops_per_second > 0))
-        gcut_jfail(gcut_jneed(root, "limit_flops_per_s"), NULL, "expected more than 0");
-    if (!(out->peak_bytes_per_second > 0))
-        gcut_jfail(gcut_jneed(root, "limit_bytes_per_s"), NULL, "expected more than 0");
+    require(root, "limit_flops_per_s", out->peak_flops_per_second > 0);
+    require(root, "limit_bytes_per_s", out->peak_bytes_per_second > 0);
     list = gcut_jneed(root, "kernels");
     out->n = gcut_jcount(list);
     GCUT_LIST(m->keep, out->at, out->n, kernel_of(m->keep, gcut_jat(list, i)));

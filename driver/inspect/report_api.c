@@ -25,8 +25,9 @@ static void check_profile(gcut_env *env, const gcut_pipeline *p, const gcut_memo
 {
     bool same = of->nsizes == m->nat;
     gcut_text sizes = {.arena = a}, theirs = sizes;
-    if (strcmp(of->primal_hash, gcut_graph_hash(p->primal, a)) != 0)
-        gcut_fail(env, GCUT_EPLAN, (gcut_place){0}, NULL, "the profile is of another graph, @%s", of->graph);
+    if (strcmp(of->joint_hash, gcut_graph_hash(p->joint, a)) != 0)
+        gcut_fail(env, GCUT_EPLAN, (gcut_place){0}, NULL,
+                  "the profile is of another graph, @%s, or of a step with other options", of->graph);
     for (size_t i = 0; i < m->nat && same; i++)
         same = !strcmp(of->sizes[i].name, m->at[i].name) && of->sizes[i].value == m->at[i].value;
     if (same) return;

@@ -119,7 +119,7 @@ static void profile(void *arg, const gcut_made *m)
                           .nsamples = steps};
     find_limits(s, out);
     out->graph = gcut_keep(keep, s->p->primal->name);
-    out->primal_hash = gcut_keep(keep, gcut_graph_hash(s->p->primal, a));
+    out->joint_hash = gcut_keep(keep, gcut_graph_hash(s->p->joint, a));
     out->machine = gcut_keep(keep, s->p->machine->made);
     out->sizes = gcut_sizes_named(keep, s->p->module, s->size, s->nsizes);
     out->nsizes = s->nsizes;

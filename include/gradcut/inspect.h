@@ -82,7 +82,7 @@ GCUT_API char *gcut_graph_dot_sized(size_t size, gcut_graph *g, const gcut_optio
 GCUT_API char *gcut_graph_tree_sized(size_t size, gcut_graph *g, const gcut_options *opt);
 #define gcut_graph_tree(...) gcut_graph_tree_sized(sizeof(gcut_options), __VA_ARGS__)
 /* Kernels by how many have to run one after another before them, and the longest chain of those by predicted time.  table:
- * NULL = {0}.  The caller's (gcut_free); NULL on error. */
+ * NULL = {0}.  GCUT_EUNSUPPORTED of a step with loops or branches.  The caller's (gcut_free); NULL on error. */
 GCUT_API char *gcut_graph_levels_sized(size_t size, gcut_ctx *ctx, const gcut_fusion *f,
                                        const gcut_table_options *table);
 #define gcut_graph_levels(...) gcut_graph_levels_sized(sizeof(gcut_table_options), __VA_ARGS__)
@@ -94,7 +94,7 @@ typedef struct gcut_report_options {
 } gcut_report_options;
 
 /* All that is known of the step of the options as one page: HTML that a browser shows without a network and without
- * scripts.  Same input, same bytes.  GCUT_EPLAN where the profile is of another graph or of other sizes.  The caller's
+ * scripts.  Same input, same bytes.  GCUT_EPLAN where the profile is of another graph, of other options or sizes.  The caller's
  * (gcut_free); NULL on error. */
 GCUT_API char *gcut_report_html_sized(size_t size, size_t how_size, gcut_graph *g, const gcut_options *opt,
                                       const gcut_report_options *how);

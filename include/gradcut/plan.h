@@ -403,9 +403,9 @@ typedef struct gcut_profile {
     const char *samples; /* as CSV */
     int priced_threads; /* those that times are predicted for: `threads`, unless the model has no section for so
                             many or so few */
-    const char *graph, *primal_hash; /* its name; of the graph as it was given */
-    const char *machine;             /* the machine model of the predicted times and of the limits */
-    const gcut_size *sizes;          /* of the symbols in these steps */
+    const char *graph, *joint_hash; /* its name; of the joint graph, which the options determine, too */
+    const char *machine;            /* the machine model of the predicted times and of the limits */
+    const gcut_size *sizes;         /* of the symbols in these steps */
     size_t nsizes;
 } gcut_profile;
 
@@ -537,6 +537,7 @@ typedef struct gcut_fused_kernel {
     int launch;      /* k<launch> of the emitted code */
     double runs, ns; /* in a step; ns: predicted, of all runs */
     double flops, bytes;
+    bool inside;           /* of the body of a loop or of a branch */
     double unstored_bytes; /* of results of its ops that are never in memory, in all its runs, each once */
     const gcut_fused_op *const *made; /* in the order of the graph */
     size_t nmade;

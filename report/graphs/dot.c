@@ -15,12 +15,13 @@
 typedef struct group {
     const char *name; /* of `length` bytes */
     size_t length;
-    uint32_t ops, saved, recomputed;
+    uint32_t values, ops, saved, recomputed;
     int64_t saved_bytes;
 } group;
 
+/* A value that ops of another group read. */
 typedef struct edge {
-    uint32_t from, to;
+    uint32_t from, to, value;
     int64_t bytes;
 } edge;
 
@@ -73,8 +74,12 @@ static void add_groups(drawing *d, gcut_arena *a)
         d->group[d->ngroups] = (group){.name = key[i], .length = group_length(d, key[i])};
         d->of[i] = d->ngroups++;
     }
-    for (size_t i = 0; i < g->nnodes; i++)
-        if (g->node[i]->nresults) d->group[d->of[g->node[i]->result[0]]].ops++;
+    for (size_t i = 0; i < g->nnodes; i++) { /* all results of an op are where its first one is */
+        const gcut_node_info *n = g->node[i];
+        if (n->nresults) d->group[d->of[n->result[0]]].ops++;
+        for (size_t k = 1; k < n->nresults; k++) d->of[n->result[k]] = d->of[n->result[0]];
+    }
+    for (size_t i = 0; i < g->nvalues; i++) d->group[d->of[i]].values++;
 }
 
 static void add_plan(drawing *d, const gcut_plan_info *p, gcut_arena *a)
@@ -96,24 +101,21 @@ static int by_ends(const void *a, const void *b)
 {
     const edge *x = a, *y = b;
     if (x->from != y->from) return x->from < y->from ? -1 : 1;
-    return (x->to > y->to) - (x->to < y->to);
+    if (x->to != y->to) return x->to < y->to ? -1 : 1;
+    return (x->value > y->value) - (x->value < y->value);
 }
 
-/* A value that several ops of a group read is one edge's bytes once. */
 static void add_edges(drawing *d, gcut_arena *a)
 {
     const gcut_graph_info *g = d->g;
-    uint32_t *last =
-        gcut_calloc(a, g->nvalues + 1, sizeof *last); /* by value: the group that read it last, + 1 */
     for (size_t i = 0; i < g->nnodes; i++) {
         const gcut_node_info *n = g->node[i];
         const uint32_t to = n->nresults ? d->of[n->result[0]] : 0;
         for (size_t k = 0; k < n->noperands && n->nresults; k++) {
             const size_t v = n->operand[k];
             const int64_t bytes = g->value[v]->bytes;
-            if (d->of[v] == to || last[v] == to + 1) continue;
-            last[v] = to + 1;
-            *GCUT_PUSH(a, &d->edges) = (edge){d->of[v], to, bytes > 0 ? bytes : 0};
+            if (d->of[v] != to)
+                *GCUT_PUSH(a, &d->edges) = (edge){d->of[v], to, (uint32_t)v, bytes > 0 ? bytes : 0};
         }
     }
     if (d->edges.n) qsort(d->edges.at, d->edges.n, sizeof *d->edges.at, by_ends);
@@ -157,12 +159,14 @@ void gcut_write_dot(const gcut_stage_info *primal, const gcut_plan_info *plan, i
     put_string(&t, d.g->name, strlen(d.g->name));
     gcut_text_add(&t, "\" {\n  node [shape=box fontname=\"sans-serif\" fontsize=11 fillcolor=\"#a9cbe8\"];\n"
                       "  edge [fontname=\"sans-serif\" fontsize=9 color=\"#5b6470\"];\n");
-    for (uint32_t i = 0; i < d.ngroups; i++) put_group(&d, i);
+    for (uint32_t i = 0; i < d.ngroups; i++)
+        if (d.group[i].values) put_group(&d, i);
     for (uint32_t i = 0, k; i < d.edges.n; i = k) {
         const edge *e = &d.edges.at[i];
         int64_t bytes = 0;
         for (k = i; k < d.edges.n && d.edges.at[k].from == e->from && d.edges.at[k].to == e->to; k++)
-            bytes += d.edges.at[k].bytes;
+            if (k == i || d.edges.at[k].value != d.edges.at[k - 1].value) /* once, however many ops read it */
+                bytes += d.edges.at[k].bytes;
         gcut_text_add(&t, "  n%u -> n%u [label=\"%s\"];\n", e->from, e->to,
                       gcut_bytes_short(a, (double)bytes));
     }

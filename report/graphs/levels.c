@@ -24,6 +24,7 @@ typedef struct levels {
     gcut_arena *a;
     step *s;
     uint32_t n, nlevels, last; /* last: the one that ends last */
+    uint32_t *copies, ncopies; /* kernels that copy a value */
     uint32_t *at;              /* by launch: an index, + 1 */
     int nlaunches;
 } levels;
@@ -42,17 +43,29 @@ static void wait_for(levels *l, uint32_t i, uint32_t before)
 {
     step *x = &l->s[i];
     const step *y = &l->s[before];
-    if (before >= i) return; /* in a loop: of the iteration before */
+    GCUT_ASSERT(before < i);
     if (y->level + 1 > x->level) x->level = y->level + 1;
     if (x->waits >= 0 && end_of(y) <= x->begin) return;
     x->begin = fmax(x->begin, end_of(y));
     x->waits = before;
 }
 
-/* What a loop makes is there when its last kernel has run, which is one of those before. */
-static void wait_for_all(levels *l, uint32_t i)
+/* A copy waits for the last kernel before it that makes the value. */
+static void wait_for_copied(levels *l, uint32_t i)
 {
-    for (uint32_t k = 0; k < i; k++) wait_for(l, i, k);
+    for (uint32_t k = i; k-- > 0;)
+        for (size_t n = 0; n < l->s[k].k->nmade; n++)
+            if (!strcmp(l->s[k].k->made[n]->value, l->s[i].k->value)) {
+                wait_for(l, i, k);
+                return;
+            }
+}
+
+/* Readers of a copied value wait for the copy, too. */
+static void wait_for_copies(levels *l, uint32_t i, const char *value)
+{
+    for (uint32_t c = 0; c < l->ncopies; c++)
+        if (l->copies[c] < i && !strcmp(l->s[l->copies[c]].k->value, value)) wait_for(l, i, l->copies[c]);
 }
 
 static int by_reader(const void *a, const void *b)
@@ -70,21 +83,24 @@ static void find_levels(levels *l, const gcut_fusion *f)
     if (f->nunfused) qsort(pair, f->nunfused, sizeof *pair, by_reader);
     l->n = (uint32_t)f->nkernels;
     l->s = gcut_calloc(l->a, l->n + 1u, sizeof *l->s);
+    l->copies = gcut_calloc(l->a, l->n + 1u, sizeof *l->copies);
     for (uint32_t i = 0; i < l->n; i++)
         if (f->kernel[i]->launch >= l->nlaunches) l->nlaunches = f->kernel[i]->launch + 1;
     l->at = gcut_calloc(l->a, (size_t)l->nlaunches + 1, sizeof *l->at);
     for (uint32_t i = 0; i < l->n; i++) l->at[f->kernel[i]->launch] = i + 1;
     for (uint32_t i = 0; i < l->n; i++) {
         const int launch = f->kernel[i]->launch;
-        bool all = false;
         l->s[i] = (step){.k = f->kernel[i], .waits = -1};
         while (next < f->nunfused && pair[next]->to < launch) next++;
         for (; next < f->nunfused && pair[next]->to == launch; next++) {
             const uint32_t from = step_of(l, pair[next]->from);
-            all |= !from;
             if (from) wait_for(l, i, from - 1);
+            wait_for_copies(l, i, pair[next]->value);
         }
-        if (all) wait_for_all(l, i);
+        if (!strcmp(f->kernel[i]->op, "copy")) {
+            wait_for_copied(l, i);
+            l->copies[l->ncopies++] = i;
+        }
         if (l->s[i].level + 1 > l->nlevels) l->nlevels = l->s[i].level + 1;
         if (end_of(&l->s[i]) > end_of(&l->s[l->last])) l->last = i;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The outline of a graph: its functions, their scopes, what ops are in each and how many of them a gradient reaches.
- * Scopes that differ by numbers alone and have the same ops are one line.
+ * Three and more scopes that differ by numbers alone and have the same ops are one line.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +17,33 @@ typedef struct scope {
     uint32_t first;         /* op */
 } scope;
 
+/* An op, of a body of a loop or branch perhaps, which a gradient reaches where it reaches the loop. */
+typedef struct op {
+    const char *name, *scope;
+    bool reached;
+} op;
+
 typedef struct outline {
     const gcut_graph_info *g;
     const bool *reached; /* by value; NULL: not known */
+    GCUT_VEC(op) ops;
     gcut_arena *a;
     gcut_text *out;
 } outline;
 
-static const char *scope_of(const outline *o, const gcut_node_info *n)
+static void add_ops(outline *o, const gcut_graph_info *g, bool body, bool reached)
 {
-    const char *name = n->nresults ? o->g->value[n->result[0]]->name : "";
-    return gcut_strndup(o->a, name, gcut_scope_length(name, strlen(name)));
+    for (size_t i = 0; i < g->nnodes; i++) {
+        const gcut_node_info *n = g->node[i];
+        const char *name = n->nresults ? g->value[n->result[0]]->name : "";
+        bool own = reached;
+        for (size_t r = 0; !body && o->reached && r < n->nresults; r++) own |= o->reached[n->result[r]];
+        *GCUT_PUSH(o->a, &o->ops) =
+            (op){n->op, gcut_strndup(o->a, name, gcut_scope_length(name, strlen(name))), own};
+        for (size_t k = 0; k < n->nregions; k++)
+            if (strcmp(n->region[k]->kind, "call") != 0 && strcmp(n->region[k]->kind, "vjp") != 0)
+                add_ops(o, n->region[k]->body, true, own);
+    }
 }
 
 static int by_text(const void *a, const void *b)
@@ -36,15 +52,15 @@ static int by_text(const void *a, const void *b)
 }
 
 /* "3 reshape, matmul": by name. */
-static const char *count_ops(const outline *o, const char **op, uint32_t n)
+static const char *count_ops(const outline *o, const char **name, uint32_t n)
 {
     gcut_text t = {.arena = o->a};
-    qsort(op, n, sizeof *op, by_text);
+    qsort(name, n, sizeof *name, by_text);
     for (uint32_t i = 0, k; i < n; i = k) {
-        for (k = i + 1; k < n && !strcmp(op[i], op[k]);) k++;
+        for (k = i + 1; k < n && !strcmp(name[i], name[k]);) k++;
         gcut_text_add(&t, i ? ", " : "");
         if (k - i > 1) gcut_text_add(&t, "%u ", k - i);
-        gcut_text_add(&t, "%s", op[i]);
+        gcut_text_add(&t, "%s", name[i]);
     }
     return t.at;
 }
@@ -69,24 +85,21 @@ static int by_scope(const void *a, const void *b)
 
 static scope *list_scopes(const outline *o, uint32_t *n)
 {
-    const uint32_t nodes = (uint32_t)o->g->nnodes;
+    const uint32_t nodes = o->ops.n;
     keyed *k = gcut_calloc(o->a, nodes + 1u, sizeof *k);
     scope *s = gcut_calloc(o->a, nodes + 1u, sizeof *s);
-    const char **op = gcut_calloc(o->a, nodes + 1u, sizeof(*op));
+    const char **name = gcut_calloc(o->a, nodes + 1u, sizeof(*name));
     *n = 0;
-    for (uint32_t i = 0; i < nodes; i++) k[i] = (keyed){scope_of(o, o->g->node[i]), i};
+    for (uint32_t i = 0; i < nodes; i++) k[i] = (keyed){o->ops.at[i].scope, i};
     if (nodes) qsort(k, nodes, sizeof *k, by_scope);
     for (uint32_t i = 0, end; i < nodes; i = end) {
         scope *x = &s[(*n)++];
         *x = (scope){.name = k[i].name, .first = k[i].node};
         for (end = i; end < nodes && !strcmp(k[end].name, x->name); end++) {
-            const gcut_node_info *node = o->g->node[k[end].node];
-            bool reached = false;
-            for (size_t r = 0; o->reached && r < node->nresults; r++) reached |= o->reached[node->result[r]];
-            op[x->n++] = node->op;
-            x->reached += reached;
+            name[x->n++] = o->ops.at[k[end].node].name;
+            x->reached += o->ops.at[k[end].node].reached;
         }
-        x->ops = count_ops(o, op, x->n);
+        x->ops = count_ops(o, name, x->n);
     }
     if (*n) qsort(s, *n, sizeof *s, by_first);
     return s;
@@ -96,9 +109,7 @@ static scope *list_scopes(const outline *o, uint32_t *n)
 static void put_scope(const outline *o, const scope *s, const char *name, uint32_t times)
 {
     gcut_text *out = o->out;
-    uint32_t depth = 1;
-    for (const char *c = s->name; *c; c++) depth += *c == '.';
-    gcut_text_add(out, "%*s%s", 2 * (int)depth, "", *name ? name : "(no scope)");
+    gcut_text_add(out, "  %s", *name ? name : "(no scope)");
     if (times > 1) gcut_text_add(out, ", %u times", times);
     gcut_text_add(out, ": %s", s->ops);
     if (s->reached == s->n)
@@ -125,10 +136,11 @@ void gcut_write_tree(const gcut_stage_info *primal, const bool *const *has_gradi
         const gcut_graph_info *g = primal->graph[i];
         gcut_arena *a = gcut_arena_new(gcut_arena_env(out->arena), out->arena);
         gcut_text t = {.arena = a};
-        const outline o = {g, has_gradient[i], a, &t};
-        gcut_text_add(&t, "@%s: %zu op%s, %zu parameter%s and input%s\n", g->name, g->nnodes,
-                      g->nnodes == 1 ? "" : "s", g->nparams, g->nparams == 1 ? "" : "s",
-                      g->nparams == 1 ? "" : "s");
+        outline o = {.g = g, .reached = has_gradient[i], .a = a, .out = &t};
+        add_ops(&o, g, false, false);
+        gcut_text_add(&t, "@%s: %u op%s, %zu parameter%s and input%s%s\n", g->name, o.ops.n,
+                      o.ops.n == 1 ? "" : "s", g->nparams, g->nparams == 1 ? "" : "s",
+                      g->nparams == 1 ? "" : "s", o.reached ? "" : "; what a gradient reaches is not said");
         put_scopes(&o);
         gcut_text_addn(out, t.at, t.n);
         gcut_arena_free(a);

@@ -62,7 +62,9 @@ static void put_choice(const gcut_plan_info *p, gcut_text *out)
     if (p->budget == GCUT_BUDGET_MIN) gcut_page_say(out, " for the smallest peak");
     if (p->saved_budget)
         gcut_page_say(out, ", with at most %s saved", gcut_bytes_text(out->arena, gcut_plan_saved_limit(p)));
-    if (!p->budget && !p->saved_budget) gcut_page_say(out, " at %g ns for a saved byte", gcut_plan_price(p));
+    if (!p->budget && !p->saved_budget)
+        gcut_page_say(out, " at %g ns for a saved byte%s%s", gcut_plan_price(p), p->label ? ", " : "",
+                      p->label ? p->label : "");
     gcut_page_say(out, ", for %d thread%s. Times are predicted by the model of %s.", p->threads,
                   p->threads == 1 ? "" : "s", p->machine);
 }
@@ -151,7 +153,8 @@ static void graph_section(const writing *w)
         w->out,
         "<p>The text of the graph by scope. <b class=\"s\">saved</b>: a value of this line crosses to "
         "the backward graph. <b class=\"r\">recomputed</b>: the backward graph computes it once more. "
-        "Times are predicted; a kernel's time is that of the value it is named after.</p>\n");
+        "Times are predicted; a kernel's time is that of the value it is named after, that of a "
+        "parameter's gradient is with the declarations.</p>\n");
     gcut_page_graph(w->l, w->out);
 }
 
@@ -234,7 +237,10 @@ static void frontier_section(const writing *w)
     gcut_write_frontier_svg(w->page->frontier, &mark, &svg);
     put_picture("frontier of peak and time", svg.at, w->out);
     const gcut_table t = gcut_frontier_table(w->page->frontier, w->out->arena);
-    gcut_page_table(&t, w->l, "Plans for every budget, then what policies do without one", w->out);
+    gcut_page_table(
+        &t, w->l,
+        "Plans for every budget, then what policies do without one (mincut: the cut alone, without flips)",
+        w->out);
 }
 
 static void lint_section(const writing *w)
@@ -253,7 +259,14 @@ static void lint_section(const writing *w)
 
 static void summary_section(const writing *w)
 {
+    gcut_text totals = {.arena = w->out->arena};
     gcut_page_summary(w->page, w->l, w->out);
+    gcut_write_plan_totals(w->page->plan, &totals);
+    gcut_text_add(
+        w->out,
+        "<details class=\"more\"><summary>Totals of the plan, as gradcut plan prints them</summary>\n<pre>");
+    gcut_page_text(w->out, totals.at);
+    gcut_text_add(w->out, "</pre></details>\n");
 }
 
 typedef struct section {

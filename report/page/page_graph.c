@@ -75,6 +75,10 @@ static void put_line(drawing *d, const gcut_page_line *x, uint32_t i)
         gcut_text_add(out, " <b class=\"s\">saved %s</b>",
                       gcut_bytes_short(out->arena, (double)x->saved_bytes));
     if (x->recomputed) gcut_text_add(out, " <b class=\"r\">recomputed</b>");
+    if (x->forward_ns > 0)
+        gcut_text_add(out, " <small>%s</small>", gcut_time_text(out->arena, x->forward_ns));
+    if (x->backward_ns > 0)
+        gcut_text_add(out, " <small>%s backward</small>", gcut_time_text(out->arena, x->backward_ns));
     gcut_text_add(out, "\n");
 }
 
@@ -151,17 +155,18 @@ void gcut_page_graph(const gcut_page_lines *l, gcut_text *out)
     gcut_text_add(out, "<div class=\"graph\"><p class=\"row titles\"><span class=\"g\">scope</span>"
                        "<span class=\"s\">saved</span><span class=\"r\">recomputed</span>"
                        "<span class=\"f\">forward</span><span class=\"b\">backward</span></p>\n");
-    gcut_text_add(out,
-                  "<details><summary><span class=\"g\">declarations <small>%u line%s</small></span>"
-                  "</summary>\n",
+    const gcut_page_line declared = sum_of(l->at, first); /* gradients of parameters, most of all */
+    gcut_text_add(out, "<details><summary><span class=\"g\">declarations <small>%u line%s</small></span>",
                   first, first == 1 ? "" : "s");
+    put_sums(&d, &declared);
+    gcut_text_add(out, "</summary>\n");
     for (uint32_t i = 0; i < first; i++) put_line(&d, &l->at[i], i);
     close_piece(&d);
     gcut_text_add(out, "</details>\n");
     put_parts(&d, first, l->n, 0);
     close_piece(&d);
     if (l->other.forward_ns + l->other.backward_ns + (double)l->other.saved_bytes > 0) {
-        gcut_text_add(out, "<p class=\"row\"><span class=\"g\">elsewhere</span>");
+        gcut_text_add(out, "<p class=\"row\"><span class=\"g\">of no line above</span>");
         put_sums(&d, &l->other);
         gcut_text_add(out, "</p>\n");
     }

@@ -40,20 +40,19 @@ static void add_names(reading *r, const char *s, const char *end, uint32_t line)
         if (*s == '%') gcut_name_index_add(r->a, &r->l->names, s + 1, name_length(s + 1), line);
 }
 
-/* "  %a: f32[], %b: f32[] = op(…)"; regions are of the line that begins them. */
+/* "  %a: f32[], %b: f32[] = op(…)"; lines of regions are in the scope of the line that begins them. */
 static void read_body(reading *r, gcut_page_line *x, uint32_t line)
 {
-    const char *equals = strstr(x->at, " = ");
-    if (strncmp(x->at, "  %", 3) != 0 || !equals || equals >= x->at + x->length) {
-        const bool inside = !strncmp(x->at, "   ", 3) || !strncmp(x->at, "  }", 3);
-        if (!inside || line == 0) return;
+    const char *equals = strstr(x->at, " = "), *name = x->at + strspn(x->at, " ");
+    const bool defines = *name == '%' && equals && equals < x->at + x->length;
+    if (defines) add_names(r, name, equals, line);
+    if (defines && name == x->at + 2) {
+        x->name = name + 1;
+        x->scope = gcut_scope_length(x->name, name_length(x->name));
+    } else if (line > 0 && (!strncmp(x->at, "   ", 3) || !strncmp(x->at, "  }", 3))) {
         x->scope = x[-1].scope;
         x->name = x[-1].name;
-        return;
     }
-    x->name = x->at + 3;
-    x->scope = gcut_scope_length(x->name, name_length(x->name));
-    add_names(r, x->at, equals, line);
 }
 
 static void read_line(reading *r, uint32_t line)

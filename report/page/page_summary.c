@@ -46,14 +46,15 @@ static void put_step(const gcut_page *page, gcut_text *out)
         return;
     }
     put_tile(out, "Time of a step, measured", gcut_time_text(a, s->median_ns),
-             gcut_printf(a, "predicted %s, %d thread%s", gcut_time_text(a, s->predicted_ns), s->threads,
-                         plural((size_t)s->threads)));
+             gcut_printf(a, "%d thread%s; predicted %s by the model of %s", s->threads,
+                         plural((size_t)s->threads), gcut_time_text(a, s->predicted_ns), s->machine));
     const double rate = s->flops / s->median_ns;
     put_tile(out, "Of the limit of arithmetic", percent(a, 1e9 * rate, s->peak_flops_per_second),
-             gcut_printf(a, "%.3g of %.3g GFLOP/s", rate, s->peak_flops_per_second / 1e9));
+             gcut_printf(a, "%s of %s GFLOP/s", gcut_three_digits(a, rate),
+                         gcut_three_digits(a, s->peak_flops_per_second / 1e9)));
 }
 
-/* "1,300,000,000 bytes (1.2 GiB) allowed": what limits the plan; NULL: nothing does. */
+/* What limits the peak. */
 static const char *budget_text(gcut_arena *a, const gcut_plan_info *p)
 {
     if (p->budget > 0)
@@ -61,14 +62,13 @@ static const char *budget_text(gcut_arena *a, const gcut_plan_info *p)
     return p->budget == GCUT_BUDGET_MIN ? "the smallest that was found" : "predicted, without a budget";
 }
 
-static void put_cost_tile(const gcut_plan_info *p, gcut_text *out)
+static void put_recompute_tile(const gcut_plan_info *p, gcut_text *out)
 {
     gcut_arena *a = out->arena;
-    const char *share = percent(a, p->cost_ns, p->step_ns);
-    put_tile(out, "Cost of the plan, predicted", gcut_time_text(a, p->cost_ns),
-             isnan(p->lower_bound_ns) ? gcut_printf(a, "%s of the step", share)
-                                      : gcut_printf(a, "%s of the step; proved: at least %s", share,
-                                                    gcut_time_text(a, p->lower_bound_ns)));
+    const size_t n = count(p, GCUT_PLAN_RECOMPUTED);
+    put_tile(
+        out, "Recomputing, predicted", gcut_time_text(a, p->recompute_ns),
+        gcut_printf(a, "%zu value%s, %s of the step", n, plural(n), percent(a, p->recompute_ns, p->step_ns)));
 }
 
 static void put_tiles(const gcut_page *page, gcut_text *out)
@@ -80,7 +80,7 @@ static void put_tiles(const gcut_page *page, gcut_text *out)
     put_tile(out, "Peak of a step", gcut_bytes_short(a, (double)p->peak_bytes), budget_text(a, p));
     put_tile(out, "Saved for backward", gcut_bytes_short(a, (double)p->saved_bytes),
              gcut_printf(a, "%zu tensor%s over the step", saved, plural(saved)));
-    put_cost_tile(p, out);
+    put_recompute_tile(p, out);
     put_step(page, out);
     gcut_text_add(out, "</dl>\n");
 }
@@ -170,19 +170,47 @@ static void put_saved(const gcut_plan_info *p, const gcut_page_lines *l, gcut_te
     gcut_text_add(out, ".");
 }
 
-static void put_cost(const gcut_plan_info *p, gcut_text *out)
+static void put_recomputed(const gcut_plan_info *p, gcut_text *out)
 {
     gcut_arena *a = out->arena;
     const size_t n = count(p, GCUT_PLAN_RECOMPUTED);
-    gcut_page_say(out, "The backward graph recomputes %zu value%s, which takes %s of the step's %s", n,
-                  plural(n), gcut_time_text(a, p->recompute_ns), gcut_time_text(a, p->step_ns));
-    gcut_page_say(out, " (%s). To write and read what is saved takes %s: the plan costs %s together.",
-                  percent(a, p->recompute_ns, p->step_ns), gcut_time_text(a, p->cost_ns - p->recompute_ns),
-                  gcut_time_text(a, p->cost_ns));
+    if (n)
+        gcut_page_say(
+            out,
+            "The backward graph recomputes %zu value%s, which by the prices of the cut takes %s, %s of the "
+            "predicted step of %s. ",
+            n, plural(n), gcut_time_text(a, p->recompute_ns), percent(a, p->recompute_ns, p->step_ns),
+            gcut_time_text(a, p->step_ns));
+    else
+        gcut_text_add(out, "The backward graph recomputes no value of the forward graph. ");
+}
+
+/* Costs are prices: they count saved bytes, too. */
+static void put_cost(const gcut_plan_info *p, gcut_text *out)
+{
+    gcut_arena *a = out->arena;
+    if (!(p->cost_ns > 0)) return;
+    gcut_page_say(out,
+                  "To save and to recompute costs %s by those prices, %g ns for each saved byte among them",
+                  gcut_time_text(a, p->cost_ns), gcut_plan_price(p));
     if (!isnan(p->lower_bound_ns))
-        gcut_page_say(out, " It is proved that no plan%s costs less than %s.",
+        gcut_page_say(out, "; it is proved that no plan%s costs less than %s%s",
                       p->budget || p->saved_budget ? " within the budget" : "",
-                      gcut_time_text(a, p->lower_bound_ns));
+                      gcut_time_text(a, p->lower_bound_ns), p->nparts > 1 ? ", loops left as they are" : "");
+    gcut_text_add(out, ".");
+}
+
+static void put_loop(const gcut_plan_loop *x, const gcut_page_lines *l, gcut_text *out)
+{
+    gcut_text_add(out, "<p>Each iteration of ");
+    gcut_page_value(l, x->name, out);
+    gcut_page_say(out, " saves %s", gcut_bytes_text(out->arena, x->step_bytes));
+    gcut_page_say(out, x->nsaved ? " (" : "");
+    for (size_t i = 0; i < x->nsaved; i++) gcut_page_say(out, "%s%%%s", i ? ", " : "", x->saved[i]);
+    gcut_page_say(out, "%s and recomputes %s", x->nsaved ? ")" : "", x->nrecomputed ? "" : "nothing");
+    for (size_t i = 0; i < x->nrecomputed; i++)
+        gcut_page_say(out, "%s%%%s %s", i ? ", " : "", x->recomputed[i].name, x->recomputed[i].op);
+    gcut_text_add(out, ".</p>\n");
 }
 
 static void put_other(const gcut_memory_profile *m, const gcut_page_lines *l, gcut_text *out)
@@ -210,7 +238,9 @@ void gcut_page_summary(const gcut_page *page, const gcut_page_lines *l, gcut_tex
     gcut_text_add(out, "<p>");
     put_saved(page->plan, l, out);
     gcut_text_add(out, "</p>\n<p>");
+    put_recomputed(page->plan, out);
     put_cost(page->plan, out);
     gcut_text_add(out, "</p>\n");
+    for (size_t i = 0; i < page->plan->nloops; i++) put_loop(page->plan->loop[i], l, out);
     put_other(page->memory, l, out);
 }

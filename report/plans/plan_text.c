@@ -167,11 +167,16 @@ static void print_validity(const gcut_plan_info *p, const gcut_plan_validity *v,
     if (v->n) gcut_text_add(out, "%s\n", v->n > 1 ? " (each with the others as they are)" : "");
 }
 
-void gcut_write_plan_text(const gcut_plan_info *p, const gcut_plan_validity *v, const gcut_table_options *o,
-                          gcut_text *out)
+void gcut_write_plan_totals(const gcut_plan_info *p, gcut_text *out)
 {
     print_head(p, out);
     print_totals(p, out);
+}
+
+void gcut_write_plan_text(const gcut_plan_info *p, const gcut_plan_validity *v, const gcut_table_options *o,
+                          gcut_text *out)
+{
+    gcut_write_plan_totals(p, out);
     print_validity(p, v, out);
     gcut_write_saved_text(p, o, out);
 }

@@ -51,7 +51,8 @@ static void add(picture *p, part *graph, const gcut_kernel_time *k)
     at->ns += k->measured_ns;
     for (int depth = 2; depth < DEEPEST; depth++) {
         const char *dot = strchr(s, '.');
-        if (!dot || (dot[1] >= '0' && dot[1] <= '9')) break; /* the number of a name, not a part of it */
+        if (!dot || !dot[1 + strspn(dot + 1, "0123456789")])
+            break; /* the number of a name, not a part of it */
         at = child(p, at, s, (size_t)(dot - s), false);
         at->ns += k->measured_ns;
         s = dot + 1;
@@ -72,10 +73,10 @@ static void put_part(picture *p, const part *x, double left, int depth, const ch
                                       gcut_time_text(out->arena, x->ns), 100 * x->ns / p->all));
     gcut_text_add(out, "</title><rect class=\"%s%s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>",
                   class, x->kernel ? " leaf" : "", left, y, w, ROW - 1);
+    int shown = (int)x->length < room ? (int)x->length : room;
+    while (shown > 0 && (x->name[shown] & 0xC0) == 0x80) shown--; /* whole characters of UTF-8 */
     if (room > 2)
-        gcut_svg_text(
-            out, left + 4, y + 14, "in", "start",
-            gcut_printf(out->arena, "%.*s", (int)x->length < room ? (int)x->length : room, x->name));
+        gcut_svg_text(out, left + 4, y + 14, "in", "start", gcut_printf(out->arena, "%.*s", shown, x->name));
     gcut_text_add(out, "</g>\n");
     for (const part *c = x->first; c; c = c->next) {
         put_part(p, c, left, depth + 1, class);

@@ -8,7 +8,7 @@ void gcut_write_profile_json(const gcut_profile *p, gcut_text *out)
 {
     gcut_json j = {.out = out};
     gcut_json_object(&j);
-    gcut_json_members(&j, "graph:s primal_hash:s machine:s", p->graph, p->primal_hash, p->machine);
+    gcut_json_members(&j, "graph:s joint_hash:s machine:s", p->graph, p->joint_hash, p->machine);
     gcut_json_key_object(&j, "at");
     for (size_t i = 0; i < p->nsizes; i++) gcut_json_key_int(&j, p->sizes[i].name, p->sizes[i].value);
     gcut_json_end(&j);

@@ -45,7 +45,7 @@ static gcut_kernel_time sum_of(const gcut_profile *p, const gcut_row_group *g)
 
 static const char *rate_text(gcut_arena *a, double per_second)
 {
-    return per_second > 0 ? gcut_printf(a, "%.3g", per_second / 1e9) : NULL;
+    return per_second > 0 ? gcut_three_digits(a, per_second / 1e9) : NULL;
 }
 
 /* "±3%": half the distance of the quartiles. */
@@ -124,8 +124,9 @@ void gcut_write_profile_text(const gcut_profile *p, const gcut_table_options *o,
                   gcut_time_text(a, p->median_hi_ns), gcut_time_text(a, p->best_ns),
                   gcut_time_text(a, p->predicted_ns), p->steps, p->steps == 1 ? "" : "s", p->threads,
                   p->threads == 1 ? "" : "s");
-    gcut_text_add(out, "limits by the machine model: %.3g GFLOP/s of large products, %.3g GB/s of memory\n",
-                  p->peak_flops_per_second / 1e9, p->peak_bytes_per_second / 1e9);
+    gcut_text_add(out, "limits by the machine model: %s GFLOP/s of large products, %s GB/s of memory\n",
+                  gcut_three_digits(a, p->peak_flops_per_second / 1e9),
+                  gcut_three_digits(a, p->peak_bytes_per_second / 1e9));
     gcut_text_add(out, "kernels, with the clock between them: %s together\n",
                   gcut_time_text(a, kernels_ns(p)));
     gcut_table_print_all(&t, out);

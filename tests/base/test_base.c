@@ -484,6 +484,14 @@ static void units_body(void *arg)
     assert_string_equal(gcut_bytes_short(a, 0x1p62), "4.0 EiB");
     assert_string_equal(gcut_bytes_text(a, 1023), "1,023 bytes");
     assert_string_equal(gcut_bytes_text(a, 34048), "34,048 bytes (33.2 KiB)");
+    assert_string_equal(gcut_bytes_text(a, 1), "1 byte");
+    assert_string_equal(gcut_bytes_short(a, 1), "1 byte");
+    assert_string_equal(gcut_time_text(a, 999.4), "999 ns");
+    assert_string_equal(gcut_time_text(a, 999.7), "1 us");
+    assert_string_equal(gcut_time_text(a, 5.843e13), "58430 s");
+    assert_string_equal(gcut_three_digits(a, 999.4), "999");
+    assert_string_equal(gcut_three_digits(a, 1000), "1000");
+    assert_string_equal(gcut_three_digits(a, 8.224), "8.22");
     assert_string_equal(gcut_time_text(a, 1234), "1.23 us");
     assert_string_equal(gcut_time_text_to(a, 210, 3), "210 ns");
 }

@@ -6,9 +6,12 @@
 #define _GNU_SOURCE
 #include "harness.h"
 
+#include <jansson.h>
+
 #include "api.h"
 #include "gradcut/inspect.h"
 #include "model_files.h"
+#include "driver/pipeline/compile.h"
 #include "partition/plan_file/plan_file.h"
 #include "report/page/page.h"
 
@@ -127,6 +130,14 @@ static void models(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* Every byte of a page is UTF-8, whatever the file is called. */
+static void is_utf8(const char *text)
+{
+    json_t *j = json_string(text); /* which takes nothing else */
+    assert_non_null(j);
+    json_decref(j);
+}
+
 /* A name of a file, a scope and a symbol is all that can have such characters; none is markup, and none ends the script. */
 static void names_are_text(void **state)
 {
@@ -137,10 +148,11 @@ static void names_are_text(void **state)
         "  %h = tanh(%w) !1\n  %y = mul(%h, %x) !2\n  %loss = sum(%y)\n  return %loss\n}\n"
         "loc !1 = \"</script><img src=x onerror=alert(1)>.c\":3 \"a&b<i>\"\n"
         "loc !2 = \"\\\"onmouseover=alert(1)\":4\n";
-    gcut_graph *g = gcut_parse(ctx, text, GCUT_TO_NUL, "<b>\"'&.gcut", NULL);
+    gcut_graph *g = gcut_parse(ctx, text, GCUT_TO_NUL, "<b>\"'&\xff\xfe\xe2\x28.gcut", NULL);
     if (!g) fail_msg("%s", gcut_last_error(ctx));
     char *html = gcut_report_html(g, NULL, NULL);
     if (!html) fail_msg("%s", gcut_last_error(ctx));
+    is_utf8(html);
     assert_int_equal(count(html, "<img"), 0);
     assert_int_equal(count(html, "</script>"), 1);
     assert_int_equal(count(html, "<i>"), 0);
@@ -151,15 +163,17 @@ static void names_are_text(void **state)
 }
 
 typedef struct hashing {
-    gcut_env *env;
-    const gcut_graph *g;
+    gcut_graph *g;
+    const gcut_options *o;
     const char *hash;
 } hashing;
 
 static void hash(void *arg)
 {
     hashing *j = arg;
-    j->hash = gcut_graph_hash(j->g, j->env->arena);
+    gcut_env *env = j->g->module->env;
+    const gcut_settings opt = gcut_settings_of(env, j->o, sizeof *j->o);
+    j->hash = gcut_graph_hash(gcut_pipeline_new(j->g, &opt, GCUT_STAGE_JOINT, env->arena)->joint, env->arena);
 }
 
 /* A frontier and a second plan are in it; a profile is of this graph at these sizes. */
@@ -186,16 +200,15 @@ static void with_more(void **state)
                       .machine = "another",
                       .sizes = n,
                       .nsizes = 1,
-                      .primal_hash = "0"};
+                      .joint_hash = "0"};
     const gcut_report_options how = {.frontier = f, .profile = &p};
-    gcut_env *env = gcut_env_new(NULL, NULL);
-    hashing of = {env, g, NULL};
+    hashing of = {g, &o, NULL};
     assert_non_null(f);
     assert_null(gcut_report_html(other, &o, &(gcut_report_options){.against = in_tmp("none.json")}));
     assert_null(gcut_report_html(g, &o, &how));
     assert_says(ctx, GCUT_EPLAN, "the profile is of another graph, @mlp");
-    must(env, hash, &of);
-    p.primal_hash = of.hash;
+    must(g->module->env, hash, &of);
+    p.joint_hash = of.hash;
     p.sizes = &n[1];
     assert_null(gcut_report_html(g, &o, &how));
     assert_says(ctx, GCUT_EPLAN, "the profile is of other sizes, N=32; the plan is for N=64");
@@ -218,7 +231,6 @@ static void with_more(void **state)
     gcut_free(html);
     gcut_plan_free(second);
     gcut_free(f);
-    gcut_env_free(env);
     gcut_ctx_free(ctx);
 }
 
