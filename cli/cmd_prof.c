@@ -27,14 +27,20 @@ static int write_trace(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g, const gc
     return code;
 }
 
+/* Of the step, compiled and run here; NULL after an error of the library. */
+static gcut_profile *measured(const gcut_cli *c, gcut_graph *g, const gcut_options *opt)
+{
+    gcut_step *step = gcut_compile(g, opt);
+    if (!step || gcut_step_feed(step, c->feed, c->nfeed) != GCUT_OK) return NULL;
+    return gcut_step_profile(step, (int)c->steps);
+}
+
 int gcut_cmd_prof(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
     gcut_options opt = c->opt;
     const gcut_table_options table = gcut_cli_table(c);
     opt.profile = true;
-    gcut_step *step = gcut_compile(g, &opt);
-    if (!step || gcut_step_feed(step, c->feed, c->nfeed) != GCUT_OK) return gcut_cli_failed(ctx);
-    gcut_profile *p = gcut_step_profile(step, (int)c->steps);
+    gcut_profile *p = c->times ? gcut_profile_of_times(g, &opt, c->times) : measured(c, g, &opt);
     if (!p) return gcut_cli_failed(ctx);
     int code = c->output ? write_trace(ctx, c, g, &opt, p) : EXIT_FINE;
     if (!code && c->svg) code = write_made(ctx, c->svg, gcut_profile_svg(ctx, p));

@@ -106,7 +106,8 @@ static int run_in(gcut_ctx *ctx, gcut_cli *c)
     gcut_graph *g = loads ? gcut_load(ctx, c->file, c->fn) : NULL;
     gcut_machine_report *machine = NULL;
     if (loads && !g) return gcut_cli_failed(ctx);
-    const bool compares = c->cmd->run == gcut_cmd_bench || c->cmd->run == gcut_cmd_prof || c->measure;
+    const bool compares =
+        c->cmd->run == gcut_cmd_bench || (c->cmd->run == gcut_cmd_prof && !c->times) || c->measure;
     int code = compares ? choose_machine(ctx, c, &machine) : EXIT_FINE;
     if (!code) code = c->cmd->run(ctx, c, g);
     gcut_free(machine);

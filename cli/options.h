@@ -91,7 +91,7 @@ struct gcut_cli {
         all, at_peak, map, no_frontier, tree, levels;
     gcut_stage_name stage;
     const char *compare, *samples, *out, *most, *output, *svg, *model, *explain_cost, *match, *against, *why,
-        *profile, *flame;
+        *profile, *flame, *times;
     int64_t steps, rounds, points, top, depth;
     double tol, seconds;
     gcut_feed *feed;

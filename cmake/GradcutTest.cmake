@@ -36,7 +36,7 @@ set(GRADCUT_ZOO_TESTS
     test_zoo test_zoo_0 test_zoo_1 zoo_autoencoder zoo_bert zoo_bf16 zoo_gpt2 zoo_lenet zoo_llama zoo_lstm zoo_mlp
     zoo_mobilenet zoo_pictures zoo_resnet zoo_rnn zoo_unet zoo_vae zoo_vary zoo_vit)
 set(GRADCUT_STEP_TESTS
-    aot aot_external aot_resume clip emitted_languages emitted_names evaluate every_op_clangpp every_op_gpp hvp
+    aot aot_external aot_resume aot_times clip emitted_languages emitted_names evaluate every_op_clangpp every_op_gpp hvp
     install_aarch64 install_deb install_fetchcontent install_readme install_shared install_static
     install_subdirectory install_symbols install_tree layers_custom layers_layer layers_pipeline rt_header_c
     rt_header_c++ test_api test_api_step test_attention test_cache test_cache_faults test_calibrate

@@ -61,6 +61,7 @@ _gradcut()
     --rounds) return ;;
     --points) return ;;
     --svg) _gradcut_reply -f; return ;;
+    --times) _gradcut_reply -f; return ;;
     --flame) _gradcut_reply -f; return ;;
     --max) return ;;
     -o | --output) _gradcut_reply -f; return ;;
@@ -87,7 +88,7 @@ _gradcut()
     compile) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --line --unfused --no-algebra --without --keep-grads --output -o --shared --time-passes --json --help -h' ;;
     run) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --backend --f64 --unfused --no-algebra --without --keep-grads --in --steps --out --time-passes --json --help -h' ;;
     bench) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --unfused --no-algebra --without --keep-grads --in --steps --compare --samples --csv --time-passes --json --help -h' ;;
-    prof) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --unfused --no-algebra --without --keep-grads --all --top --match --in --steps --svg --flame --output -o --time-passes --json --help -h' ;;
+    prof) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --unfused --no-algebra --without --keep-grads --all --top --match --in --steps --svg --times --flame --output -o --time-passes --json --help -h' ;;
     crosscheck) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --unfused --no-algebra --without --keep-grads --in --tol --passes --time-passes --json --help -h' ;;
     gradcheck) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --no-algebra --without --in --tol --time-passes --json --help -h' ;;
     ops) files='' options='--model --json --help -h' ;;

@@ -86,6 +86,7 @@ complete -c gradcut -n '__fish_seen_subcommand_from frontier' -l rounds -x -d 'r
 complete -c gradcut -n '__fish_seen_subcommand_from report frontier' -l points -x -d 'plans to show, from the fastest to the smallest'
 complete -c gradcut -n '__fish_seen_subcommand_from frontier bench' -l csv -d 'print CSV; bench: of its classes of kernels and of the step'
 complete -c gradcut -n '__fish_seen_subcommand_from mem frontier prof' -l svg -r -F -d 'write the picture too'
+complete -c gradcut -n '__fish_seen_subcommand_from prof' -l times -r -F -d 'the times of a step that was compiled ahead of time, by gcut_rt_write_times, instead of running one'
 complete -c gradcut -n '__fish_seen_subcommand_from prof' -l flame -r -F -d 'write a flame graph too, an SVG: measured time by scope'
 complete -c gradcut -n '__fish_seen_subcommand_from fit' -l max -x -d 'the symbol to enlarge, and a size that is not exceeded: N, N=4096'
 complete -c gradcut -n '__fish_seen_subcommand_from plan report frontier fit compile prof calibrate' -l output -s o -r -F -d 'compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON; prof: one for the trace; report: one for the page; fit: one for the plan at the largest size'

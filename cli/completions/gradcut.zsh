@@ -98,6 +98,7 @@ _gradcut()
     case $subcommand in (report|frontier) specs+=('--points=[plans to show, from the fastest to the smallest]:N: ') ;; esac
     case $subcommand in (frontier|bench) specs+=('--csv[print CSV; bench: of its classes of kernels and of the step]') ;; esac
     case $subcommand in (mem|frontier|prof) specs+=('--svg=[write the picture too]:FILE:_files') ;; esac
+    case $subcommand in (prof) specs+=('--times=[the times of a step that was compiled ahead of time, by gcut_rt_write_times, instead of running one]:FILE:_files') ;; esac
     case $subcommand in (prof) specs+=('--flame=[write a flame graph too, an SVG: measured time by scope]:FILE:_files') ;; esac
     case $subcommand in (fit) specs+=('--max=[the symbol to enlarge, and a size that is not exceeded: N, N=4096]:SYM[=SIZE]: ') ;; esac
     case $subcommand in (plan|report|frontier|fit|compile|prof|calibrate) specs+=('(-o --output)-o+[compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON; prof: one for the trace; report: one for the page; fit: one for the plan at the largest size]:PATH:_files' '(-o --output)--output=[compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON; prof: one for the trace; report: one for the page; fit: one for the plan at the largest size]:PATH:_files') ;; esac

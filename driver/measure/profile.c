@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "driver/measure/bootstrap.h"
+#include "driver/measure/profile.h"
 #include "driver/measure/quantile.h"
 #include "driver/load/step.h"
-#include "driver/options/default_sizes.h"
 #include "report/report.h"
 
 #define WARM_UP 4 /* untimed steps; the first one touches its memory */
@@ -39,18 +39,6 @@ static void run_timed(job *j, gcut_arena *a, int launches, int64_t *ns)
     }
 }
 
-/* ns[0..2]: the lower quartile, the median and the upper quartile. */
-static const gcut_kernel_time *kernel_of(gcut_arena *keep, const gcut_cost *c, const double ns[3])
-{
-    const char *where = "";
-    if (c->place.file) where = gcut_printf(keep, "%s:%d", c->place.file, c->place.line);
-    return GCUT_NEW(keep, gcut_kernel_time, .family = c->class,
-                    .value = c->value ? gcut_keep(keep, c->value) : "", .op = c->op, .where = where,
-                    .backward = c->graph != 0, .launch = c->launch, .runs = c->times, .predicted_ns = c->ns,
-                    .measured_ns = ns[1], .lower_ns = ns[0], .upper_ns = ns[2], .flops = c->flops,
-                    .bytes = c->read + c->written);
-}
-
 /* Quartiles over the steps of the time of a launch, in q[0..2]; ns: scratch for one number a step. */
 static const double *quartiles_of(const job *j, const int64_t *each, int launches, int launch, double *ns,
                                   double q[3])
@@ -59,16 +47,6 @@ static const double *quartiles_of(const job *j, const int64_t *each, int launche
     gcut_sort_reals(ns, (size_t)j->steps);
     for (int k = 0; k < 3; k++) q[k] = gcut_quantile(ns, (size_t)j->steps, (k + 1) / 4.0);
     return q;
-}
-
-/* Flops per second of large products and bytes per second of memory, by the machine model. */
-static void find_limits(const gcut_step *s, gcut_profile *out)
-{
-    const gcut_machine m = gcut_machine_at(s->p->machine, s->threads);
-    const double n = 2048; /* m, n and k of a large product */
-    out->peak_flops_per_second = 1e9 * 2 * n * n * n / gcut_machine_gemm_ns(&m, n, n, n);
-    out->priced_threads = (int)m.threads;
-    out->peak_bytes_per_second = 1e9 / m.read_ns_per_byte[GCUT_DRAM];
 }
 
 static void profile(void *arg, const gcut_made *m)
@@ -117,17 +95,13 @@ static void profile(void *arg, const gcut_made *m)
                           .median_lo_ns = median.lo,
                           .median_hi_ns = median.hi,
                           .nsamples = steps};
-    find_limits(s, out);
-    out->graph = gcut_keep(keep, s->p->primal->name);
-    out->joint_hash = gcut_keep(keep, gcut_graph_hash(s->p->joint, a));
-    out->machine = gcut_keep(keep, s->p->machine->made);
-    out->sizes = gcut_sizes_named(keep, s->p->module, s->size, s->nsizes);
-    out->nsizes = s->nsizes;
+    gcut_profile_origin(s->p, s->size, s->nsizes, s->threads, keep, a, out);
     GCUT_LIST(keep, out->sample, steps, &sample[i]);
     gcut_write_samples_csv(out->sample, steps, &samples);
     out->samples = samples.at;
     GCUT_LIST(keep, out->at, c.n,
-              kernel_of(keep, &c.at[i], quartiles_of(j, each, launches, c.at[i].launch, ns, (double[3]){0})));
+              gcut_profile_kernel(keep, &c.at[i],
+                                  quartiles_of(j, each, launches, c.at[i].launch, ns, (double[3]){0})));
 }
 
 gcut_profile *gcut_step_profile(gcut_step *step, int steps)

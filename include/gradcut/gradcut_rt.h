@@ -503,14 +503,17 @@ int gcut_rt_spans(const gcut_rt_argument *a, int n, const int64_t *size, const v
 
 /* ---- the time of launches ---- */
 
-/* The caller's: ns[k] grows by what launch k<k> took, runs[k] by one.  Code that was emitted for profiling
- * fills it where the plan points to one. */
+/* The caller's: ns[k] grows by what launch k<k> took, runs[k] by one, for k below NAME_NLAUNCHES.  A step fills it where
+ * the plan points to one (NAME_plan.head.profile). */
 typedef struct gcut_rt_profile {
     int64_t *ns, *runs;
     int64_t last; /* when the launch before ended */
 } gcut_rt_profile;
 /* Ends launch k; a negative k ends nothing: time counts from now on. */
 void gcut_rt_lap(gcut_rt_profile *p, int k);
+/* Writes what `steps` steps took to a file, from which `gradcut prof --times FILE`, with the options that the step was
+ * emitted with, makes its table, trace and pictures.  0, or -1 with errno. */
+int gcut_rt_write_times(const char *path, const gcut_rt_profile *p, int launches, int64_t steps);
 
 /* ---- plans, and steps called by name ---- */
 

@@ -64,6 +64,13 @@ GCUT_API char *gcut_profile_flame(gcut_ctx *ctx, const gcut_profile *p);
 GCUT_API char *gcut_profile_json(gcut_ctx *ctx, const gcut_profile *p);
 GCUT_API gcut_profile *gcut_profile_read(gcut_ctx *ctx, const char *path);
 
+/* The profile of a step that was compiled ahead of time, from its times (gcut_rt_write_times) and the graph and options that
+ * it was emitted with.  Kernels have means over its steps, and no spread; its median is their sum.  The caller's
+ * (gcut_free); NULL on error. */
+GCUT_API gcut_profile *gcut_profile_of_times_sized(size_t size, gcut_graph *g, const gcut_options *opt,
+                                                   const char *path);
+#define gcut_profile_of_times(...) gcut_profile_of_times_sized(sizeof(gcut_options), __VA_ARGS__)
+
 /* What is correct in a graph, and probably not meant or slower than it needs to be, at the sizes of the options.  With
  * options.forward_only nothing about gradients.  The caller's (gcut_free); NULL on error. */
 GCUT_API gcut_lint_report *gcut_lint_sized(size_t size, gcut_graph *g, const gcut_options *opt);

@@ -13,7 +13,7 @@
 /* ---- declarations ---- */
 
 static const char declared[] =
-    "enum { @_NVALUES = %u };\n"
+    "enum { @_NVALUES = %u, @_NLAUNCHES = %d };\n"
     "/* Values are numbered as the pointers of @_io; gradcut/rt_values.h says more.  What persists are "
     "params,\n"
     " * states and random keys: @_values fills a row for each value, if it is given any, and returns the\n"
@@ -33,7 +33,9 @@ static const char declared[] =
 
 void gcut_emit_values_header(const gcut_program *p, const char *name, gcut_text *header)
 {
-    gcut_c_add(header, name, declared, p->bindings.n);
+    int launches;
+    (void)gcut_program_launches(p, header->arena, &launches);
+    gcut_c_add(header, name, declared, p->bindings.n, launches);
 }
 
 /* ---- rows ---- */

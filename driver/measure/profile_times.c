@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Profiles of steps that ran elsewhere, compiled ahead of time: their times (gcut_rt_write_times) with what the program of
+ * the same graph and options says of each launch.
+ */
+#include <math.h>
+
+#include "base/json_read.h"
+#include "driver/measure/profile.h"
+#include "driver/options/default_sizes.h"
+#include "driver/pipeline/compile.h"
+#include "gradcut/inspect.h"
+
+enum { MOST_BYTES = 64 << 20 };
+#define MOST_NS 1e17
+
+const gcut_kernel_time *gcut_profile_kernel(gcut_arena *keep, const gcut_cost *c, const double ns[3])
+{
+    const char *where = "";
+    if (c->place.file) where = gcut_printf(keep, "%s:%d", c->place.file, c->place.line);
+    return GCUT_NEW(keep, gcut_kernel_time, .family = c->class,
+                    .value = c->value ? gcut_keep(keep, c->value) : "", .op = c->op, .where = where,
+                    .backward = c->graph != 0, .launch = c->launch, .runs = c->times, .predicted_ns = c->ns,
+                    .measured_ns = ns[1], .lower_ns = ns[0], .upper_ns = ns[2], .flops = c->flops,
+                    .bytes = c->read + c->written);
+}
+
+void gcut_profile_origin(const gcut_pipeline *p, const gcut_dim_binding *size, uint32_t nsizes, int threads,
+                         gcut_arena *keep, gcut_arena *scratch, gcut_profile *out)
+{
+    const gcut_machine m = gcut_machine_at(p->machine, threads);
+    const double n = 2048; /* m, n and k of a large product */
+    /* Flops per second of large products and bytes per second of memory. */
+    out->peak_flops_per_second = 1e9 * 2 * n * n * n / gcut_machine_gemm_ns(&m, n, n, n);
+    out->priced_threads = (int)m.threads;
+    out->peak_bytes_per_second = 1e9 / m.read_ns_per_byte[GCUT_DRAM];
+    out->graph = gcut_keep(keep, p->primal->name);
+    out->joint_hash = gcut_keep(keep, gcut_graph_hash(p->joint, scratch));
+    out->machine = gcut_keep(keep, p->machine->made);
+    out->sizes = gcut_sizes_named(keep, p->module, size, nsizes);
+    out->nsizes = nsizes;
+}
+
+typedef struct reading {
+    gcut_graph *g;
+    const gcut_options *given; /* of `size` bytes */
+    size_t size;
+    const char *path;
+} reading;
+
+static double number_at(const gcut_jnode *pair, uint32_t i)
+{
+    const gcut_jnode *v = gcut_jat(pair, i);
+    const int64_t x = gcut_jint(v);
+    if (x < 0 || (double)x > MOST_NS) gcut_jfail(v, NULL, "expected an integer from 0 to %g", MOST_NS);
+    return (double)x;
+}
+
+/* The time of a launch in one step.  It ran as often as it does here, or the times are of another step; arms of a branch
+ * run or do not. */
+static const gcut_kernel_time *kernel_of(const gcut_costs *c, uint32_t i, const gcut_jnode *list,
+                                         double steps, gcut_arena *keep)
+{
+    const gcut_cost *x = &c->at[i];
+    const gcut_jnode *pair =
+        (uint32_t)x->launch < gcut_jcount(list) ? gcut_jat(list, (uint32_t)x->launch) : NULL;
+    if (!pair)
+        gcut_jfail(list, "give the options that the step was emitted with", "there is no launch k%d",
+                   x->launch);
+    if (gcut_jcount(pair) != 2) gcut_jfail(pair, NULL, "expected [runs, ns]");
+    const double runs = number_at(pair, 0) / steps, ns = number_at(pair, 1) / steps;
+    const bool branch = x->times != floor(x->times);
+    if (!branch && runs != x->times)
+        gcut_jfail(pair, "give the options that the step was emitted with",
+                   "k%d ran %g times in a step; that of these options, %%%s, runs %g times", x->launch, runs,
+                   x->value ? x->value : "", x->times);
+    return gcut_profile_kernel(keep, x, (const double[]){ns, ns, ns});
+}
+
+static void read_times(void *arg, const gcut_made *m)
+{
+    const reading *j = arg;
+    gcut_env *env = j->g->module->env;
+    const gcut_settings opt = gcut_settings_of(env, j->given, j->size);
+    const gcut_pipeline *p = gcut_pipeline_new(j->g, &opt, GCUT_STAGE_KERNEL, m->scratch);
+    const gcut_costs c = gcut_program_costs(p->program, p->machine, p->at, p->nat, p->threads, m->scratch);
+    const gcut_jnode *root = gcut_json_read(m->scratch, j->path, MOST_BYTES),
+                     *steps = gcut_jneed(root, "steps"), *list = gcut_jneed(root, "launches");
+    gcut_profile *out = m->object;
+    if (gcut_jint(steps) < 1 || gcut_jint(steps) > INT32_MAX)
+        gcut_jfail(steps, NULL, "expected an integer from 1 to %d", INT32_MAX);
+    *out = (gcut_profile){.predicted_ns = c.ns,
+                          .flops = c.flops,
+                          .bytes = c.read + c.written,
+                          .threads = p->threads,
+                          .steps = (int)gcut_jint(steps),
+                          .n = c.n,
+                          .median_lo_ns = NAN,
+                          .median_hi_ns = NAN,
+                          .samples = ""};
+    gcut_profile_origin(p, p->at, p->nat, p->threads, m->keep, m->scratch, out);
+    GCUT_LIST(m->keep, out->at, out->n, kernel_of(&c, i, list, out->steps, m->keep));
+    out->sample = gcut_calloc(m->keep, 1, sizeof(*out->sample));
+    for (size_t i = 0; i < out->n; i++) out->median_ns += out->at[i]->measured_ns;
+    if (!(out->median_ns > 0)) gcut_jfail(list, NULL, "no launch took any time");
+    out->best_ns = out->p90_ns = out->median_ns;
+}
+
+gcut_profile *gcut_profile_of_times_sized(size_t size, gcut_graph *g, const gcut_options *opt,
+                                          const char *path)
+{
+    GCUT_NEED(NULL, g, NULL);
+    GCUT_NEED(g->module->env, path, NULL);
+    reading j = {g, opt, size, path};
+    return gcut_made_by(g->module->env, sizeof(gcut_profile), read_times, &j);
+}
