@@ -85,7 +85,8 @@ static void put_line(drawing *d, const gcut_page_line *x, uint32_t i)
 static void put_bar(gcut_text *out, const char *class, const char *text, double part, double most)
 {
     gcut_text_add(out, "<span class=\"%s\">", class);
-    if (part > 0) gcut_text_add(out, "<i style=\"width:%.0f%%\"></i>", most > 0 ? 100 * part / most : 0);
+    if (part > 0)
+        gcut_text_add(out, "<i style=\"width:%.0f%%\"></i>", most > 0 ? fmin(100, 100 * part / most) : 0);
     gcut_text_add(out, "%s</span>", part > 0 ? text : "");
 }
 

@@ -66,9 +66,9 @@ static void put_recompute_tile(const gcut_plan_info *p, gcut_text *out)
 {
     gcut_arena *a = out->arena;
     const size_t n = count(p, GCUT_PLAN_RECOMPUTED);
-    put_tile(
-        out, "Recomputing, predicted", gcut_time_text(a, p->recompute_ns),
-        gcut_printf(a, "%zu value%s, %s of the step", n, plural(n), percent(a, p->recompute_ns, p->step_ns)));
+    put_tile(out, "Recomputing, predicted", gcut_time_text(a, p->recompute_ns),
+             gcut_printf(a, "%zu value%s%s, %s of the step", n, plural(n),
+                         p->nloops ? " outside of loops" : "", percent(a, p->recompute_ns, p->step_ns)));
 }
 
 static void put_tiles(const gcut_page *page, gcut_text *out)
@@ -182,7 +182,8 @@ static void put_recomputed(const gcut_plan_info *p, gcut_text *out)
             n, plural(n), gcut_time_text(a, p->recompute_ns), percent(a, p->recompute_ns, p->step_ns),
             gcut_time_text(a, p->step_ns));
     else
-        gcut_text_add(out, "The backward graph recomputes no value of the forward graph. ");
+        gcut_page_say(out, "The backward graph recomputes no value of the forward graph%s. ",
+                      p->nloops ? " outside of loops" : "");
 }
 
 /* Costs are prices: they count saved bytes, too. */
@@ -190,9 +191,10 @@ static void put_cost(const gcut_plan_info *p, gcut_text *out)
 {
     gcut_arena *a = out->arena;
     if (!(p->cost_ns > 0)) return;
-    gcut_page_say(out,
-                  "To save and to recompute costs %s by those prices, %g ns for each saved byte among them",
-                  gcut_time_text(a, p->cost_ns), gcut_plan_price(p));
+    gcut_page_say(
+        out,
+        "To save and to recompute costs %s by the prices of the cut, %g ns for each saved byte among them",
+        gcut_time_text(a, p->cost_ns), gcut_plan_price(p));
     if (!isnan(p->lower_bound_ns))
         gcut_page_say(out, "; it is proved that no plan%s costs less than %s%s",
                       p->budget || p->saved_budget ? " within the budget" : "",
