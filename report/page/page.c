@@ -10,7 +10,7 @@
 #include "report/report.h"
 #include "report/tables.h"
 
-enum { MOST_ROWS = 200 /* of a table; it says what it leaves out */ };
+enum { MOST_ROWS = 100 /* of a table; it says what it leaves out */ };
 
 typedef struct writing {
     const gcut_page *page;
@@ -98,6 +98,23 @@ static void put_picture(const char *name, const char *svg, gcut_text *out)
     gcut_text_add(out, "</figure>\n");
 }
 
+static void put_closed(const writing *w, const char *title, const gcut_table *t)
+{
+    gcut_text_add(w->out, "<details class=\"more\"><summary>%s</summary>\n", title);
+    gcut_page_table(t, w->l, title, w->out);
+    gcut_text_add(w->out, "</details>\n");
+}
+
+/* What the picture draws. */
+static void put_memory_tables(const writing *w)
+{
+    const gcut_table_options many = {.top = MOST_ROWS};
+    gcut_table t = gcut_memory_events(w->page->memory, &many, w->out->arena);
+    put_closed(w, "Bytes alive while each kernel runs", &t);
+    t = gcut_memory_map(w->page->memory, &many, w->out->arena);
+    put_closed(w, "Every buffer of the arena", &t);
+}
+
 static void memory_section(const writing *w)
 {
     gcut_text_add(w->out,
@@ -106,19 +123,13 @@ static void memory_section(const writing *w)
     gcut_text svg = {.arena = w->out->arena};
     gcut_write_memory_svg(w->page->memory, true, &svg);
     put_picture("memory over the step", svg.at, w->out);
+    put_memory_tables(w);
     gcut_text_add(
         w->out,
         "<p>A value whose name begins with d is a gradient or a part of one: %%dh of %%h. k12 is a "
         "kernel; what it computes is named after its last value. Parameters, states, inputs and results are "
         "the caller's memory, outside of the arena, and so are gradients unless an optimizer takes "
         "them.</p>\n");
-}
-
-static void put_closed(const writing *w, const char *title, const gcut_table *t)
-{
-    gcut_text_add(w->out, "<details class=\"more\"><summary>%s</summary>\n", title);
-    gcut_page_table(t, w->l, title, w->out);
-    gcut_text_add(w->out, "</details>\n");
 }
 
 static void peak_section(const writing *w)

@@ -222,12 +222,23 @@ static void put_buffers(picture *p)
     }
 }
 
+/* Has the class other bytes during some event than during the first?  The caller's have not. */
+static bool varies(const gcut_memory_profile *m, int class)
+{
+    bool other = false;
+    for (size_t i = 1; i < m->nevents && !other; i++)
+        other = m->event[i]->live[class] != m->event[0]->live[class];
+    return other;
+}
+
 /* What a pointer reads: a bar for each kernel that a column shows, with a text. */
 static void put_pointed(picture *p)
 {
     gcut_text *out = p->out;
     gcut_arena *a = out->arena;
     const gcut_memory_event *const *at = columns(p, p->m);
+    bool own[GCUT_MEMORY_CLASSES];
+    for (int k = 0; k < GCUT_MEMORY_CLASSES; k++) own[k] = varies(p->m, k);
     for (int c = 0, n; c < COLUMNS && at[c]; c += n) {
         const gcut_memory_event *e = at[c];
         for (n = 1; c + n < COLUMNS && at[c + n] == e;) n++;
@@ -237,7 +248,7 @@ static void put_pointed(picture *p)
                                           e->backward ? "backward" : "forward",
                                           gcut_bytes_short(a, (double)e->bytes)));
         for (int k = 0; k < GCUT_MEMORY_CLASSES; k++)
-            if (e->live[k])
+            if (e->live[k] && own[k])
                 gcut_text_add(out, ", %s %s", gcut_memory_word((gcut_memory_class)k),
                               gcut_bytes_short(a, (double)e->live[k]));
         gcut_text_add(out, "</title></rect>\n");

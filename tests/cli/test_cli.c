@@ -55,6 +55,16 @@ static void test_goldens(void **state)
     golden("fuse.json", ARGV("fuse", MLP, "--at", "N=32", "--threads", "2", "--json"));
     golden_failed("lint.txt", ARGV("lint", MLP, "--at", "N=32", "--threads", "2"));
     golden_failed("lint.json", ARGV("lint", MLP, "--at", "N=32", "--threads", "2", "--json"));
+    golden("plan.json", ARGV("plan", MLP, "--at", "N=32", "--threads", "2", "--json"));
+    golden("why.txt", ARGV("why", MLP, "%h2", "--at", "N=32", "--threads", "2"));
+    golden("why.json", ARGV("why", MLP, "%h2", "--at", "N=32", "--threads", "2", "--json"));
+    golden("frontier.txt", ARGV("frontier", MLP, "--at", "N=32", "--threads", "2", "--points", "3"));
+    golden("frontier.json",
+           ARGV("frontier", MLP, "--at", "N=32", "--threads", "2", "--points", "2", "--json"));
+    golden("fit.txt", ARGV("fit", MLP, "--budget", "1MiB", "--max", "N=64", "--threads", "2"));
+    golden("fit.json", ARGV("fit", MLP, "--budget", "1MiB", "--max", "N=64", "--threads", "2", "--json"));
+    golden("show_memory.txt",
+           ARGV("show", MLP, "--stage", "memory", "--no-loc", "--at", "N=32", "--threads", "2"));
     golden("mem.json", ARGV("mem", MLP, "--at", "N=32", "--threads", "2", "--json"));
 }
 

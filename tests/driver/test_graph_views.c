@@ -67,7 +67,7 @@ static void scopes(void **state)
     gcut_options o = TEST_OPTIONS;
     char *dot = gcut_graph_dot(graph_from(ctx, text), &o, 1);
     if (!dot) fail_msg("%s", gcut_last_error(ctx));
-    assert_int_equal(count(dot, "shape=ellipse"), 2);    /* the parameters */
+    assert_int_equal(count(dot, "shape=ellipse"), 2); /* the parameters */
     /* w-s, s-a once, s-b, w-l, l-u, a-r, b-r, a-t, r-t, t-u, u-v */
     assert_int_equal(count(dot, "\"1.0 KiB\"];"), 11);
     assert_int_equal(count(dot, "label=\"l\\n"), 1 - 1); /* one op: no count of ops */
