@@ -41,8 +41,8 @@ bool gcut_cli_coloured(FILE *to);
 /* Writes a message to standard error, with its "error:", "hint:" or "note:" in colour where there may be. */
 void gcut_cli_say(const char *text);
 
-/* crash.c.  Keeps the words of the command line, before they are parsed; from _ready on a fault of gradcut's own leaves a
- * script that replays it, with the model of that file, NULL: there is none. */
+/* crash.c.  Keeps the words of the command line, before they are parsed; from _ready on an internal error writes a
+ * script that replays it, with the model of that file; NULL: there is none. */
 void gcut_cli_crash_begin(int argc, char **argv);
 void gcut_cli_crash_ready(const char *file);
 void gcut_cli_crash_end(void);

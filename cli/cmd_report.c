@@ -8,10 +8,11 @@
 #include "cli/cli.h"
 #include "gradcut/inspect.h"
 
-/* The frontier of the graph at the sizes of the plan, which a plan file has; NULL after an error of the library. */
+/* The frontier of the graph, at the sizes of a plan file where one is given; NULL after an error of the library. */
 static gcut_frontier *frontier_of(gcut_graph *g, const gcut_cli *c)
 {
     const gcut_frontier_options how = {.points = (int)c->points};
+    if (!c->opt.plan) return gcut_frontier_new(g, &c->opt, &how);
     gcut_plan *plan = gcut_plan_new(g, &c->opt);
     gcut_options opt = c->opt;
     if (!plan) return NULL;

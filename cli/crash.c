@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A fault of gradcut's own, a broken invariant or a signal of the processor, leaves a shell script that replays it: the
- * command line, and the model as it was read.  The script is made before the command runs, since a handler of signals may
- * do little.
+ * An internal error (a failed assertion, an invalid memory access, an illegal instruction) writes a shell script that
+ * replays it: the command line, and the model file.  The text of the script is prepared before the command runs, since a
+ * signal handler may call few functions.
  */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -45,10 +46,13 @@ static void put_quoted(const char *s, FILE *out)
     fputc('\'', out);
 }
 
-/* The model behind a line that none of it has. */
+/* Adds the model as a here-document.  One that is large, binary, or no regular file is named instead: a pipe can be read
+ * only once, by the command. */
 static void put_model(const char *file, FILE *out)
 {
-    FILE *f = fopen(file, "r");
+    struct stat about;
+    const bool regular = stat(file, &about) == 0 && S_ISREG(about.st_mode);
+    FILE *f = regular ? fopen(file, "r") : NULL;
     char *text = NULL;
     size_t room = 0;
     ssize_t n = f ? getdelim(&text, &room, 0, f) : -1;
@@ -72,7 +76,7 @@ static void put_all(const char *text, size_t n, int to)
 
 static void leave_script(int signal_number)
 {
-    static const char said[] = "gradcut: error: this is a fault of gradcut's own; to replay it: sh ";
+    static const char said[] = "gradcut: error: internal error; to replay it: sh ";
     const int to = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (to >= 0) {
         put_all(script, length, to);

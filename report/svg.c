@@ -5,6 +5,9 @@
 #include "report/svg.h"
 
 #include <math.h>
+#include <string.h>
+
+#include "base/quote.h"
 
 double gcut_svg_place(const gcut_svg_axis *a, double value)
 {
@@ -46,28 +49,13 @@ void gcut_svg_time(gcut_svg_axis *a, double most)
     a->name = names[u];
 }
 
-/* Bytes of the well-formed UTF-8 character at s (Unicode's table 3-7); 0: there is none. */
-static int character(const unsigned char *s)
-{
-    const unsigned lo = s[0] == 0xE0   ? 0xA0
-                        : s[0] == 0xF0 ? 0x90
-                                       : 0x80,
-                   hi = s[0] == 0xED   ? 0x9F
-                        : s[0] == 0xF4 ? 0x8F
-                                       : 0xBF;
-    const int n = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
-    if (n > 1 && (s[1] < lo || s[1] > hi)) return 0;
-    for (int i = 2; i < n; i++)
-        if ((s[i] & 0xC0) != 0x80) return 0;
-    return n;
-}
-
 void gcut_svg_escaped(gcut_text *out, const char *s)
 {
-    for (int n; *s; s += n > 0 ? n : 1) {
-        n = character((const unsigned char *)s);
-        if (n != 1) { /* what is no character becomes U+FFFD */
-            gcut_text_addn(out, n ? s : "\xEF\xBF\xBD", n ? (size_t)n : 3);
+    const char *const end = s + strlen(s);
+    for (size_t n; *s; s += n ? n : 1) {
+        n = gcut_utf8_length(s, end);
+        if (n != 1) { /* a byte outside well-formed UTF-8 becomes U+FFFD */
+            gcut_text_addn(out, n ? s : "\xEF\xBF\xBD", n ? n : 3);
             continue;
         }
         switch (*s) {

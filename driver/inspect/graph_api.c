@@ -46,11 +46,11 @@ char *gcut_graph_dot_sized(size_t size, gcut_graph *g, const gcut_options *opt, 
 
 /* Is this result of the primal graph differentiated in the joint one: along a cotangent of its own, or as the loss? */
 static bool is_differentiated(const gcut_result *r, const gcut_graph *primal, const gcut_graph *joint,
-                              const char *loss)
+                              const char *loss, gcut_arena *a)
 {
-    char *const cotangent = gcut_printf(joint->module->arena, "d%s", r->name);
     bool any = false;
     if (r->role != GCUT_ROLE_out || !gcut_dtype_is_float(gcut_type_of(primal, r->value)->dtype)) return false;
+    const char *const cotangent = gcut_printf(a, "d%s", r->name);
     for (uint32_t i = 0; i < joint->params.n; i++) {
         if (joint->params.at[i].role != GCUT_ROLE_cotan) continue;
         any = true;
@@ -73,7 +73,7 @@ static const bool *reached_of(const gcut_graph *g, const gcut_graph *joint, cons
     }
     const bool *wanted = gcut_wanted(g, a, by, n);
     for (uint32_t i = 0; i < g->results.n; i++)
-        if (is_differentiated(&g->results.at[i], g, joint, loss))
+        if (is_differentiated(&g->results.at[i], g, joint, loss, a))
             reached[g->results.at[i].value] = wanted[g->results.at[i].value];
     for (uint32_t k = g->nodes.n; k-- > 0;) {
         const gcut_node *node = gcut_node_at(g, k);

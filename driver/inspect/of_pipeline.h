@@ -8,9 +8,9 @@
 
 #include "driver/pipeline/compile.h"
 
-/* Makes an object of so many bytes from the pipeline of a graph with the caller's options, which are of `size` bytes.  NULL
- * after a failure. */
 typedef void gcut_fill_of_pipeline(const gcut_pipeline *p, const gcut_made *m);
+/* Allocates an object of `object` bytes and fills it from the pipeline of a graph.  size: sizeof(gcut_options) where the
+ * caller was compiled.  NULL after a failure. */
 void *gcut_made_of_graph(gcut_graph *g, const gcut_options *given, size_t size, size_t object,
                          gcut_fill_of_pipeline *fill);
 

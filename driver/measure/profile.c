@@ -8,6 +8,7 @@
 #include "driver/measure/bootstrap.h"
 #include "driver/measure/profile.h"
 #include "driver/measure/quantile.h"
+#include "driver/options/default_sizes.h"
 #include "driver/load/step.h"
 #include "report/report.h"
 
@@ -16,6 +17,33 @@
 /* The default number of timed steps is LONG_NS over the time of the shortest warm-up step, within these limits. */
 enum { LEAST_STEPS = 20, MOST_STEPS = 5000 };
 #define LONG_NS 1e9
+
+const gcut_kernel_time *gcut_profile_kernel(gcut_arena *keep, const gcut_cost *c, const double ns[3])
+{
+    const char *where = "";
+    if (c->place.file) where = gcut_printf(keep, "%s:%d", c->place.file, c->place.line);
+    return GCUT_NEW(keep, gcut_kernel_time, .family = c->class,
+                    .value = c->value ? gcut_keep(keep, c->value) : "", .op = c->op, .where = where,
+                    .backward = c->graph != 0, .launch = c->launch, .runs = c->times, .predicted_ns = c->ns,
+                    .measured_ns = ns[1], .lower_ns = ns[0], .upper_ns = ns[2], .flops = c->flops,
+                    .bytes = c->read + c->written);
+}
+
+void gcut_profile_origin(const gcut_pipeline *p, const gcut_dim_binding *size, uint32_t nsizes, int threads,
+                         gcut_arena *keep, gcut_arena *scratch, gcut_profile *out)
+{
+    const gcut_machine m = gcut_machine_at(p->machine, threads);
+    const double n = 2048; /* m, n and k of a large product */
+    /* Flops per second of large products and bytes per second of memory. */
+    out->peak_flops_per_second = 1e9 * 2 * n * n * n / gcut_machine_gemm_ns(&m, n, n, n);
+    out->priced_threads = (int)m.threads;
+    out->peak_bytes_per_second = 1e9 / m.read_ns_per_byte[GCUT_DRAM];
+    out->graph = gcut_keep(keep, p->primal->name);
+    out->joint_hash = gcut_keep(keep, gcut_graph_hash(p->joint, scratch));
+    out->machine = gcut_keep(keep, p->machine->made);
+    out->sizes = gcut_sizes_named(keep, p->module, size, nsizes);
+    out->nsizes = nsizes;
+}
 
 typedef struct job {
     gcut_step *s;

@@ -7,39 +7,11 @@
 
 #include "base/json_read.h"
 #include "driver/measure/profile.h"
-#include "driver/options/default_sizes.h"
 #include "driver/pipeline/compile.h"
 #include "gradcut/inspect.h"
 
 enum { MOST_BYTES = 64 << 20 };
 #define MOST_NS 1e17
-
-const gcut_kernel_time *gcut_profile_kernel(gcut_arena *keep, const gcut_cost *c, const double ns[3])
-{
-    const char *where = "";
-    if (c->place.file) where = gcut_printf(keep, "%s:%d", c->place.file, c->place.line);
-    return GCUT_NEW(keep, gcut_kernel_time, .family = c->class,
-                    .value = c->value ? gcut_keep(keep, c->value) : "", .op = c->op, .where = where,
-                    .backward = c->graph != 0, .launch = c->launch, .runs = c->times, .predicted_ns = c->ns,
-                    .measured_ns = ns[1], .lower_ns = ns[0], .upper_ns = ns[2], .flops = c->flops,
-                    .bytes = c->read + c->written);
-}
-
-void gcut_profile_origin(const gcut_pipeline *p, const gcut_dim_binding *size, uint32_t nsizes, int threads,
-                         gcut_arena *keep, gcut_arena *scratch, gcut_profile *out)
-{
-    const gcut_machine m = gcut_machine_at(p->machine, threads);
-    const double n = 2048; /* m, n and k of a large product */
-    /* Flops per second of large products and bytes per second of memory. */
-    out->peak_flops_per_second = 1e9 * 2 * n * n * n / gcut_machine_gemm_ns(&m, n, n, n);
-    out->priced_threads = (int)m.threads;
-    out->peak_bytes_per_second = 1e9 / m.read_ns_per_byte[GCUT_DRAM];
-    out->graph = gcut_keep(keep, p->primal->name);
-    out->joint_hash = gcut_keep(keep, gcut_graph_hash(p->joint, scratch));
-    out->machine = gcut_keep(keep, p->machine->made);
-    out->sizes = gcut_sizes_named(keep, p->module, size, nsizes);
-    out->nsizes = nsizes;
-}
 
 typedef struct reading {
     gcut_graph *g;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What of a step could run side by side: kernels by the number of kernels that run one after another before them, and the
- * longest chain by predicted time.  A kernel waits for those whose values it reads.  gradcut itself runs one kernel at a time, with all threads.
+ * Which kernels of a step could run side by side: kernels by the number of kernels in the longest chain before them, and
+ * the longest chain by predicted time.  A kernel waits for those whose values it reads.  gradcut itself runs one kernel at
+ * a time, with all threads.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -110,7 +111,7 @@ static void find_levels(levels *l, const gcut_fusion *f)
 typedef struct level {
     uint32_t n;
     double ns, longest;
-    gcut_text which; /* "k135 %dw matmul, k136 %dx matmul" */
+    gcut_text which; /* "%dw, %dx" */
 } level;
 
 static level *list_levels(const levels *l)

@@ -163,8 +163,9 @@ static void graph_section(const writing *w)
     gcut_text_add(
         w->out,
         "<p>The text of the graph by scope. <b class=\"s\">saved</b>: a value of this line crosses to "
-        "the backward graph. <b class=\"r\">recomputed</b>: the backward graph computes it once more. "
-        "Times are predicted; a kernel's time is that of the value it is named after, that of a "
+        "the backward graph. <b class=\"r\">recomputed</b>: the backward graph computes it from saved "
+        "values, parameters and inputs. Times are predicted; a kernel's time is that of the value it is "
+        "named after, that of a "
         "parameter's gradient is with the declarations.</p>\n");
     gcut_page_graph(w->l, w->out);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The graph: the text IR with the scopes of its values as parts that open and close, each with what it saves, what is
- * computed again and its predicted time.  Saved values have a filled square, recomputed ones a hatched one.
+ * recomputed and its predicted time.  Saved values have a filled square, recomputed ones a hatched one.
  */
 #include <math.h>
 #include <string.h>

@@ -46,7 +46,9 @@ static void put_cell(const gcut_page_lines *l, const char *s, gcut_text *out)
     size_t n = 0;
     const int64_t line = line_of(l, s, &n);
     if (line >= 0) {
-        gcut_text_add(out, "<a href=\"#v%lld\">%.*s</a>", (long long)line, (int)n, s);
+        gcut_text_add(out, "<a href=\"#v%lld\">", (long long)line);
+        gcut_page_text(out, gcut_strndup(out->arena, s, n));
+        gcut_text_add(out, "</a>");
         s += n;
     }
     put_short(s, out);
@@ -77,7 +79,9 @@ void gcut_page_table(const gcut_table *t, const gcut_page_lines *l, const char *
         gcut_text_add(out, "\n");
     }
     gcut_text_add(out, "</table></div>\n");
-    if (t->left) gcut_text_add(out, "<p class=\"left\">left out: ");
-    if (t->left) gcut_page_text(out, t->left);
-    gcut_text_add(out, t->left ? "</p>\n" : "");
+    if (t->left) {
+        gcut_text_add(out, "<p class=\"left\">left out: ");
+        gcut_page_text(out, t->left);
+        gcut_text_add(out, "</p>\n");
+    }
 }

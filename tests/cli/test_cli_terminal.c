@@ -50,7 +50,7 @@ static void test_colour(void **state)
     assert_int_equal(escapes("", "saved --json " MLP), 0);
 }
 
-/* Stopped in the middle by a fault, a command leaves a script that does the same again. */
+/* A command that an abort stops writes a script that runs the same command. */
 static void test_crash(void **state)
 {
     (void)state;
@@ -61,7 +61,7 @@ static void test_crash(void **state)
     assert_int_equal(system(run), 0);
     char *said = slurp("crash.txt"), *script = slurp("script.txt");
     script[strcspn(script, "\n")] = 0;
-    assert_non_null(strstr(said, "this is a fault of gradcut's own; to replay it: sh gradcut-crash-"));
+    assert_non_null(strstr(said, "internal error; to replay it: sh gradcut-crash-"));
     assert_non_null(strstr(said, script));
     char line[300];
     snprintf(line, sizeof line, "GRADCUT=" GCUT_BINARY_DIR "/gradcut sh %s >again.txt 2>&1", script);
@@ -77,9 +77,20 @@ static void test_crash(void **state)
     assert_int_equal(system("rm gradcut-crash-*"), 0);
 }
 
+/* A pipe is read once, by the command. */
+static void test_pipe(void **state)
+{
+    (void)state;
+    static const char run[] = "cat " MLP " | " GCUT_BINARY_DIR "/gradcut check /dev/stdin >pipe.txt 2>&1";
+    const int code = system(run);
+    char *said = slurp("pipe.txt");
+    if (code) fail_msg("%s", said);
+    free(said);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_progress), cmocka_unit_test(test_colour),
-                                       cmocka_unit_test(test_crash)};
+                                       cmocka_unit_test(test_crash), cmocka_unit_test(test_pipe)};
     return cmocka_run_group_tests(tests, start, finish);
 }

@@ -36,7 +36,7 @@ typedef struct parts {
     char *text;
 } parts;
 
-/* Each saved byte, each value computed again and each kernel is in one line of the graph, or in the last row. */
+/* Each saved byte, each recomputed value and each kernel is in one line of the graph, or in the last row. */
 static void check_lines(void *arg)
 {
     const parts *x = arg;
@@ -69,7 +69,7 @@ static void check_lines(void *arg)
     assert_int_equal(sum.saved_bytes, saved);
     assert_int_equal(saved, x->plan->saved_bytes);
     assert_int_equal(sum.recomputed, again);
-    is_near(sum.recompute_ns, again_ns, "time of values computed again");
+    is_near(sum.recompute_ns, again_ns, "time of recomputed values");
     is_near(sum.forward_ns + sum.backward_ns, x->fusion->step_ns, "time of the step");
     for (uint32_t i = 1; i < l.names.list.n; i++) /* found by their own names */
         assert_int_equal(gcut_page_find(&l, l.names.list.at[i].at, l.names.list.at[i].length) >= 0, true);
@@ -176,6 +176,46 @@ static void hash(void *arg)
     j->hash = gcut_graph_hash(gcut_pipeline_new(j->g, &opt, GCUT_STAGE_JOINT, env->arena)->joint, env->arena);
 }
 
+/* A profile that is read from a file names values freely.  The first part of this one is a value of the graph. */
+static void profiles_are_text(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = graph_from(ctx, "func @g(param %w: f32[4]) -> (out loss: f32[]) {\n"
+                                    "  %h2 = tanh(%w)\n  %loss = sum(%h2)\n  return %loss\n}\n");
+    const gcut_kernel_time k = {.family = "map<b>",
+                                .value = "h2.<img/src=x>",
+                                .op = "tanh<i>",
+                                .where = "<u>:1",
+                                .runs = 1,
+                                .predicted_ns = 1,
+                                .measured_ns = 1,
+                                .lower_ns = 1,
+                                .upper_ns = 1};
+    const gcut_kernel_time *const at[] = {&k};
+    hashing of = {g, &TEST_OPTIONS, NULL};
+    must(g->module->env, hash, &of);
+    const gcut_profile p = {.best_ns = 1,
+                            .median_ns = 1,
+                            .p90_ns = 1,
+                            .peak_flops_per_second = 1e9,
+                            .peak_bytes_per_second = 1e9,
+                            .threads = 1,
+                            .steps = 1,
+                            .n = 1,
+                            .at = at,
+                            .graph = "g",
+                            .machine = "<s>",
+                            .joint_hash = of.hash};
+    char *html = gcut_report_html(g, of.o, &(gcut_report_options){.profile = &p});
+    if (!html) fail_msg("%s", gcut_last_error(ctx));
+    static const char *const tags[] = {"<img", "<b>", "<i>", "<u>", "<s>"};
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) assert_int_equal(count(html, tags[i]), 0);
+    assert_true(count(html, "%h2.&lt;img/src=x&gt;</a>") > 0);
+    gcut_free(html);
+    gcut_ctx_free(ctx);
+}
+
 /* A frontier and a second plan are in it; a profile is of this graph at these sizes. */
 static void with_more(void **state)
 {
@@ -237,6 +277,6 @@ static void with_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(models), cmocka_unit_test(names_are_text),
-                                       cmocka_unit_test(with_more)};
+                                       cmocka_unit_test(profiles_are_text), cmocka_unit_test(with_more)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
