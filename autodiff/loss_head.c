@@ -251,11 +251,13 @@ static void write_waiting(writer *w)
 static gcut_graph *write_out(const search *s, const char *name)
 {
     const gcut_graph *g = s->g;
+    uint32_t first = 0;
+    while (!s->in[first]) first++;
     writer w = {.s = s, .rw = gcut_rewrite_begin(g, name)};
     w.one = gcut_calloc(w.rw.scratch, g->values.n, sizeof *w.one);
     w.leaves = gcut_calloc(w.rw.scratch, g->values.n, sizeof *w.leaves);
     find_exits(&w);
-    gcut_build b = {.g = w.rw.dst, .loc = g->loc, .name = one_name(g, s->cotan)};
+    gcut_build b = {.g = w.rw.dst, .loc = gcut_node_at(g, first)->loc, .name = one_name(g, s->cotan)};
     w.one[s->cotan] = gcut_bfull(&b, gcut_type_of(g, s->cotan), 1);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         if (makes_cotangent(&w, i)) {
@@ -285,6 +287,14 @@ static gcut_ref cotangent_of(const gcut_graph *g)
     return found;
 }
 
+/* The text of a joint graph may be of one that has been through this pass. */
+static bool has_head(const gcut_graph *g)
+{
+    for (uint32_t i = 0; i < g->nodes.n; i++)
+        if (gcut_mark_find(&gcut_node_at(g, i)->marks, GCUT_MARK_head)) return true;
+    return false;
+}
+
 gcut_graph *gcut_pass_head(gcut_graph *g, const char *name)
 {
     gcut_arena *a = gcut_arena_new(g->module->env, g->module->arena);
@@ -296,7 +306,7 @@ gcut_graph *gcut_pass_head(gcut_graph *g, const char *name)
                 .linear = gcut_calloc(a, (size_t)g->nodes.n + 1, 1),
                 .open = gcut_calloc(a, g->values.n, 1),
                 .in = gcut_calloc(a, (size_t)g->nodes.n + 1, 1)};
-    if (s.cotan) {
+    if (s.cotan && !has_head(g)) {
         classify(&s);
         if (find_heads(&s, a)) g = write_out(&s, name);
     }

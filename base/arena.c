@@ -152,6 +152,12 @@ char *gcut_strndup(gcut_arena *arena, const char *s, size_t n)
     return p;
 }
 
+const char *gcut_without_ending(gcut_arena *arena, const char *s, const char *ending)
+{
+    const size_t n = strlen(s), m = strlen(ending);
+    return n > m && !strcmp(s + n - m, ending) ? gcut_strndup(arena, s, n - m) : s;
+}
+
 char *gcut_vprintf(gcut_arena *arena, const char *fmt, va_list ap)
 {
     va_list again;

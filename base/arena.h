@@ -18,6 +18,8 @@ void *gcut_alloc(gcut_arena *arena, size_t size);
 void *gcut_calloc(gcut_arena *arena, size_t n, size_t size);
 void *gcut_memdup(gcut_arena *arena, const void *src, size_t size);
 char *gcut_strndup(gcut_arena *arena, const char *s, size_t n);
+/* "f" of "f.joint" and ".joint"; s itself where it does not end so. */
+const char *gcut_without_ending(gcut_arena *arena, const char *s, const char *ending);
 char *gcut_printf(gcut_arena *arena, const char *fmt, ...) GCUT_PRINTF(2, 3);
 char *gcut_vprintf(gcut_arena *arena, const char *fmt, va_list ap);
 

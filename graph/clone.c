@@ -56,11 +56,12 @@ static void copy_locs(const cloner *c, const gcut_module *from)
     }
 }
 
-static void copy_data(const cloner *c, const gcut_graph *of)
+/* Of g and, unless it is NULL, f. */
+static void copy_data(const cloner *c, const gcut_graph *g, const gcut_graph *f)
 {
-    for (uint32_t i = 0; i < of->module->data.n; i++) {
-        gcut_data d = of->module->data.at[i];
-        if (!gcut_data_is_of(&d, of)) continue;
+    for (uint32_t i = 0; i < g->module->data.n; i++) {
+        gcut_data d = g->module->data.at[i];
+        if (!gcut_data_is_of(&d, g) && !(f && gcut_data_is_of(&d, f))) continue;
         d.name = name(c, d.name);
         d.file = name(c, d.file);
         d.key = name(c, d.key);
@@ -130,6 +131,16 @@ static gcut_graph *copy_graph(cloner *c, const gcut_graph *from)
     return g;
 }
 
+/* Copies the pair and its forward graph. */
+static void copy_pair(cloner *c, const gcut_pair *pair, const gcut_graph *fwd)
+{
+    const gcut_graph *f = copy_graph(c, fwd);
+    *GCUT_PUSH(c->m->arena, &c->m->pairs) = (gcut_pair){.name = name(c, pair->name),
+                                                        .fwd = f->name,
+                                                        .bwd = name(c, pair->bwd),
+                                                        .marks = marks(c, &pair->marks)};
+}
+
 gcut_graph *gcut_module_clone(const gcut_graph *g, gcut_arena *parent)
 {
     const gcut_module *from = g->module;
@@ -139,7 +150,10 @@ gcut_graph *gcut_module_clone(const gcut_graph *g, gcut_arena *parent)
     gcut_dims_copy(c.m->dims, from->dims);
     c.m->file = name(&c, from->file);
     copy_locs(&c, from);
-    copy_data(&c, g);
+    const gcut_pair *pair = gcut_pair_of(g);
+    const gcut_graph *fwd = pair ? gcut_module_find(from, pair->fwd) : NULL;
+    copy_data(&c, g, fwd);
+    if (fwd) copy_pair(&c, pair, fwd);
     gcut_graph *copy = copy_graph(&c, g);
     gcut_arena_free(c.scratch);
     return copy;

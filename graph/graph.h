@@ -49,7 +49,7 @@
  *   G8  a node has the regions that its op has; a body takes the arguments of the op and then the captured
  *       values, each of the operand's type; its run-time checks are also its owner's, and it is not nested
  *       in itself; a call has a function of the module
- *   G9  the two functions of a pair agree: fwd's `saved` results are bwd's `saved` parameters by name and
+ *   G9  the two functions of a pair are two, and agree: fwd's `saved` results are bwd's `saved` parameters by name and
  *       type
  *   G10 #adjoint is of a scan, and names a result of a scan before it, or what the forward graph saved of one;
  *       #cotan is of a float scalar 1, not in a body, and names a value of its type before it
@@ -359,6 +359,9 @@ bool gcut_takes_saved(const gcut_graph *g); /* as a parameter */
 bool gcut_is_forward(const gcut_graph *g);
 bool gcut_is_backward(const gcut_graph *g);
 
+/* The pair of the module whose backward graph is g; NULL = none. */
+const gcut_pair *gcut_pair_of(const gcut_graph *g);
+
 /* Adds to a set of values, by value id, all that depend on them. */
 void gcut_add_dependents(const gcut_graph *g, bool *in);
 /* By value: how often nodes and results read it. */
@@ -504,8 +507,8 @@ void gcut_body_yield(gcut_graph *body, gcut_ref v);
 /* ---- modules and their functions ---- */
 
 gcut_module *gcut_module_new(gcut_env *env, gcut_arena *parent);
-/* The copy of g, a function, in a new module under `parent`, with the functions that it calls and the
- * contents of its parameters.  Ids of values, nodes, locations and dims are those of g. */
+/* The copy of g, a function, in a new module under `parent`, with the functions that it calls, the pair whose
+ * backward graph it is, and the contents of its parameters.  Ids of values, nodes, locations and dims are those of g. */
 gcut_graph *gcut_module_clone(const gcut_graph *g, gcut_arena *parent);
 gcut_graph *gcut_graph_create(gcut_module *m, const char *name); /* appended to m; throws on a duplicate */
 /* What a pass over src writes to: a graph of that name in the module, or a body when src is one. */

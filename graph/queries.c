@@ -52,12 +52,18 @@ bool gcut_is_forward(const gcut_graph *g)
     return gcut_mark_find(&f->marks, GCUT_MARK_fwd);
 }
 
+const gcut_pair *gcut_pair_of(const gcut_graph *g)
+{
+    const gcut_module *m = g->module;
+    for (uint32_t i = 0; i < m->pairs.n; i++)
+        if (!strcmp(m->pairs.at[i].bwd, g->name)) return &m->pairs.at[i];
+    return NULL;
+}
+
 bool gcut_is_backward(const gcut_graph *g)
 {
     const gcut_graph *f = function_of(g);
-    for (uint32_t i = 0; i < f->module->pairs.n; i++)
-        if (!strcmp(f->module->pairs.at[i].bwd, f->name)) return true;
-    return gcut_takes_saved(f) || gcut_mark_find(&f->marks, GCUT_MARK_bwd);
+    return gcut_pair_of(f) || gcut_takes_saved(f) || gcut_mark_find(&f->marks, GCUT_MARK_bwd);
 }
 
 /* ---- sets of values and nodes ---- */

@@ -170,11 +170,24 @@ static const char *taken_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_
                        have ? gcut_type_text(a, fwd->module, have) : "");
 }
 
-/* By name and type: each saved result has its parameter, and both agree on the parameters they share.
- */
+static const gcut_result *saved_result(const gcut_graph *g)
+{
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (g->results.at[i].role == GCUT_ROLE_saved) return &g->results.at[i];
+    return NULL;
+}
+
+/* Values are saved from the first to the second; by name and type: each saved result has its parameter, and both
+ * agree on the parameters they share. */
 const char *gcut_pair_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_graph *bwd)
 {
     const gcut_map saved = saved_by_name(a, fwd);
+    if (gcut_takes_saved(fwd))
+        return gcut_printf(a, "@%s, the forward graph, takes a saved value", fwd->name);
+    if (saved_result(bwd))
+        return gcut_printf(a, "'saved %s' is a result of @%s, the backward graph", saved_result(bwd)->name,
+                           bwd->name);
+    if (fwd == bwd) return gcut_printf(a, "both of its graphs are @%s", fwd->name);
     for (uint32_t i = 0; i < fwd->results.n; i++) {
         const gcut_result *r = &fwd->results.at[i];
         if (r->role != GCUT_ROLE_saved) continue;

@@ -167,5 +167,8 @@ gcut_graph *gcut_plan_scans(gcut_graph *joint, const gcut_plan_options *opt, con
  * The joint graph of a loop iteration is a body, and so are its two graphs: they are no functions of the
  * module, there is no pair, and `base` is ignored. */
 void gcut_split(gcut_plan *plan, const char *base);
+/* The joint graph of a pair's graphs, which it reads: the nodes of both, in that order.  Bodies of nodes are
+ * shared. */
+gcut_graph *gcut_join(const gcut_graph *fwd, const gcut_graph *bwd, const char *name);
 
 #endif

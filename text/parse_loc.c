@@ -73,6 +73,8 @@ void gcut_parse_locdef(gcut_parser *p)
     gcut_parse_advance(p);
     gcut_token number = gcut_parse_take(p, GCUT_TOK_LOC, "a location number such as !1");
     check_number(p, &number);
+    if (!number.u)
+        GCUT_PARSE_FAIL(p, &number, NULL, "the location !0 is the unknown one, and has no definition");
     if (gcut_map_get(&p->locs, number.u))
         GCUT_PARSE_FAIL(p, &number, NULL, "the location !%llu is already defined",
                         (unsigned long long)number.u);
@@ -88,17 +90,20 @@ void gcut_parse_locdef(gcut_parser *p)
     *gcut_map_at(p->scratch, &p->locs, number.u) = id;
 }
 
+#define UNKNOWN UINT32_MAX /* in the table of resolved locations, where 0 is: none is given */
+
 /* Nesting is bounded by the parser. */
 static void resolve(gcut_graph *g, const gcut_locid *to)
 {
     for (uint32_t n = 0; n < g->nodes.n; n++) {
         gcut_node *node = &g->nodes.at[n];
-        if (to[node->loc]) node->loc = to[node->loc];
+        if (to[node->loc]) node->loc = to[node->loc] == UNKNOWN ? 0 : to[node->loc];
         for (uint32_t k = 0; k < node->nregs; k++)
             if (g->regions.at[node->reg0 + k].body->is_body) resolve(g->regions.at[node->reg0 + k].body, to);
     }
     for (uint32_t c = 0; c < g->checks.n; c++)
-        if (to[g->checks.at[c].loc]) g->checks.at[c].loc = to[g->checks.at[c].loc];
+        if (to[g->checks.at[c].loc] && to[g->checks.at[c].loc] != UNKNOWN)
+            g->checks.at[c].loc = to[g->checks.at[c].loc];
 }
 
 /* Every op has an `own` location with its line and column, so one table maps all uses.  The mapping is
@@ -108,7 +113,7 @@ void gcut_parse_locs_resolve(gcut_parser *p)
     gcut_locid *to = gcut_calloc(p->scratch, p->m->locs.n, sizeof *to);
     for (uint32_t i = 0; i < p->uses.n; i++) {
         const gcut_loc_use *u = &p->uses.at[i];
-        gcut_locid id = gcut_map_get(&p->locs, u->number);
+        gcut_locid id = u->number ? gcut_map_get(&p->locs, u->number) : UNKNOWN;
         if (!id)
             gcut_fail(p->env, GCUT_ESYNTAX, u->at,
                       gcut_printf(p->scratch, "add a line: loc !%llu = \"file.c\":1:1",
@@ -117,7 +122,7 @@ void gcut_parse_locs_resolve(gcut_parser *p)
         if (u->own)
             to[u->own] = id;
         else if (u->g)
-            u->g->loc = id;
+            u->g->loc = id == UNKNOWN ? 0 : id;
     }
     for (uint32_t i = 0; i < p->m->graphs.n; i++) resolve(p->m->graphs.at[i], to);
 }

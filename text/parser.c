@@ -60,10 +60,9 @@ static void check_pairs(gcut_parser *p)
         const char *fault =
             gcut_pair_fault(p->scratch, gcut_module_find(p->m, pair->fwd), gcut_module_find(p->m, pair->bwd));
         if (fault)
-            gcut_fail(
-                p->env, GCUT_ETYPE, gcut_parse_place(p, &p->pairs.at[i]),
-                "a backward graph takes every `saved` result of its forward graph as a `saved` parameter",
-                "pair @%s: %s", pair->name, fault);
+            gcut_fail(p->env, GCUT_ETYPE, gcut_parse_place(p, &p->pairs.at[i]),
+                      "a pair is a forward and a backward graph, which takes what the first gives as `saved`",
+                      "pair @%s: %s", pair->name, fault);
     }
 }
 

@@ -16,6 +16,8 @@ typedef struct printer {
     const gcut_module *m;
     gcut_text *out;
     bool no_loc;
+    const gcut_graph *named[2]; /* graphs that the text gives other names */
+    const char *name[2];
     gcut_arena *scratch;
     uint32_t *number;  /* of a location id; 0 = not used so far */
     gcut_locid *order; /* by number: the location printed under it */
@@ -308,6 +310,8 @@ static void put_block(printer *p, const gcut_graph *g, names called, int indent)
             if (gcut_region_at(g, n, k)->body->is_body) put_region(p, g, called, n, k, indent);
         put_marks(p->m, g, called, &n->marks, p->out);
         put_loc(p, n->loc);
+        if (!p->no_loc && !n->loc)
+            gcut_text_add(p->out, " !0"); /* without it, the place in this text is meant */
         gcut_text_add(p->out, "\n");
     }
 }
@@ -411,11 +415,18 @@ static void put_results(printer *p, const gcut_graph *g, size_t column)
     gcut_text_add(p->out, ")");
 }
 
+static const char *printed_name(const printer *p, const gcut_graph *g)
+{
+    for (int k = 0; k < 2; k++)
+        if (p->named[k] == g) return p->name[k];
+    return g->name;
+}
+
 static void put_func(printer *p, const gcut_graph *g)
 {
     gcut_text *out = p->out;
     size_t line = out->n;
-    gcut_text_add(out, "func @%s", g->name);
+    gcut_text_add(out, "func @%s", printed_name(p, g));
     put_decls(p, g);
     gcut_text_add(out, "(");
     size_t column = out->n - line;
@@ -468,6 +479,9 @@ void gcut_print_graphs(gcut_graph *const *g, uint32_t n, const gcut_print_option
 {
     const gcut_module *m = g[0]->module;
     printer p = start(m, opt, out);
+    const gcut_pair *const pair = opt ? opt->pair : NULL;
+    for (uint32_t i = 0; pair && i < 2; i++) p.named[i] = g[i], p.name[i] = i ? pair->bwd : pair->fwd;
+    if (opt && opt->name) p.named[0] = g[0], p.name[0] = opt->name;
     gcut_text_add(out, "gcut 1\n");
     for (uint32_t i = 0; i < m->data.n; i++) {
         uint32_t k = 0;
@@ -476,7 +490,8 @@ void gcut_print_graphs(gcut_graph *const *g, uint32_t n, const gcut_print_option
     }
     gcut_map done = {0};
     for (uint32_t i = 0; i < n; i++) put_with_callees(&p, g[i], &done);
-    for (uint32_t i = 0; i < m->pairs.n; i++)
+    if (pair) put_pair(&p, pair);
+    for (uint32_t i = 0; !pair && i < m->pairs.n; i++)
         if (is_pair_of(&m->pairs.at[i], g, n)) put_pair(&p, &m->pairs.at[i]);
     finish(&p);
 }

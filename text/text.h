@@ -30,7 +30,10 @@ void gcut_parse_data_text(gcut_module *m, const char *name, const gcut_type *typ
                           const char *contents);
 
 typedef struct gcut_print_options {
-    bool no_loc; /* leave the location table and !n out */
+    bool no_loc;      /* leave the location table and !n out */
+    const char *name; /* of the first graph in the text; NULL = its own */
+    const gcut_pair
+        *pair; /* what is printed for two graphs, with its names for them; NULL = their pairs in the module */
 } gcut_print_options;
 
 /* Prints graphs of one module with the functions that they call, their data, their pairs and the locations

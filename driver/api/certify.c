@@ -4,6 +4,7 @@
  */
 #include "driver/certificate/certificate.h"
 #include "driver/pipeline/compile.h"
+#include "driver/pipeline/given_pair.h"
 #include "driver/pipeline/plan_info.h"
 #include "report/report.h"
 
@@ -35,6 +36,7 @@ typedef struct job {
  * refused as every command refuses them. */
 static gcut_certified check(const job *j, const gcut_certificate *c, const gcut_settings *o, gcut_arena *a)
 {
+    gcut_given_refuse(j->g);
     const gcut_pipeline *p = gcut_pipeline_new(j->g, o, GCUT_STAGE_SPLIT, a);
     const char *hash = gcut_graph_hash(p->planned, a);
     if (strcmp(hash, c->graph_hash) != 0)

@@ -18,6 +18,7 @@
 
 #include "driver/options/default_sizes.h"
 #include "driver/pipeline/compile.h"
+#include "driver/pipeline/given_pair.h"
 #include "driver/pipeline/plan_info.h"
 #include "interp/interp.h"
 #include "report/report.h"
@@ -351,6 +352,7 @@ static void begin(job *j)
     check(j);
     j->at = gcut_calloc(j->a, j->opt.nat + 1, sizeof *j->at);
     if (j->opt.nat) memcpy(j->at, j->opt.at, j->opt.nat * sizeof *j->at);
+    gcut_given_refuse(j->g);
     j->first = gcut_pipeline_new(j->g, &j->opt, GCUT_STAGE_JOINT, j->a);
     const gcut_graph *g = j->first->primal;
     j->sym = gcut_size_named(j->a, g, out->symbol);

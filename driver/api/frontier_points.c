@@ -15,6 +15,7 @@
 #include "driver/api/timed.h"
 #include "driver/options/options.h"
 #include "driver/pipeline/budget_search.h"
+#include "driver/pipeline/given_pair.h"
 #include "driver/pipeline/plan_info.h"
 #include "gradcut/gradcut_rt.h"
 #include "report/report.h"
@@ -320,6 +321,7 @@ static void trace(void *arg, const gcut_made *m)
     opt.plan = NULL;
     opt.dump = "";
     if (j->how.rounds > 0) opt.threads = gcut_rt_threads(opt.threads); /* as the plans are, so they are run */
+    gcut_given_refuse(j->g);
     j->p = gcut_pipeline_new(j->g, &opt, GCUT_STAGE_JOINT, j->a);
     j->candidates = gcut_candidates_of(j->p, j->a);
     choose_shown(j, j->how.points ? (uint32_t)j->how.points : POINTS);

@@ -33,7 +33,8 @@ typedef struct job {
 
 /* ---- parsing ---- */
 
-/* The function of the module named j->name; the last one where that is NULL. */
+/* The function of the module named j->name, of a pair its backward graph, which stands for the pair; the last
+ * function where that is NULL. */
 static gcut_graph *choose(const job *j, const gcut_module *m)
 {
     gcut_verify_module(m);
@@ -44,6 +45,8 @@ static gcut_graph *choose(const job *j, const gcut_module *m)
     if (!j->name) return m->graphs.at[m->graphs.n - 1];
     const char *name = j->name[0] == '@' ? j->name + 1 : j->name;
     gcut_graph *g = gcut_module_find(m, name);
+    for (uint32_t i = 0; !g && i < m->pairs.n; i++)
+        if (!strcmp(m->pairs.at[i].name, name)) g = gcut_module_find(m, m->pairs.at[i].bwd);
     if (g) return g;
     gcut_text t = {.arena = m->arena};
     for (uint32_t i = 0; i < m->graphs.n; i++)
@@ -105,7 +108,7 @@ static void show_memory(const job *j, gcut_text *out)
     gcut_settings o = gcut_settings_of(j->env, j->opt, j->size);
     gcut_memory_profile m = {0};
     o.forward_only = false;
-    const gcut_pipeline *p = gcut_pipeline_new(j->g, &o, GCUT_STAGE_KERNEL, out->arena);
+    const gcut_pipeline *p = gcut_pipeline_planned(j->g, &o, out->arena);
     gcut_memory_of(p, out->arena, out->arena, &m);
     gcut_write_memory_schedule(&m, out);
     gcut_stage_text(p, GCUT_STAGE_KERNEL, j->flag, out);

@@ -74,7 +74,9 @@ void gcut_dump_pass(const gcut_pipeline *p, const gcut_pass_run *r)
     if (!p->dump || (r->row->makes != GCUT_MAKES_PROGRAM && r->out[0] == r->in[0])) return;
     gcut_arena *scratch = gcut_arena_new(p->env, p->arena);
     gcut_text t = {.arena = scratch};
-    gcut_print_graphs(r->out, r->out[1] ? 2 : 1, &(gcut_print_options){0}, &t);
+    gcut_print_options named = {0};
+    gcut_pipeline_text_names(p, r->row, r->out[1] != NULL, &named);
+    gcut_print_graphs(r->out, r->out[1] ? 2 : 1, &named, &t);
     const char *file = gcut_printf(p->arena, "%02u%c.%s.%s.gcut", p->runs.n, r->row->letter,
                                    gcut_passes_stage(r->row->makes), r->row->name);
     write_text(p->dump, file, &t, r->row->help);

@@ -112,7 +112,7 @@ static void explain(void *arg, const gcut_made *m)
     e->a = m->scratch;
     opt.forward_only = false;
     e->value += *e->value == '%';
-    e->p = gcut_pipeline_new(e->g, &opt, GCUT_STAGE_KERNEL, e->a);
+    e->p = gcut_pipeline_planned(e->g, &opt, e->a);
     out->name = copy(e, e->value);
     out->machine = copy(e, e->p->machine->made);
     out->threads = e->p->threads;

@@ -30,7 +30,7 @@ static void explain(explaining *e)
 {
     e->opt = gcut_settings_of(e->env, e->asked, e->size);
     e->opt.forward_only = false;
-    e->plan = gcut_pipeline_new(e->g, &e->opt, GCUT_STAGE_KERNEL, e->arena)->plan;
+    e->plan = gcut_pipeline_planned(e->g, &e->opt, e->arena)->plan;
     e->why = gcut_why_of(e->plan, e->value, e->arena);
 }
 

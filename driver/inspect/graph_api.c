@@ -30,7 +30,7 @@ static void write_dot(void *arg, gcut_text *out)
     const asking *j = arg;
     gcut_settings opt = settings_of(j);
     opt.forward_only = false;
-    const gcut_pipeline *p = gcut_pipeline_new(j->g, &opt, GCUT_STAGE_KERNEL, out->arena);
+    const gcut_pipeline *p = gcut_pipeline_planned(j->g, &opt, out->arena);
     gcut_write_dot(gcut_stage_info_of(p, GCUT_STAGE_PRIMAL, out->arena), gcut_plan_info_of(p->plan), j->depth,
                    out);
 }

@@ -46,7 +46,7 @@ static void write_report(void *arg, gcut_text *out)
     gcut_settings opt = gcut_settings_of(env, j->given, j->size);
     GCUT_COPY_KNOWN(env, gcut_report_options, j->how_given, j->how_size, &how);
     opt.forward_only = false;
-    const gcut_pipeline *p = gcut_pipeline_new(j->g, &opt, GCUT_STAGE_KERNEL, a);
+    const gcut_pipeline *p = gcut_pipeline_planned(j->g, &opt, a);
     gcut_memory_profile memory = {0};
     gcut_fusion fusion = {0};
     gcut_lint_report lint = {0};

@@ -233,7 +233,7 @@ gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candida
     q->sampled = o->known.n % 16 == 0;
     gcut_problem *problem = gcut_problem_of_clone(q->arena, of->base->problem, q->planned);
     problem->opt = of->options;
-    gcut_pipeline_split(q, gcut_candidate_plan(of, problem), q->primal->name);
+    gcut_pipeline_split(q, gcut_candidate_plan(of, problem), q->base);
     gcut_pipeline_lower(q);
     if (of->budget != GCUT_CANDIDATE_NO_BUDGET)
         gcut_candidate_record(q->plan, of,

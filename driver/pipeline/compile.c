@@ -9,6 +9,7 @@
 #include "driver/options/plan_options.h"
 #include "driver/pipeline/budget_search.h"
 #include "driver/dump/dump.h"
+#include "driver/pipeline/given_pair.h"
 #include "graph/custom.h"
 #include "graph/verify.h"
 #include "passes/passes.h"
@@ -27,9 +28,13 @@ static void drop_raw(gcut_pipeline *p)
 
 static void to_joint(gcut_pipeline *p)
 {
-    const char *base = p->primal->name;
-    p->folded =
-        gcut_pipeline_make(p, GCUT_MAKES_FOLDED, p->primal, base); /* under the user's name, for messages */
+    const char *base = p->base;
+    if (p->given) {
+        p->folded = p->raw = p->joint = p->primal;
+        return;
+    }
+    p->folded = gcut_pipeline_make(p, GCUT_MAKES_FOLDED, p->primal,
+                                   p->primal->name); /* under the user's name, for messages */
     if (p->opt.forward_only) {
         p->raw = p->primal;
         p->joint = p->folded;
@@ -42,6 +47,11 @@ static void to_joint(gcut_pipeline *p)
 
 static void to_split(gcut_pipeline *p)
 {
+    if (p->given) {
+        p->fwd = p->given->fwd;
+        p->bwd = p->given->bwd;
+        return;
+    }
     p->fwd = p->joint;
     if (p->opt.forward_only) return;
     if (!gcut_pipeline_searches(p)) {
@@ -76,6 +86,7 @@ static gcut_pipeline *begin(const gcut_pass_table *passes, gcut_graphs_kept grap
     if (user->failed)
         gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "@%s was not built: a call on it failed before",
                   user->name);
+    gcut_given_check(user, opt);
     gcut_arena *a = gcut_arena_new(env, parent);
     gcut_pipeline *p = gcut_calloc(a, 1, sizeof *p);
     p->env = env;
@@ -88,6 +99,7 @@ static gcut_pipeline *begin(const gcut_pass_table *passes, gcut_graphs_kept grap
     gcut_graph *g[2] = {user, NULL};
     gcut_passes_apply(p, GCUT_MAKES_PRIMAL, g);
     p->primal = g[0];
+    p->base = gcut_without_ending(a, p->primal->name, ".joint");
     p->machine = gcut_machine_find(a, p->opt.machine);
     p->threads = p->opt.threads > 0 ? p->opt.threads : p->machine->default_threads;
     if (p->opt.optimizer) p->optimizer = gcut_optimizer_parse(env, p->opt.optimizer);
@@ -99,6 +111,7 @@ gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt,
                                      const char *joint, size_t n)
 {
     gcut_pipeline *p = begin(&gcut_passes, GCUT_GRAPHS_OF_STAGES, user, opt, parent);
+    gcut_given_take(p);
     const char *name = gcut_printf(p->arena, "@%s, stored", user->name);
     gcut_module *m = gcut_parse_module(p->env, p->arena, name, joint, n);
     m->file = user->module->file ? gcut_intern_name(m, user->module->file) : NULL;
@@ -110,7 +123,7 @@ gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt,
 }
 
 /* Refuses a graph that is the stated derivative of a call: its gradients are those of another function's
- * parameters.  The backward graph of a split can look like one; it is shown as text all the same. */
+ * parameters. */
 static void refuse_derivative(const gcut_graph *g)
 {
     for (uint32_t r = 0; gcut_is_derivative(g) && r < g->results.n; r++) {
@@ -155,6 +168,7 @@ static gcut_pipeline *run(const gcut_pass_table *passes, gcut_graphs_kept graphs
     gcut_pipeline *p = begin(passes, graphs, user, opt, parent);
     gcut_arena *a = p->arena;
     gcut_pipeline_read_plan(p, file);
+    if (goal > GCUT_STAGE_PRIMAL) gcut_given_take(p);
     p->at = gcut_default_sizes(a, p->primal, p->opt.at, p->opt.nat, &p->nat);
     gcut_verify_module(p->module);
     gcut_refuse_lost_statistics(p->primal);
@@ -176,7 +190,14 @@ gcut_pipeline *gcut_pipeline_by(const gcut_pass_table *passes, gcut_graph *user,
     return run(passes, GCUT_GRAPHS_OF_PASSES, user, opt, goal, parent, NULL);
 }
 
+gcut_pipeline *gcut_pipeline_planned(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent)
+{
+    gcut_given_refuse(user);
+    return gcut_pipeline_new(user, opt, GCUT_STAGE_KERNEL, parent);
+}
+
 gcut_pipeline *gcut_pipeline_of_plan(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent)
 {
+    gcut_given_refuse(user);
     return run(&gcut_passes, GCUT_GRAPHS_NEEDED, user, opt, GCUT_STAGE_KERNEL, parent, NULL);
 }

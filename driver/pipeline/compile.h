@@ -15,7 +15,10 @@ gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcu
 gcut_pipeline *gcut_pipeline_by(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
                                 gcut_stage_name goal, gcut_arena *parent);
 
-/* As gcut_pipeline_new up to kernels, for a plan: with GCUT_GRAPHS_NEEDED. */
+/* As gcut_pipeline_new up to kernels, of a graph that is no pair: there is a plan. */
+gcut_pipeline *gcut_pipeline_planned(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent);
+
+/* The same for a plan alone: with GCUT_GRAPHS_NEEDED. */
 gcut_pipeline *gcut_pipeline_of_plan(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent);
 
 /* As gcut_pipeline_new, replaying that plan file, which the options do not name. */

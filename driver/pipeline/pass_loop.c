@@ -66,8 +66,7 @@ static void run(gcut_pipeline *p, const gcut_pass_row *row, gcut_graph *g[2])
     gcut_graph *const in[2] = {g[0], g[1]};
     if (row->run) row->run(p, g);
     for (int k = 0; row->each && k < 2 && g[k]; k++)
-        if (row->when(p, g[k]))
-            g[k] = row->each(g[k], gcut_module_unused(p->module, p->primal->name, row->name));
+        if (row->when(p, g[k])) g[k] = row->each(g[k], gcut_module_unused(p->module, p->base, row->name));
     for (int k = 0; row->verify && gcut_pipeline_verifies(p) && k < 2 && g[k]; k++)
         if (g[k] != in[k]) row->verify(g[k]);
 }
@@ -91,6 +90,12 @@ static bool is_left_out(const gcut_pipeline *p, const gcut_pass_row *row)
     for (size_t i = 0; row->optional && i < p->opt.nwithout; i++)
         if (!strcmp(p->opt.without[i], row->name)) return true;
     return false;
+}
+
+/* Before the user's pair was written? */
+static bool has_run(const gcut_pipeline *p, const gcut_pass_row *row)
+{
+    return p->given && p->given->made_by && row->makes == GCUT_MAKES_KERNELS && row <= p->given->made_by;
 }
 
 static const gcut_pass_row *find(const gcut_pass_table *t, const char *name)
@@ -129,7 +134,7 @@ static void apply(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2], boo
     gcut_graph *const begin[2] = {g[0], g[1]};
     for (uint32_t i = 0; i < p->passes.n; i++) {
         const gcut_pass_row *row = &p->passes.row[i];
-        if (row->makes != group || is_left_out(p, row) || !runs(p, row, g)) continue;
+        if (row->makes != group || is_left_out(p, row) || has_run(p, row) || !runs(p, row, g)) continue;
         gcut_pass_run r = {.row = row, .in = {g[0], g[1]}};
         const int64_t start = gcut_passes_clock();
         run(p, row, g);

@@ -120,6 +120,18 @@ static bool is_derived(const gcut_pipeline *p, const gcut_graph *g)
     return !is_not_derived(p, g);
 }
 
+/* A joint graph is simplified as one, by GCUT_MAKES_JOINT. */
+static bool is_simplified(const gcut_pipeline *p, const gcut_graph *g)
+{
+    (void)g;
+    return p->opt.forward_only || !is_joint(p);
+}
+
+static bool is_simplified_with_loops(const gcut_pipeline *p, const gcut_graph *g)
+{
+    return is_simplified(p, g) && has_regions(p, g);
+}
+
 static bool has_gradient(const gcut_pipeline *p, const gcut_graph *g)
 {
     (void)p;
@@ -167,6 +179,11 @@ static bool is_algebraic(const gcut_pipeline *p, const gcut_graph *g)
     return !p->opt.no_algebra;
 }
 
+static bool is_primal_algebra(const gcut_pipeline *p, const gcut_graph *g)
+{
+    return is_algebraic(p, g) && is_simplified(p, g);
+}
+
 static bool is_rewritten(const gcut_pipeline *p, const gcut_graph *g)
 {
     (void)g;
@@ -182,7 +199,7 @@ static bool has_rewritten_loops(const gcut_pipeline *p, const gcut_graph *g)
 
 static const char *new_name(const gcut_pipeline *p, const char *pass)
 {
-    return gcut_module_unused(p->module, p->primal->name, pass);
+    return gcut_module_unused(p->module, p->base, pass);
 }
 
 /* The constants of options.fix replace symbols here, before sizes are bound to symbols, so that all later stages
@@ -307,7 +324,7 @@ static void search(gcut_pipeline *p, gcut_graph *g[2])
 
 static void split(gcut_pipeline *p, gcut_graph *g[2])
 {
-    gcut_pipeline_split(p, p->plan, p->primal->name);
+    gcut_pipeline_split(p, p->plan, p->base);
     g[0] = p->fwd;
     g[1] = p->bwd;
 }
@@ -354,8 +371,8 @@ static const gcut_pass_row rows[] = {
     {"cotangent", 't', GCUT_MAKES_FOLDED, has_gradient, MUST, WITH(own_gradient),   "the constants from which gcut_grad has differentiated become cotangents, in a graph that uses these gradients itself"},
     {"inline",   'i', GCUT_MAKES_FOLDED,  is_not_derived, MUST, EACH(gcut_pass_inline), "calls become the ops of their functions"},
     {"gather",   'g', GCUT_MAKES_FOLDED,  ALWAYS, MAY,  WITH(gather),               "products of gathered rows become products of their table, where that has at most half as many"},
-    SIMPLIFY(GCUT_MAKES_FOLDED, ALWAYS, has_regions),
-    {"algebra",  'a', GCUT_MAKES_FOLDED,  is_algebraic, MAY, WITH(algebra),         "identities of real numbers, such as log(exp(x)) = x, where they save work; results may differ by rounding"},
+    SIMPLIFY(GCUT_MAKES_FOLDED, is_simplified, is_simplified_with_loops),
+    {"algebra",  'a', GCUT_MAKES_FOLDED,  is_primal_algebra, MAY, WITH(algebra),         "identities of real numbers, such as log(exp(x)) = x, where they save work; results may differ by rounding"},
     SIMPLIFY(GCUT_MAKES_FOLDED, is_rewritten, has_rewritten_loops),
 
     {"joint",    'j', GCUT_MAKES_RAW,     is_derived, MUST, WITH(joint),          "the reverse pass is added: a derivative rule for each op"},

@@ -30,6 +30,7 @@ gcut_pipeline *gcut_pipeline_nested(const gcut_pipeline *p, gcut_graph *planned,
                          .at = p->at,
                          .nat = p->nat,
                          .primal = p->primal,
+                         .base = p->base,
                          .passes = p->passes,
                          .graphs = GCUT_GRAPHS_NEEDED,
                          .nested = true};
@@ -118,6 +119,12 @@ static void measure_calls(const gcut_pipeline *p)
     }
 }
 
+/* "f.fwd.kernel" or "f.bwd.kernel". */
+static const char *kernel_name(const gcut_pipeline *p, int k)
+{
+    return gcut_printf(p->arena, "%s.%s.kernel", p->base, k ? "bwd" : "fwd");
+}
+
 /* Frees the forward and the backward graph, of which there are kernels already. */
 static void drop_split(gcut_pipeline *p)
 {
@@ -134,8 +141,7 @@ void gcut_pipeline_lower(gcut_pipeline *p)
     gcut_passes_apply(p, GCUT_MAKES_KERNELS, g);
     p->kfwd = g[0];
     p->kbwd = g[1];
-    gcut_graph_rename(p->kfwd, gcut_printf(p->arena, p->bwd ? "%s.kernel" : "%s.fwd.kernel", p->fwd->name));
-    if (p->kbwd) gcut_graph_rename(p->kbwd, gcut_printf(p->arena, "%s.kernel", p->bwd->name));
+    for (int k = 0; k < 2 && g[k]; k++) gcut_graph_rename(g[k], kernel_name(p, k));
     if (p->graphs == GCUT_GRAPHS_NEEDED) drop_split(p);
     gcut_passes_apply(p, GCUT_MAKES_PROGRAM, g);
     p->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, p->threads);
@@ -165,11 +171,49 @@ uint32_t gcut_stage_graphs(const gcut_pipeline *p, gcut_stage_name stage, gcut_g
     return out[1] ? 2 : 1;
 }
 
+/* As the split or the user's file has it. */
+static gcut_pair pair_of(const gcut_pipeline *p)
+{
+    const char *const step = gcut_printf(p->arena, "%s.step", p->base);
+    if (p->given) return p->given->pair;
+    for (uint32_t i = 0; i < p->module->pairs.n; i++)
+        if (!strcmp(p->module->pairs.at[i].name, step)) return p->module->pairs.at[i];
+    GCUT_ASSERT(!"a split graph without a pair");
+}
+
+void gcut_pipeline_text_names(const gcut_pipeline *p, const gcut_pass_row *made_by, bool both,
+                              gcut_print_options *opt)
+{
+    const gcut_pass_group group = made_by->makes;
+    if (group == GCUT_MAKES_FOLDED)
+        opt->name = p->primal->name;
+    else if (group == GCUT_MAKES_PRIMAL)
+        opt->name = NULL; /* it has the user's name */
+    else if (group < GCUT_MAKES_SPLIT)
+        opt->name = gcut_printf(p->arena, "%s.joint", p->base);
+    else if (group > GCUT_MAKES_SPLIT && !both)
+        opt->name = kernel_name(p, 0);
+    if (!both) return;
+    gcut_pair *pair = gcut_calloc(p->arena, 1, sizeof *pair);
+    *pair = pair_of(p);
+    if (group > GCUT_MAKES_SPLIT) {
+        gcut_mark_remove(p->arena, &pair->marks, GCUT_MARK_pass);
+        gcut_mark_add(p->arena, &pair->marks,
+                      (gcut_mark){GCUT_MARK_pass, 1, {{.text = gcut_intern_name(p->module, made_by->name)}}});
+        pair->fwd = kernel_name(p, 0);
+        pair->bwd = kernel_name(p, 1);
+    }
+    opt->pair = pair;
+}
+
 void gcut_stage_text(const gcut_pipeline *p, gcut_stage_name stage, bool locations, gcut_text *out)
 {
     gcut_graph *graph[2];
     const uint32_t n = gcut_stage_graphs(p, stage, graph);
-    gcut_print_graphs(graph, n, &(gcut_print_options){.no_loc = !locations}, out);
+    gcut_print_options print = {.no_loc = !locations};
+    if (stage >= GCUT_STAGE_KERNEL)
+        gcut_pipeline_text_names(p, &p->passes.row[p->passes.n - 1], n == 2, &print);
+    gcut_print_graphs(graph, n, &print, out);
     for (uint32_t i = 0; i < p->rewritten.n; i++) {
         const gcut_rewritten *r = &p->rewritten.at[i];
         gcut_text_add(out, "// %%%s: %s = %s, %s\n", r->value, r->by->pattern, r->by->becomes,

@@ -11,6 +11,7 @@
 #include "kernels/kernels.h"
 #include "partition/plan_file/plan_file.h"
 #include "passes/passes.h"
+#include "text/text.h"
 
 /* Which of the graphs that passes make are kept. */
 typedef enum gcut_graphs_kept {
@@ -18,6 +19,13 @@ typedef enum gcut_graphs_kept {
     GCUT_GRAPHS_OF_STAGES, /* those of every stage */
     GCUT_GRAPHS_OF_PASSES  /* all, to be compared */
 } gcut_graphs_kept;
+
+/* A pair that the user's graph, its backward graph, stands for. */
+typedef struct gcut_given_pair {
+    gcut_pair pair;
+    gcut_graph *fwd, *bwd;
+    const gcut_pass_row *made_by; /* of the kernel stage: passes run behind this one; NULL: it is a split */
+} gcut_given_pair;
 
 typedef struct gcut_pipeline {
     gcut_env *env;
@@ -35,15 +43,17 @@ typedef struct gcut_pipeline {
     uint32_t nat;
 
     /* primal ─▶ folded */
-    gcut_graph *primal; /* in: the user's graph */
-    gcut_graph *folded; /* in: primal.  What is differentiated */
+    gcut_graph *primal;     /* in: the user's graph; of a pair the graph that gcut_join makes of it */
+    const char *base;       /* "f", of the names @f.joint, @f.fwd, … */
+    gcut_given_pair *given; /* the user's graph is the backward graph of a pair; else NULL */
+    gcut_graph *folded;     /* in: primal.  What is differentiated */
 
     /* folded ─▶ joint; of a forward-only step raw is the primal and joint the folded graph */
     gcut_graph *raw;   /* in: folded.  With the reverse pass and the optimizer, before other passes */
     gcut_graph *joint; /* in: raw */
 
-    /* joint ─▶ plan, forward and backward graph; of a forward-only step fwd is the joint graph, the rest NULL
-     */
+    /* joint ─▶ plan, forward and backward graph; of a forward-only step fwd is the joint graph, the rest NULL;
+     * of a pair fwd and bwd are its graphs, the rest NULL */
     const gcut_plan_options *asked; /* of the loops and the plan; NULL: each candidate has its own */
     gcut_graph *planned;            /* in: joint.  With planned loops; joint when it has no loops */
     gcut_plan *plan;                /* in: planned */
@@ -90,6 +100,10 @@ gcut_graph *gcut_pipeline_kernel_graph(gcut_pipeline *p, gcut_graph *graph);
 int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads);
 /* Throws, naming `call`, for a stage that does not exist. */
 void gcut_stage_check(gcut_env *env, gcut_stage_name stage, const char *call);
+/* The names that the text of what a pass makes has for its graphs, which may be between two passes: opt->name
+ * of one, opt->pair of both. */
+void gcut_pipeline_text_names(const gcut_pipeline *p, const gcut_pass_row *made_by, bool both,
+                              gcut_print_options *opt);
 /* The graphs of a stage, one or two. */
 uint32_t gcut_stage_graphs(const gcut_pipeline *p, gcut_stage_name stage, gcut_graph *out[2]);
 /* The text of a stage; of the primal one with the functions that it calls; of the others with a comment for

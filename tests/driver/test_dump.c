@@ -153,60 +153,181 @@ static void failures_leave_what_was_made(void **state)
     gcut_ctx_free(ctx);
 }
 
-/* The file of the folder that the pattern names, the last one. */
-static char *last_file(const char *pattern, char *path, size_t room)
+/* ---- dumps fed back ---- */
+
+enum { MOST_FILES = 80 };
+
+typedef struct dumped {
+    char *name[MOST_FILES], *text[MOST_FILES];
+    size_t n;
+} dumped;
+
+/* Takes the files out of the folder, in the order of their names. */
+static dumped take_folder(void)
 {
+    dumped d = {.n = 0};
     glob_t files;
-    snprintf(path, room, "%s/%s", folder, pattern);
-    assert_int_equal(glob(path, 0, NULL, &files), 0);
-    snprintf(path, room, "%s", files.gl_pathv[files.gl_pathc - 1]);
+    char pattern[300];
+    snprintf(pattern, sizeof pattern, "%s/*", folder);
+    assert_int_equal(glob(pattern, 0, NULL, &files), 0);
+    assert_true(files.gl_pathc <= MOST_FILES);
+    for (; d.n < files.gl_pathc; d.n++) {
+        d.name[d.n] = strdup(strrchr(files.gl_pathv[d.n], '/') + 1);
+        assert_non_null(d.name[d.n]);
+        d.text[d.n] = slurp(files.gl_pathv[d.n]);
+        unlink(files.gl_pathv[d.n]);
+    }
     globfree(&files);
-    return slurp(path);
+    return d;
 }
 
-static void plan_into_folder(gcut_ctx *ctx, const char *path)
+static void free_dumped(dumped *d)
 {
-    gcut_options o = {.dump = folder, .machine = "shipped"};
-    gcut_graph *g = gcut_load(ctx, path, NULL);
-    gcut_plan *plan = g ? gcut_plan_new(g, &o) : NULL;
-    if (!plan) fail_msg("%s: %s", path, gcut_last_error(ctx));
-    gcut_plan_free(plan);
-    gcut_graph_free(g);
+    for (size_t i = 0; i < d->n; i++) {
+        free(d->name[i]);
+        free(d->text[i]);
+    }
 }
 
-/* A file of the primal or the joint stage, planned as a model, gives the same C. */
+/* The text of the last file with `part` in its name; NULL = there is none. */
+static const char *last_of(const dumped *d, const char *part)
+{
+    const char *text = NULL;
+    for (size_t i = 0; i < d->n; i++)
+        if (strstr(d->name[i], part)) text = d->text[i];
+    return text;
+}
+
+static dumped dump_step(const char *path)
+{
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    const gcut_options o = {.dump = folder, .machine = "shipped"};
+    gcut_graph *g = gcut_load(ctx, path, NULL);
+    char *text = g ? gcut_show(g, &o, GCUT_STAGE_KERNEL, true) : NULL;
+    if (!text) fail_msg("%s: %s", path, gcut_last_error(ctx));
+    gcut_free(text);
+    gcut_ctx_free(ctx);
+    return take_folder();
+}
+
+static const char *const stages[] = {".primal.", ".joint.", ".split.", ".kernel.", "step.c", "step.h"};
+enum { NSTAGES = 6, PRIMAL = 0, JOINT = 1 };
+
+/* The stage that the file is of; NSTAGES: of none that reads back. */
+static size_t stage_of(const char *name)
+{
+    for (size_t k = 0; k < 4; k++)
+        if (strstr(name, stages[k]) && strstr(name, ".gcut")) return k;
+    return NSTAGES;
+}
+
+/* Compiles file i of the dump.  What is made from it, and what later passes make of its own stage, is as before. */
+static void feed_back(const char *model, const dumped *d, size_t i)
+{
+    char copy[300];
+    const size_t own = stage_of(d->name[i]);
+    snprintf(copy, sizeof copy, "%s.gcut", folder);
+    FILE *f = fopen(copy, "w");
+    assert_non_null(f);
+    fputs(d->text[i], f);
+    assert_int_equal(fclose(f), 0);
+    dumped again = dump_step(copy);
+    for (size_t k = own; k < NSTAGES; k++) {
+        const char *want = last_of(d, stages[k]), *got = last_of(&again, stages[k]);
+        if (k == own && (!got || (own == PRIMAL && strstr(d->name[i], ".clone.")))) continue;
+        if (!want || !got || strcmp(got, want) != 0)
+            fail_msg("%s, %s: other %s", model, d->name[i], stages[k]);
+    }
+    if (own <= JOINT) assert_string_equal(last_of(&again, "plan.json"), last_of(d, "plan.json"));
+    free_dumped(&again);
+    unlink(copy);
+}
+
+/* Every file of the first model and in nightly runs; of the others one of eight. */
 static void dumps_fed_back(void **state)
 {
     (void)state;
-    static const char *const models[] = {"mlp", "lenet", "gpt2", "lstm"}, *const stages[] = {
-                                                                              "*.primal.*.gcut",
-                                                                              "*.joint.*.gcut"};
-    char path[300], copy[300], model[300];
-    for (size_t i = 0; i < 4; i++)
-        for (size_t k = 0; k < 2; k++) {
-            gcut_ctx *ctx = gcut_ctx_new(NULL);
-            int bad = 0;
-            TRY("%s, %s", models[i], stages[k]);
-            snprintf(model, sizeof model, GCUT_SOURCE_DIR "/tests/models/%s.gcut", models[i]);
-            plan_into_folder(ctx, model);
-            char *text = last_file(stages[k], path, sizeof path),
-                 *want = last_file("step.c", path, sizeof path);
-            check_folder(models[i], &bad);
-            snprintf(copy, sizeof copy, "%s.gcut", folder);
-            FILE *f = fopen(copy, "w");
-            assert_non_null(f);
-            fputs(text, f);
-            assert_int_equal(fclose(f), 0);
-            plan_into_folder(ctx, copy);
-            char *got = last_file("step.c", path, sizeof path);
-            assert_string_equal(got, want);
-            check_folder(models[i], &bad);
-            unlink(copy);
-            free(text);
-            free(want);
-            free(got);
-            gcut_ctx_free(ctx);
-        }
+    static const char *const models[] = {"models/mlp",  "corpus/mlp_bf16", "models/vae",       "models/lenet",
+                                         "models/gpt2", "models/lstm",     "models/mobilenet", "models/unet"};
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        char path[300];
+        snprintf(path, sizeof path, GCUT_SOURCE_DIR "/tests/%s.gcut", models[m]);
+        dumped d = dump_step(path);
+        for (size_t i = 0; i < d.n; i++)
+            if (stage_of(d.name[i]) < NSTAGES && (m == 0 ? in_turn(i, 3) : nightly() || (i + m) % 8 == 0))
+                feed_back(models[m], &d, i);
+        free_dumped(&d);
+    }
+}
+
+/* What a pair is not: planned again, differentiated again, of a pass that does not exist. */
+static void pairs_refuse(void **state)
+{
+    (void)state;
+    static const char *const by[] = {"w"};
+    static const gcut_size fix[] = {{"N", 4}};
+    static const struct {
+        gcut_options options;
+        const char *says;
+    } cases[] = {{{.budget = 1000}, "it takes no option budget"},
+                 {{.policy = "save-all"}, "it takes no option policy"},
+                 {{.optimizer = "sgd(lr=1)"}, "it takes no option optimizer"},
+                 {{.wrt = by, .nwrt = 1}, "it takes no option wrt"},
+                 {{.save = by, .nsave = 1}, "it takes no option save"},
+                 {{.fix = fix, .nfix = 1}, "it takes no option fix"}};
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/corpus/split.gcut", "@scale.step");
+    assert_non_null(g);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gcut_free(gcut_show(g, &cases[i].options, GCUT_STAGE_KERNEL, true));
+        TRY("%s", gcut_last_error(ctx));
+        assert_non_null(strstr(gcut_last_error(ctx), cases[i].says));
+        gcut_clear_errors(ctx);
+    }
+    assert_null(gcut_plan_new(g, NULL));
+    assert_non_null(strstr(gcut_last_error(ctx),
+                           "the pair @scale.step is differentiated, and what it saves is "
+                           "decided: it takes no other plan"));
+    gcut_clear_errors(ctx);
+    static const char unknown[] =
+        "gcut 1\nfunc @f(param %w: f32[]) -> (out y: f32[], saved a: f32[]) #fwd {\n"
+        "  %a = exp(%w)\n  return %a, %a\n}\n"
+        "func @b(saved %a: f32[], cotan %dy: f32[]) -> (grad w: f32[]) #bwd {\n"
+        "  %d = mul(%dy, %a)\n  return %d\n}\n"
+        "pair @s = (@f, @b) #pass(\"polish\")\n";
+    g = gcut_parse(ctx, unknown, GCUT_TO_NUL, "p.gcut", NULL);
+    assert_non_null(g);
+    assert_null(gcut_show(g, NULL, GCUT_STAGE_KERNEL, true));
+    assert_non_null(strstr(gcut_last_error(ctx), "#pass(\"polish\"), which is no pass of the kernel stage"));
+    gcut_ctx_free(ctx);
+}
+
+/* A pair that was written by hand runs: every backend gives what its joint graph gives. */
+static void pairs_run(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/corpus/split.gcut", NULL);
+    assert_non_null(g);
+    gcut_options o = {.machine = "shipped"};
+    gcut_check_report *r = gcut_crosscheck(g, &o, NULL, 0, 0);
+    if (!r || !r->ok) fail_msg("%s%s", r ? r->text : "", gcut_last_error(ctx));
+    gcut_free(r);
+    /* d(w x)^2/dw = 2 w x^2, and the pair makes w - 0.01 dw of it */
+    float w[4] = {1, 2, 3, 4}, x[4] = {1, -1, 2, 0.5f}, dw[4], loss;
+    gcut_step *s = gcut_compile(g, &o);
+    if (!s) fail_msg("%s", gcut_last_error(ctx));
+    assert_int_equal(gcut_bind(s, "w", w, 4), GCUT_OK);
+    assert_int_equal(gcut_bind(s, "x", x, 4), GCUT_OK);
+    assert_int_equal(gcut_bind(s, "grad.w", dw, 4), GCUT_OK);
+    assert_int_equal(gcut_bind(s, "loss", &loss), GCUT_OK);
+    assert_int_equal(gcut_run(s), GCUT_OK);
+    assert_float_equal(loss, 1 + 4 + 36 + 4, 1e-5);
+    for (int i = 0; i < 4; i++) {
+        assert_float_equal(dw[i], 2 * (float)(i + 1) * x[i] * x[i], 1e-5);
+        assert_float_equal(w[i], (float)(i + 1) - 0.01f * dw[i], 1e-5);
+    }
+    gcut_ctx_free(ctx);
 }
 
 typedef struct comparing {
@@ -259,6 +380,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes),
         cmocka_unit_test(dumps_fed_back),
+        cmocka_unit_test(pairs_refuse),
+        cmocka_unit_test(pairs_run),
         cmocka_unit_test(every_file_reads_back),
         cmocka_unit_test(budgets_dump_one_plan),
         cmocka_unit_test(failures_leave_what_was_made),

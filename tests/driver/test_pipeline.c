@@ -54,8 +54,8 @@ static void models(void **state)
         assert_non_null(c.ctx);
         c.g = gcut_load(c.ctx, c.path, NULL);
         if (c.g) c.half = unit_of(gcut_show(c.g, NULL, GCUT_STAGE_PRIMAL, false));
-        /* Forward and backward graphs are no models: they have cotangents already. */
-        if (c.g && gcut_show(c.g, NULL, GCUT_STAGE_JOINT, false)) {
+        /* A pair is no model: it is differentiated. */
+        if (c.g && gcut_show(c.g, &(gcut_options){.optimizer = optimizers[1]}, GCUT_STAGE_JOINT, false)) {
             /* None and AdamW, the latter compiled as users' are; the other two for every eighth. */
             const bool all = nightly() || i % 8 == 0, large = !strncmp(c.what, "gpt", 3);
             for (size_t k = 0; k < sizeof optimizers / sizeof *optimizers; k += all && !large ? 1 : 3) {

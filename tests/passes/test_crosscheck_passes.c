@@ -107,6 +107,14 @@ static gcut_check_report *report_of(gcut_ctx *ctx, uint32_t i,
     return r;
 }
 
+/* The condition of the passes that simplify a primal graph. */
+static bool (*simplified(void))(const gcut_pipeline *, const gcut_graph *)
+{
+    uint32_t i = 0;
+    while (strcmp(gcut_passes.row[i].name, "fold") != 0) i++;
+    return gcut_passes.row[i].when;
+}
+
 static void faults_are_found(void **state)
 {
     (void)state;
@@ -114,7 +122,8 @@ static void faults_are_found(void **state)
     for (uint32_t i = 0; i < gcut_passes.n; i++) {
         const gcut_pass_row *row = &gcut_passes.row[i];
         /* Of @f, which has neither calls nor loops, these run. */
-        if (!row->each || row->when != gcut_passes_always || !strcmp(row->name, "head")) continue;
+        const bool runs = row->when == gcut_passes_always || row->when == simplified();
+        if (!row->each || !runs || !strcmp(row->name, "head")) continue;
         gcut_ctx *ctx = gcut_ctx_new(NULL);
         gcut_check_report *r = report_of(ctx, i, broken);
         char expected[200];

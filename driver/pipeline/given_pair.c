@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Steps that are compiled from a pair, such as a dump of the split or the kernel stage.
+ */
+#include "driver/pipeline/given_pair.h"
+
+#include <string.h>
+
+#include "graph/mark.h"
+#include "partition/policies/policy.h"
+
+static _Noreturn void refuse(const gcut_graph *bwd, const gcut_pair *pair, const char *what)
+{
+    gcut_fail(bwd->module->env, GCUT_EUSAGE, gcut_loc_place(bwd->module, bwd->loc),
+              "take the function that it was made of",
+              "the pair @%s is differentiated, and what it saves is decided: it takes %s", pair->name, what);
+}
+
+/* Options of derivatives, of plans and of other graphs. */
+void gcut_given_check(const gcut_graph *user, const gcut_settings *o)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } options[] = {{"wrt", o->nwrt},
+                   {"loss", o->loss},
+                   {"cotan", o->ncotan},
+                   {"optimizer", o->optimizer && strcmp(o->optimizer, "none") != 0},
+                   {"policy", strcmp(o->policy, gcut_policy_name(GCUT_POLICY_MINCUT)) != 0},
+                   {"budget", o->budget},
+                   {"saved_budget", o->saved_budget},
+                   {"plan", o->plan},
+                   {"save_dtype", o->save_dtype},
+                   {"save", o->nsave},
+                   {"recompute", o->nrecompute},
+                   {"fix", o->nfix}};
+    const gcut_pair *pair = o->forward_only ? NULL : gcut_pair_of(user);
+    for (size_t i = 0; pair && i < sizeof options / sizeof *options; i++)
+        if (options[i].given)
+            refuse(user, pair, gcut_printf(user->module->arena, "no option %s", options[i].name));
+}
+
+/* Removes the marks of kernels, which lowering writes anew. */
+static void unmark(gcut_graph *g)
+{
+    static const gcut_mark_name of_kernels[] = {GCUT_MARK_kernel, GCUT_MARK_prologue, GCUT_MARK_epilogue};
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        gcut_node *n = &g->nodes.at[i];
+        for (size_t k = 0; k < sizeof of_kernels / sizeof *of_kernels; k++)
+            gcut_mark_remove(g->module->arena, &n->marks, of_kernels[k]);
+        for (uint32_t k = 0; k < n->nregs; k++) unmark(gcut_region_at(g, n, k)->body);
+    }
+}
+
+/* The pass of the kernel stage that has made the pair, as its mark says; NULL: none has. */
+static const gcut_pass_row *made_by(const gcut_pipeline *p, const gcut_pair *pair)
+{
+    const gcut_mark *m = gcut_mark_find(&pair->marks, GCUT_MARK_pass);
+    for (uint32_t i = 0; m && i < p->passes.n; i++)
+        if (p->passes.row[i].makes >= GCUT_MAKES_KERNELS && !strcmp(p->passes.row[i].name, m->arg[0].text))
+            return &p->passes.row[i];
+    if (m)
+        gcut_fail(p->env, GCUT_EUSAGE, gcut_loc_place(p->module, p->primal->loc), NULL,
+                  "the pair @%s is marked #pass(\"%s\"), which is no pass of the kernel stage", pair->name,
+                  m->arg[0].text);
+    return NULL;
+}
+
+void gcut_given_take(gcut_pipeline *p)
+{
+    const gcut_pair *pair = p->opt.forward_only ? NULL : gcut_pair_of(p->primal);
+    if (!pair) return;
+    gcut_given_pair *given = gcut_calloc(p->arena, 1, sizeof *given);
+    *given = (gcut_given_pair){*pair, gcut_module_find(p->module, pair->fwd), p->primal, made_by(p, pair)};
+    GCUT_ASSERT(given->fwd);
+    unmark(given->fwd);
+    unmark(given->bwd);
+    p->given = given;
+    p->base = gcut_without_ending(p->arena, pair->name, ".step");
+    const char *name = gcut_module_find(p->module, pair->name)
+                           ? gcut_module_unused(p->module, p->base, "joint")
+                           : pair->name;
+    p->primal = gcut_join(given->fwd, given->bwd, name);
+}
+
+void gcut_given_refuse(const gcut_graph *user)
+{
+    const gcut_pair *pair = gcut_pair_of(user);
+    if (pair) refuse(user, pair, "no other plan");
+}
