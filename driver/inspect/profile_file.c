@@ -24,9 +24,8 @@ static double real_of(const gcut_jnode *object, const char *key)
 }
 
 /* What is known, and not so large that sums of it could overflow. */
-static double amount_up_to(const gcut_jnode *object, const char *key, double most)
+static double amount_up_to(const gcut_jnode *v, double most)
 {
-    const gcut_jnode *v = gcut_jneed(object, key);
     const double x = gcut_jreal(v);
     if (!(x >= 0 && x <= most)) gcut_jfail(v, NULL, "expected a number from 0 to %g", most);
     return x;
@@ -34,12 +33,14 @@ static double amount_up_to(const gcut_jnode *object, const char *key, double mos
 
 static double amount_of(const gcut_jnode *object, const char *key)
 {
-    return amount_up_to(object, key, 1e18);
+    return amount_up_to(gcut_jneed(object, key), 1e18);
 }
+
+#define MOST_NS 1e12 /* a quarter of an hour */
 
 static double time_of(const gcut_jnode *object, const char *key)
 {
-    return amount_up_to(object, key, 1e12); /* a quarter of an hour */
+    return amount_up_to(gcut_jneed(object, key), MOST_NS);
 }
 
 static int count_of(const gcut_jnode *object, const char *key)
@@ -55,7 +56,19 @@ static const char *text_of(gcut_arena *keep, const gcut_jnode *object, const cha
     return gcut_keep(keep, gcut_jstr(gcut_jneed(object, key)));
 }
 
-static const gcut_kernel_time *kernel_of(gcut_arena *keep, const gcut_jnode *k)
+/* How long each thread computed; NULL: the file does not say. */
+static const double *busy_of(gcut_arena *keep, const gcut_jnode *kernel, int threads)
+{
+    const gcut_jnode *list = gcut_jget(kernel, "busy_ns");
+    if (!list) return NULL;
+    if (gcut_jcount(list) != (uint32_t)threads)
+        gcut_jfail(list, NULL, "expected a number for each of %d threads", threads);
+    double *ns = gcut_calloc(keep, (size_t)threads + 1, sizeof *ns);
+    for (int t = 0; t < threads; t++) ns[t] = amount_up_to(gcut_jat(list, (uint32_t)t), MOST_NS);
+    return ns;
+}
+
+static const gcut_kernel_time *kernel_of(gcut_arena *keep, const gcut_jnode *k, int threads)
 {
     const gcut_jnode *half = gcut_jneed(k, "half");
     const bool backward = !strcmp(gcut_jstr(half), "backward");
@@ -67,7 +80,7 @@ static const gcut_kernel_time *kernel_of(gcut_arena *keep, const gcut_jnode *k)
                     .runs = amount_of(k, "runs"), .predicted_ns = time_of(k, "predicted_ns"),
                     .measured_ns = time_of(k, "measured_ns"), .flops = amount_of(k, "flops"),
                     .bytes = amount_of(k, "bytes"), .lower_ns = time_of(k, "lower_ns"),
-                    .upper_ns = time_of(k, "upper_ns"));
+                    .upper_ns = time_of(k, "upper_ns"), .busy_ns = busy_of(keep, k, threads));
 }
 
 static void require(const gcut_jnode *root, const char *key, bool holds)
@@ -115,7 +128,7 @@ static void read_profile(void *arg, const gcut_made *m)
     require(root, "limit_bytes_per_s", out->peak_bytes_per_second > 0);
     list = gcut_jneed(root, "kernels");
     out->n = gcut_jcount(list);
-    GCUT_LIST(m->keep, out->at, out->n, kernel_of(m->keep, gcut_jat(list, i)));
+    GCUT_LIST(m->keep, out->at, out->n, kernel_of(m->keep, gcut_jat(list, i), out->threads));
     out->sample = gcut_calloc(m->keep, 1, sizeof(*out->sample));
     for (size_t i = 0; i < out->n; i++) out->flops += out->at[i]->flops, out->bytes += out->at[i]->bytes;
 }

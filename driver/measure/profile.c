@@ -18,15 +18,18 @@
 enum { LEAST_STEPS = 20, MOST_STEPS = 5000 };
 #define LONG_NS 1e9
 
-const gcut_kernel_time *gcut_profile_kernel(gcut_arena *keep, const gcut_cost *c, const double ns[3])
+const gcut_kernel_time *gcut_profile_kernel(gcut_arena *keep, const gcut_cost *c, const double ns[3],
+                                            const double *share, int threads)
 {
+    double *busy = share ? gcut_calloc(keep, (size_t)threads, sizeof *busy) : NULL;
+    for (int t = 0; share && t < threads; t++) busy[t] = share[t] * ns[1];
     const char *where = "";
     if (c->place.file) where = gcut_printf(keep, "%s:%d", c->place.file, c->place.line);
     return GCUT_NEW(keep, gcut_kernel_time, .family = c->class,
                     .value = c->value ? gcut_keep(keep, c->value) : "", .op = c->op, .where = where,
                     .backward = c->graph != 0, .launch = c->launch, .runs = c->times, .predicted_ns = c->ns,
                     .measured_ns = ns[1], .lower_ns = ns[0], .upper_ns = ns[2], .flops = c->flops,
-                    .bytes = c->read + c->written);
+                    .bytes = c->read + c->written, .busy_ns = busy);
 }
 
 void gcut_profile_origin(const gcut_pipeline *p, const gcut_dim_binding *size, uint32_t nsizes, int threads,
@@ -53,6 +56,27 @@ typedef struct job {
 static void run(gcut_step *s)
 {
     gcut_step_run(s, s->p->bwd ? GCUT_RT_STEP : GCUT_RT_FORWARD);
+}
+
+/* By launch and thread, of the time of the launch: the share in which the thread computed.  Measured in steps of their
+ * own, since the clock in each part of a kernel takes time. */
+static double *run_threads(job *j, gcut_arena *a, int launches)
+{
+    enum { STEPS = 100 };
+    const size_t n = (size_t)launches, threads = (size_t)j->s->threads;
+    gcut_rt_profile *prof = gcut_calloc(a, 1, sizeof *prof);
+    prof->runs = gcut_calloc(a, n, sizeof *prof->runs);
+    prof->ns = gcut_calloc(a, n, sizeof *prof->ns);
+    prof->busy_ns = gcut_calloc(a, n * threads, sizeof *prof->busy_ns);
+    prof->threads = j->s->threads;
+    ((gcut_rt_plan *)j->s->plan)->profile = prof;
+    for (int k = 0; k < j->steps && k < STEPS; k++) run(j->s);
+    double *share = gcut_calloc(a, n * threads, sizeof *share);
+    for (size_t i = 0; i < n; i++)
+        for (size_t t = 0; t < threads && prof->ns[i] > 0; t++)
+            share[i * threads + t] =
+                fmin(1, fmax(0, (double)prof->busy_ns[i * threads + t] / (double)prof->ns[i]));
+    return share;
 }
 
 /* ns[k * launches + i]: launch i in step k. */
@@ -111,6 +135,7 @@ static void profile(void *arg, const gcut_made *m)
     for (size_t k = 0; k < steps; k++) sample[k] = (gcut_sample){(int)k, 0, 0, "step", ns[k]};
     gcut_sort_reals(ns, steps);
     run_timed(j, a, launches, each);
+    const double *share = run_threads(j, a, launches);
     *out = (gcut_profile){.predicted_ns = c.ns,
                           .best_ns = ns[0],
                           .median_ns = median.at,
@@ -129,7 +154,8 @@ static void profile(void *arg, const gcut_made *m)
     out->samples = samples.at;
     GCUT_LIST(keep, out->at, c.n,
               gcut_profile_kernel(keep, &c.at[i],
-                                  quartiles_of(j, each, launches, c.at[i].launch, ns, (double[3]){0})));
+                                  quartiles_of(j, each, launches, c.at[i].launch, ns, (double[3]){0}),
+                                  share + c.at[i].launch * s->threads, s->threads));
 }
 
 gcut_profile *gcut_step_profile(gcut_step *step, int steps)

@@ -31,7 +31,7 @@ static double number_at(const gcut_jnode *pair, uint32_t i)
 /* The time of a launch in one step.  It ran as often as it does here, or the times are of another step; arms of a branch
  * run or do not. */
 static const gcut_kernel_time *kernel_of(const gcut_costs *c, uint32_t i, const gcut_jnode *list,
-                                         double steps, gcut_arena *keep)
+                                         double steps, int nthreads, gcut_arena *keep)
 {
     const gcut_cost *x = &c->at[i];
     const gcut_jnode *pair =
@@ -39,14 +39,18 @@ static const gcut_kernel_time *kernel_of(const gcut_costs *c, uint32_t i, const 
     if (!pair)
         gcut_jfail(list, "give the options that the step was emitted with", "there is no launch k%d",
                    x->launch);
-    if (gcut_jcount(pair) != 2) gcut_jfail(pair, NULL, "expected [runs, ns]");
+    const uint32_t threads = gcut_jcount(pair) - 2;
+    if (gcut_jcount(pair) != 2 && threads != (uint32_t)nthreads)
+        gcut_jfail(pair, NULL, "expected [runs, ns] or, behind these, ns of %d threads", nthreads);
     const double runs = number_at(pair, 0) / steps, ns = number_at(pair, 1) / steps;
     const bool branch = x->times != floor(x->times);
     if (!branch && runs != x->times)
         gcut_jfail(pair, "give the options that the step was emitted with",
                    "k%d ran %g times in a step; that of these options, %%%s, runs %g times", x->launch, runs,
                    x->value ? x->value : "", x->times);
-    return gcut_profile_kernel(keep, x, (const double[]){ns, ns, ns});
+    double *share = threads ? gcut_calloc(keep, threads, sizeof *share) : NULL;
+    for (uint32_t t = 0; t < threads && ns > 0; t++) share[t] = fmin(1, number_at(pair, t + 2) / steps / ns);
+    return gcut_profile_kernel(keep, x, (const double[]){ns, ns, ns}, share, nthreads);
 }
 
 static void read_times(void *arg, const gcut_made *m)
@@ -71,7 +75,7 @@ static void read_times(void *arg, const gcut_made *m)
                           .median_hi_ns = NAN,
                           .samples = ""};
     gcut_profile_origin(p, p->at, p->nat, p->threads, m->keep, m->scratch, out);
-    GCUT_LIST(m->keep, out->at, out->n, kernel_of(&c, i, list, out->steps, m->keep));
+    GCUT_LIST(m->keep, out->at, out->n, kernel_of(&c, i, list, out->steps, out->threads, m->keep));
     out->sample = gcut_calloc(m->keep, 1, sizeof(*out->sample));
     for (size_t i = 0; i < out->n; i++) out->median_ns += out->at[i]->measured_ns;
     if (!(out->median_ns > 0)) gcut_jfail(list, NULL, "no launch took any time");

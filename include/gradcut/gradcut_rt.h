@@ -508,6 +508,10 @@ int gcut_rt_spans(const gcut_rt_argument *a, int n, const int64_t *size, const v
 typedef struct gcut_rt_profile {
     int64_t *ns, *runs;
     int64_t last; /* when the launch before ended */
+    /* NULL, or busy_ns[k * threads + t] grows by how long thread t computed in launch k.  Thread 0 calls the step: of it,
+     * what the launch took but for its waiting for others. */
+    int64_t *busy_ns;
+    int threads;
 } gcut_rt_profile;
 /* Ends launch k; a negative k ends nothing: time counts from now on. */
 void gcut_rt_lap(gcut_rt_profile *p, int k);

@@ -55,6 +55,18 @@ static const char *spread_text(gcut_arena *a, const gcut_kernel_time *k)
                               : NULL;
 }
 
+/* How many threads compute at a time, over the kernels of a group; 0: not known. */
+static double busy_of(const gcut_profile *p, const gcut_row_group *g)
+{
+    double busy = 0, ns = 0;
+    for (uint32_t i = 0; i < g->n; i++) {
+        const gcut_kernel_time *k = p->at[g->row[i]];
+        for (int t = 0; k->busy_ns && t < p->threads; t++) busy += k->busy_ns[t];
+        if (k->busy_ns) ns += k->measured_ns;
+    }
+    return ns > 0 ? busy / ns : 0;
+}
+
 /* What the kernels took, with the clock between them. */
 static double kernels_ns(const gcut_profile *p)
 {
@@ -65,10 +77,11 @@ static double kernels_ns(const gcut_profile *p)
 
 gcut_table gcut_profile_table(const gcut_profile *p, const gcut_table_options *o, gcut_arena *a)
 {
-    enum { NS, EACH, SPREAD, SHARE, PREDICTED, FLOPS, BYTES, LIMIT, CLASS, VALUE, AT, NCOLS };
-    static const char *const titles[NCOLS] = {"time", "each",     "",      "share", "predicted", "GFLOP/s",
-                                              "GB/s", "of limit", "class", "makes", "at"};
-    static const uint8_t last[] = {AT, PREDICTED, EACH, SPREAD, CLASS};
+    enum { NS, EACH, SPREAD, SHARE, BUSY, PREDICTED, FLOPS, BYTES, LIMIT, CLASS, VALUE, AT, NCOLS };
+    const char *const titles[NCOLS] = {
+        "time",     "each",  "",      "share", p->threads > 1 ? "busy" : "", "predicted", "GFLOP/s", "GB/s",
+        "of limit", "class", "makes", "at"};
+    static const uint8_t last[] = {AT, PREDICTED, EACH, SPREAD, CLASS, BUSY};
     gcut_row *row = gcut_calloc(a, p->n + 1, sizeof *row);
     const char **at = gcut_calloc(a, p->n + 1, sizeof(*at));
     const double all = kernels_ns(p);
@@ -92,6 +105,7 @@ gcut_table gcut_profile_table(const gcut_profile *p, const gcut_table_options *o
     for (uint32_t i = 0; i < f.n; i++) {
         const gcut_row_group *g = &f.at[i];
         const gcut_kernel_time *k = p->at[*g->row], sum = sum_of(p, g);
+        const double busy = p->threads > 1 ? busy_of(p, g) : 0;
         gcut_table_row(&t,
                        (const char *[NCOLS]){
                            [NS] = gcut_time_text(a, sum.measured_ns),
@@ -100,6 +114,7 @@ gcut_table gcut_profile_table(const gcut_profile *p, const gcut_table_options *o
                                                  : NULL,
                            [SPREAD] = spread_text(a, &sum),
                            [SHARE] = gcut_printf(a, "%.1f%%", all > 0 ? 100 * sum.measured_ns / all : 0),
+                           [BUSY] = busy > 0 ? gcut_printf(a, "%.1f", busy) : NULL,
                            [PREDICTED] = gcut_time_text(a, sum.predicted_ns),
                            [FLOPS] = rate_text(a, gcut_kernel_flops_rate(&sum)),
                            [BYTES] = rate_text(a, gcut_kernel_bytes_rate(&sum)),

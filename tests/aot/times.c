@@ -7,7 +7,7 @@
 
 #include "timed.h"
 
-enum { N = 32, STEPS = 10 };
+enum { N = 32, STEPS = 10, THREADS = 2 };
 
 int main(int argc, char **argv)
 {
@@ -15,10 +15,11 @@ int main(int argc, char **argv)
     static float dw1[128 * 256], db1[256], dw2[256 * 10], db2[10];
     static int32_t t[N];
     int64_t ns[timed_NLAUNCHES] = {0}, runs[timed_NLAUNCHES] = {0};
-    gcut_rt_profile times = {ns, runs, 0};
+    int64_t busy[timed_NLAUNCHES * THREADS] = {0};
+    gcut_rt_profile times = {.ns = ns, .runs = runs, .busy_ns = busy, .threads = THREADS};
     timed_plan plan;
     gcut_rt_error err;
-    if (argc != 2 || timed_init(&plan, N, 2, &err) != GCUT_RT_OK) return 1;
+    if (argc != 2 || timed_init(&plan, N, THREADS, &err) != GCUT_RT_OK) return 1;
     const timed_io io = {.w1 = w1,
                          .b1 = b1,
                          .w2 = w2,

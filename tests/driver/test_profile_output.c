@@ -49,7 +49,7 @@ static void check_nesting(json_t *events)
 /* One event for each kernel, one behind the other, and one counter. */
 static void check_kernels(json_t *events, const gcut_profile *p, const gcut_memory_profile *m)
 {
-    size_t i, kernels = 0, counters = 0;
+    size_t i, kernels = 0, counters = 0, names = 0, others = 0, busy = 0;
     json_t *e;
     double at = 0;
     json_array_foreach(events, i, e)
@@ -64,6 +64,18 @@ static void check_kernels(json_t *events, const gcut_profile *p, const gcut_memo
             for (size_t n = 0; n < m->nevents; n++)
                 if (m->event[n]->launch == k->launch) want = m->event[n]->bytes;
             assert_int_equal(sum, want);
+        } else if (!strcmp(text_of(e, "ph"), "M")) {
+            assert_string_equal(text_of(e, "name"), "thread_name");
+            names++;
+        } else if (json_integer_value(json_object_get(e, "tid")) > 1) {
+            /* Another thread computes while the kernel that was written last runs. */
+            const gcut_kernel_time *k = p->at[kernels - 1];
+            const int64_t t = json_integer_value(json_object_get(e, "tid")) - 1;
+            assert_true(t < p->threads);
+            assert_string_equal(text_of(e, "name"), k->value);
+            assert_true(fabs(real_of(e, "ts") - (at - k->measured_ns / 1e3)) < 1e-6 * (1 + at));
+            assert_true(fabs(real_of(e, "dur") - k->busy_ns[t] / 1e3) < 1e-9 * (1 + k->busy_ns[t]));
+            others++;
         } else if (args) {
             const gcut_kernel_time *k = p->at[kernels++];
             assert_string_equal(text_of(e, "name"), k->value);
@@ -73,8 +85,12 @@ static void check_kernels(json_t *events, const gcut_profile *p, const gcut_memo
             at += k->measured_ns / 1e3;
         }
     }
+    for (i = 0; i < p->n; i++)
+        for (int t = 1; t < p->threads; t++) busy += p->at[i]->busy_ns[t] > 0;
     assert_int_equal(kernels, p->n);
     assert_int_equal(counters, p->n);
+    assert_int_equal((int)names, p->threads);
+    assert_int_equal(others, busy);
 }
 
 static void refused(gcut_ctx *ctx, const char *text, const char *says)
@@ -111,6 +127,8 @@ static void read_back(gcut_ctx *ctx, const gcut_profile *p)
         {"\"runs\": 1", "\"runs\": null", "runs: expected a number"},
         {"\"measured_ns\": ", "\"measured_ns\": 1e300, \"x\": ",
          "measured_ns: expected a number from 0 to 1e+12"},
+        {"\"busy_ns\": [", "\"busy_ns\": [0, ", "busy_ns: expected a number for each of 2 threads"},
+        {"\"busy_ns\": [\n        ", "\"busy_ns\": [\n        -", "busy_ns[0]: expected a number from 0"},
     };
     char *text = gcut_profile_json(ctx, p);
     FILE *f = fopen(in_tmp("profile.json"), "w");
@@ -172,9 +190,12 @@ static void a_profile(void **state)
     gcut_profile *p = gcut_step_profile(s, 5);
     gcut_memory_profile *m = gcut_memory_new(g, &o, NULL);
     if (!p || !m) fail_msg("%s", gcut_last_error(ctx));
-    for (size_t i = 0; i < p->n; i++)
+    for (size_t i = 0; i < p->n; i++) {
         assert_true(p->at[i]->lower_ns <= p->at[i]->measured_ns &&
                     p->at[i]->measured_ns <= p->at[i]->upper_ns);
+        for (int t = 0; t < 2; t++)
+            assert_true(p->at[i]->busy_ns[t] >= 0 && p->at[i]->busy_ns[t] <= p->at[i]->measured_ns);
+    }
     char *trace = gcut_profile_trace(ctx, p, m), *plain = gcut_profile_trace(ctx, p, NULL),
          *svg = gcut_profile_svg(ctx, p),
          *text = gcut_profile_text(ctx, p, &(gcut_table_options){.all = true});

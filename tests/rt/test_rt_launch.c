@@ -3,11 +3,13 @@
  * The table of launches: what functions are given, in which order they run and where they stop; and division
  * by prepared divisors, against the processor's.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <time.h>
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
@@ -107,6 +109,60 @@ static void a_stretch(void **state)
     assert_int_equal(launches, 0);
 }
 
+/* ---- threads ---- */
+
+#define SPIN_NS 200000
+
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void spin(void *arg, int t, int nt)
+{
+    (void)arg, (void)t, (void)nt;
+    for (const int64_t begin = now(); now() - begin < SPIN_NS;) continue;
+}
+
+static void spin_on_two(const gcut_rt_args *args)
+{
+    (void)args;
+    gcut_rt_parallel(spin, NULL, 2);
+}
+
+static void spin_on_one(const gcut_rt_args *args)
+{
+    (void)args;
+    spin(NULL, 0, 1);
+}
+
+/* A thread computes at most as long as the launch takes, and all together as long as the parts do, whoever runs them. */
+static void busy_threads(void **state)
+{
+    (void)state;
+    static const int64_t both[] = {0, 0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0};
+    static void (*const two[])(const gcut_rt_args *) = {spin_on_two, spin_on_one};
+    int64_t ns[2] = {0}, runs[2] = {0}, busy[2][2] = {{0}};
+    gcut_rt_profile profile = {.ns = ns, .runs = runs, .busy_ns = busy[0], .threads = 2};
+    gcut_rt_plan plan = {.threads = 2, .profile = &profile};
+    gcut_rt_fault fault = GCUT_RT_NO_FAULT;
+    void *b[4];
+    int64_t n[4];
+    gcut_rt_call x = {.plan = &plan, .function = two, .fault = &fault, .b = b, .n = n};
+    gcut_rt_lap(&profile, -1);
+    assert_int_equal(gcut_rt_launch(&x, both, both + 14), GCUT_RT_OK);
+    for (int k = 0; k < 2; k++)
+        for (int t = 0; t < 2; t++) assert_true(busy[k][t] >= 0 && busy[k][t] <= ns[k]);
+    assert_true(busy[0][0] + busy[0][1] >= 2 * SPIN_NS);
+    assert_int_equal(busy[1][0], ns[1]);
+    assert_int_equal(busy[1][1], 0);
+    /* What is launched afterwards is not timed. */
+    gcut_rt_parallel(spin, NULL, 2);
+    assert_int_equal(busy[1][1], 0);
+}
+
 /* ---- rows ---- */
 
 enum { ROWS = 37 };
@@ -178,6 +234,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_functions_are_given),
         cmocka_unit_test(a_stretch),
+        cmocka_unit_test(busy_threads),
         cmocka_unit_test(every_row_once),
         cmocka_unit_test(quotients),
     };

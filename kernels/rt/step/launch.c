@@ -7,6 +7,8 @@
 
 #include <time.h>
 
+#include "kernels/rt/threads/team.h"
+
 enum { SIZES = 1 << 24 }; /* INT64_MIN + k below this is size k */
 
 static int64_t number(const gcut_rt_call *x, int64_t v)
@@ -31,7 +33,13 @@ static gcut_rt_status report(gcut_rt_call *x, int64_t check)
                         number(x, s->limit));
 }
 
-gcut_rt_status gcut_rt_launch(gcut_rt_call *x, const int64_t *code, const int64_t *end)
+/* Threads are timed for launch k of p. */
+static void time_threads(const gcut_rt_profile *p, int64_t k)
+{
+    if (p && p->busy_ns) gcut_rt_team_times(p->busy_ns + k * p->threads, p->threads);
+}
+
+static gcut_rt_status launch_all(gcut_rt_call *x, const int64_t *code, const int64_t *end)
 {
     while (code < end) {
         const int64_t function = code[0], launch = code[1], check = code[2], checks = code[3], n = code[4];
@@ -41,12 +49,20 @@ gcut_rt_status gcut_rt_launch(gcut_rt_call *x, const int64_t *code, const int64_
         code += 5;
         for (int64_t i = 0; i < n; i++)
             code = read_args(x, code, x->fault + check, &buffers, &numbers, &args[i]);
+        time_threads(x->plan->profile, launch);
         x->function[function](args);
         for (int64_t i = check; i < check + checks; i++)
             if (x->fault[i].at != INT64_MAX) return report(x, i);
         if (x->plan->profile) gcut_rt_lap(x->plan->profile, (int)launch);
     }
     return GCUT_RT_OK;
+}
+
+gcut_rt_status gcut_rt_launch(gcut_rt_call *x, const int64_t *code, const int64_t *end)
+{
+    const gcut_rt_status status = launch_all(x, code, end);
+    if (x->plan->profile) gcut_rt_team_times(NULL, 0);
+    return status;
 }
 
 typedef struct rows_job {
@@ -77,6 +93,7 @@ void gcut_rt_lap(gcut_rt_profile *p, int k)
     if (k >= 0) {
         p->ns[k] += now - p->last;
         p->runs[k]++;
+        if (p->busy_ns) p->busy_ns[(int64_t)k * p->threads] += now - p->last;
     }
     p->last = now;
 }

@@ -28,6 +28,7 @@
 #include "gradcut/gradcut_rt.h"
 #include "kernels/rt/threads/cores.h"
 #include "kernels/rt/threads/counter.h"
+#include "kernels/rt/threads/team.h"
 
 typedef void kernel_fn(void *arg, int t, int nt);
 
@@ -39,6 +40,8 @@ typedef struct team {
     kernel_fn *kernel; /* the job */
     void *arg;
     int nt;
+    int64_t *ns; /* of gcut_rt_team_times, of threads below `timed`; NULL */
+    int timed;
     int size;                 /* with the leader */
     worker *worker[TEAM_MAX]; /* of threads 1, 2, … */
 } team;
@@ -68,6 +71,16 @@ static struct {
 
 static _Thread_local team *leading; /* by this thread */
 static _Thread_local int busy;      /* in a part of a kernel: what that calls runs on this thread alone */
+static _Thread_local struct {
+    int64_t *ns;
+    int threads;
+} times; /* of what this thread launches */
+
+void gcut_rt_team_times(int64_t *ns, int threads)
+{
+    times.ns = ns;
+    times.threads = threads;
+}
 
 /* ---- parts ---- */
 
@@ -97,6 +110,8 @@ static void hand_out(team *m, kernel_fn *kernel, void *arg, int nt)
     m->kernel = kernel;
     m->arg = arg;
     m->nt = nt;
+    m->ns = times.ns;
+    m->timed = times.threads;
     for (int t = 1; t < nt; t++) {
         done[t] = counter_value(&m->worker[t]->done);
         counter_advance(&m->worker[t]->work);
@@ -107,8 +122,19 @@ static void hand_out(team *m, kernel_fn *kernel, void *arg, int nt)
         run_part(kernel, arg, t, nt);
         done[t] = RUN_HERE;
     }
+    const int64_t begin = m->ns ? counter_now() : 0;
     for (int t = 1; t < nt; t++)
         if (done[t] != RUN_HERE) counter_await(&m->worker[t]->done, done[t]);
+    if (m->ns) m->ns[0] -= counter_now() - begin;
+}
+
+/* On a worker.  The leader reads the time once `done` has advanced. */
+static void run_timed(const worker *w)
+{
+    const team *m = w->team;
+    const int64_t begin = m->ns ? counter_now() : 0;
+    m->kernel(m->arg, w->t, m->nt);
+    if (m->ns && w->t < m->timed) m->ns[w->t] += counter_now() - begin;
 }
 
 /* A worker's thread.  All that it runs are parts.  Its first `done` says that it has begun: from then on it
@@ -122,7 +148,7 @@ static void *serve(void *arg)
         work = counter_await(&w->work, work);
         if (!claim(w, work)) continue;
         if (w->quit) return NULL;
-        w->team->kernel(w->team->arg, w->t, w->team->nt);
+        run_timed(w);
         counter_advance(&w->done);
     }
 }
