@@ -40,7 +40,7 @@ set(GRADCUT_STEP_TESTS
     install_aarch64 install_deb install_fetchcontent install_readme install_shared install_static
     install_subdirectory install_symbols install_tree layers_custom layers_layer layers_pipeline rt_header_c
     rt_header_c++ test_api test_api_step test_attention test_cache test_cache_faults test_calibrate
-    test_batched_products test_chained_plans test_checkpoint_levels test_cli test_cli_bench test_cli_frontier
+    test_batched_products test_chained_plans test_checkpoint_levels test_cli test_cli_bench test_cli_frontier test_cli_goldens
     test_cli_hostile test_cli_memory
     test_cli_wrong test_compare test_compile_parts test_compiled_loops test_concat test_control_api test_conv
     test_cotangents test_custom test_data_file test_derivatives test_doc_layers test_docs test_einsum

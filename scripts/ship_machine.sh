@@ -21,7 +21,7 @@ python3 scripts/ship_machine.py ${memory:+--memory "$memory"} "$folder"/*.json >
 mv "$folder/shipped.c" machine/machine_shipped.c
 clang-format -i machine/machine_shipped.c
 make gradcut_cli gradcut_tests
-for test in doc_partition cli docs; do
+for test in doc_partition cli_goldens docs; do
     GCUT_BLESS=1 "$build/tests/run" "test_$test" >/dev/null 2>&1 || true
     "$build/tests/run" "test_$test" >/dev/null 2>&1 || echo "look at $build/tests/run test_$test"
 done

@@ -115,7 +115,9 @@ static void print_head(const char *which, const gcut_plan_side *s, gcut_text *ou
 static void print_bytes(const char *what, int64_t a, int64_t b, gcut_text *out)
 {
     if (a < 0 || b < 0) return;
-    gcut_text_add(out, "%s: %lld, %lld (%+lld)\n", what, (long long)a, (long long)b, (long long)(b - a));
+    gcut_text_add(out, "%s: %s, %s (%s%s)\n", what, gcut_count_text(out->arena, a),
+                  gcut_count_text(out->arena, b), b < a ? "-" : "+",
+                  gcut_count_text(out->arena, b < a ? a - b : b - a));
 }
 
 static void print_time(const char *what, double a, double b, gcut_text *out)

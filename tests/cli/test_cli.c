@@ -1,72 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Every subcommand of `gradcut`: what it prints, writes and answers.  GCUT_BLESS=1 rewrites tests/golden/cli.
+ * Every subcommand of `gradcut`: what it prints, writes and answers.
  */
 #define _GNU_SOURCE
 #include "cli.h"
 
 #include "gradcut/gradcut.h"
-
-/* ---- goldens and help ---- */
-
-static void golden_text(const char *name, char *got)
-{
-    char path[512];
-    snprintf(path, sizeof path, GCUT_SOURCE_DIR "/tests/golden/cli/%s", name);
-    if (getenv("GCUT_BLESS")) write_text(path, got);
-    char *want = slurp(path);
-    if (!want) fail_msg("%s is missing", path);
-    assert_string_equal(got, want);
-    free(want);
-}
-
-static void golden(const char *name, const char *const *argv)
-{
-    char *got = fine(argv);
-    golden_text(name, got);
-    free(got);
-}
-
-/* A check that fails. */
-static void golden_failed(const char *name, const char *const *argv)
-{
-    ran r = run_to(NULL, NULL, argv);
-    expect(r, 1);
-    golden_text(name, r.out);
-    done(r);
-}
-
-static void test_goldens(void **state)
-{
-    (void)state;
-    golden("help.txt", ARGV("--help"));
-    golden("help_run.txt", ARGV("help", "run"));
-    golden("plan.txt", ARGV("plan", MLP, "--at", "N=32", "--threads", "2"));
-    golden("saved.txt", ARGV("saved", MLP, "--at", "N=32", "--threads", "2"));
-    golden("check.txt", ARGV("check", MLP));
-    golden("show_tree.txt", ARGV("show", MLP, "--tree"));
-    golden("show_levels.txt", ARGV("show", MLP, "--levels", "--at", "N=32", "--threads", "2"));
-    golden("dot.txt", ARGV("dot", MLP, "--at", "N=32", "--threads", "2"));
-    golden("mem.txt", ARGV("mem", MLP, "--at", "N=32", "--threads", "2"));
-    golden("mem_at_peak.txt", ARGV("mem", MLP, "--at", "N=32", "--threads", "2", "--at-peak"));
-    golden("mem_map.txt", ARGV("mem", MLP, "--at", "N=32", "--threads", "2", "--map"));
-    golden("fuse.txt", ARGV("fuse", MLP, "--at", "N=32", "--threads", "2"));
-    golden("fuse_why.txt", ARGV("fuse", MLP, "--at", "N=32", "--threads", "2", "--why", "%h2", "%z0"));
-    golden("fuse.json", ARGV("fuse", MLP, "--at", "N=32", "--threads", "2", "--json"));
-    golden_failed("lint.txt", ARGV("lint", MLP, "--at", "N=32", "--threads", "2"));
-    golden_failed("lint.json", ARGV("lint", MLP, "--at", "N=32", "--threads", "2", "--json"));
-    golden("plan.json", ARGV("plan", MLP, "--at", "N=32", "--threads", "2", "--json"));
-    golden("why.txt", ARGV("why", MLP, "%h2", "--at", "N=32", "--threads", "2"));
-    golden("why.json", ARGV("why", MLP, "%h2", "--at", "N=32", "--threads", "2", "--json"));
-    golden("frontier.txt", ARGV("frontier", MLP, "--at", "N=32", "--threads", "2", "--points", "3"));
-    golden("frontier.json",
-           ARGV("frontier", MLP, "--at", "N=32", "--threads", "2", "--points", "2", "--json"));
-    golden("fit.txt", ARGV("fit", MLP, "--budget", "1MiB", "--max", "N=64", "--threads", "2"));
-    golden("fit.json", ARGV("fit", MLP, "--budget", "1MiB", "--max", "N=64", "--threads", "2", "--json"));
-    golden("show_memory.txt",
-           ARGV("show", MLP, "--stage", "memory", "--no-loc", "--at", "N=32", "--threads", "2"));
-    golden("mem.json", ARGV("mem", MLP, "--at", "N=32", "--threads", "2", "--json"));
-}
 
 /* ---- examples ---- */
 
@@ -629,7 +568,6 @@ static void test_dump(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens),
         cmocka_unit_test(test_examples),
         cmocka_unit_test(test_fit),
         cmocka_unit_test(test_man_page),
