@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cli/cli.h"
+#include "gradcut/inspect.h"
 
 /* Writes NAME.txt, NAME.csv, NAME.json and NAME.svg. */
 static int write_forms(const char *name, const gcut_frontier *f)
@@ -21,13 +22,18 @@ static int write_forms(const char *name, const gcut_frontier *f)
     return code;
 }
 
-static int print(const gcut_cli *c, const gcut_frontier *f)
+static int print(gcut_ctx *ctx, const gcut_cli *c, const gcut_frontier *f)
 {
     int code = c->svg ? gcut_cli_write(c->svg, f->svg) : EXIT_FINE;
     if (!code && c->samples) code = gcut_cli_write(c->samples, f->samples);
     if (!code && c->output) code = write_forms(c->output, f);
-    if (!code) fputs(c->json ? f->json : c->csv ? f->csv : f->text, stdout);
-    return code;
+    if (code) return code;
+    const gcut_table_options table = gcut_cli_table(c);
+    char *text = c->json || c->csv ? NULL : gcut_frontier_text(ctx, f, &table);
+    if (!c->json && !c->csv && !text) return gcut_cli_failed(ctx);
+    fputs(c->json ? f->json : c->csv ? f->csv : text, stdout);
+    gcut_free(text);
+    return EXIT_FINE;
 }
 
 int gcut_cmd_frontier(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
@@ -39,7 +45,7 @@ int gcut_cmd_frontier(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
                                  .feed = c->feed,
                                  .nfeed = c->nfeed};
     gcut_frontier *f = gcut_frontier_new(g, &c->opt, &how);
-    int code = f ? print(c, f) : gcut_cli_failed(ctx);
+    int code = f ? print(ctx, c, f) : gcut_cli_failed(ctx);
     gcut_free(f);
     return code;
 }

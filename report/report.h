@@ -42,7 +42,7 @@ void gcut_write_diff_text(const gcut_plan_diff *d, const gcut_table_options *o, 
 void gcut_write_diff_json(const gcut_plan_diff *d, gcut_text *out);
 
 /* report/searches/frontier_text.c, report/searches/frontier_svg.c */
-void gcut_write_frontier_text(const gcut_frontier *f, gcut_text *out);
+void gcut_write_frontier_text(const gcut_frontier *f, const gcut_table_options *o, gcut_text *out);
 void gcut_write_frontier_csv(const gcut_frontier *f, gcut_text *out);
 void gcut_write_frontier_json(const gcut_frontier *f, gcut_text *out);
 typedef struct gcut_frontier_mark { /* another plan in the picture */

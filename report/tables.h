@@ -41,6 +41,6 @@ gcut_table gcut_lint_table(const gcut_lint_report *r, size_t from, size_t to, co
 size_t gcut_lint_rule_end(const gcut_lint_report *r, size_t from);
 
 /* report/searches/frontier_text.c: a row for each point. */
-gcut_table gcut_frontier_table(const gcut_frontier *s, gcut_arena *a);
+gcut_table gcut_frontier_table(const gcut_frontier *s, const gcut_table_options *o, gcut_arena *a);
 
 #endif

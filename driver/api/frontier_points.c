@@ -285,7 +285,7 @@ static void write_forms(job *j)
     gcut_write_frontier_csv(j->out, &csv);
     gcut_write_frontier_json(j->out, &json);
     gcut_write_frontier_svg(j->out, NULL, &svg);
-    gcut_write_frontier_text(j->out, &text);
+    gcut_write_frontier_text(j->out, &(gcut_table_options){0}, &text);
     gcut_write_samples_csv(j->out->sample, j->out->nsamples, &samples);
     j->out->csv = csv.at;
     j->out->json = json.at;

@@ -75,10 +75,25 @@ static gcut_candidate candidate_of(const gcut_candidate_base *b, const gcut_choi
     return (gcut_candidate){.base = b,
                             .options = &b->options,
                             .choice = c,
+                            .origin = label,
                             .label = label,
                             .cost_ns = b->work_ns + c->fixed_ns,
                             .peak_bytes = -1,
                             .step_ns = NAN};
+}
+
+static void add_count(gcut_text *t, uint32_t n, const char *what)
+{
+    if (n) gcut_text_add(t, ", %u %s%s", n, what, n == 1 ? "" : "s");
+}
+
+void gcut_candidate_name(gcut_candidate *c, gcut_arena *a)
+{
+    gcut_text t = {.arena = a};
+    gcut_text_add(&t, "%s%s", c->origin, c->less_workspace ? ", less workspace" : "");
+    add_count(&t, c->flips, "flip");
+    add_count(&t, c->formats, "format");
+    c->label = t.at;
 }
 
 /* Rising time, where both are known, then cost; then falling saved bytes: of two candidates with the same

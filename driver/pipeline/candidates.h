@@ -30,15 +30,20 @@ typedef struct gcut_candidate {
     const gcut_plan_options *options; /* of its plan: those of the base, or of a policy */
     const gcut_choice *choice;
     const gcut_refs *less_workspace; /* convolutions of base->planned (less_workspace.h); NULL: none */
-    const char *label;
-    uint32_t flips;      /* that local search has taken */
-    int64_t budget;      /* for which it was found, or GCUT_CANDIDATE_… */
-    double cost_ns;      /* above the least work_ns of all bases */
-    int64_t peak_bytes;  /* exact; -1 until gcut_candidate_peak */
+    const char *origin;              /* the plan that it was made of: "lambda 0" */
+    const char *label;               /* with what was changed: "lambda 0, less workspace, 3 flips" */
+    uint32_t flips;                  /* that local search has taken, of decisions */
+    uint32_t formats;                /* … and of storage formats */
+    int64_t budget;                  /* for which it was found, or GCUT_CANDIDATE_… */
+    double cost_ns;                  /* above the least work_ns of all bases */
+    int64_t peak_bytes;              /* exact; -1 until gcut_candidate_peak */
     int64_t least_bytes; /* of the peak if all convolutions took less workspace, but for gaps; set with it */
     double step_ns;      /* predicted; NAN until gcut_candidate_peak, and without a prediction */
     uint32_t known;      /* 1 + its index in gcut_candidates.known; 0 until gcut_candidate_peak */
 } gcut_candidate;
+
+/* Writes its label, after a change. */
+void gcut_candidate_name(gcut_candidate *c, gcut_arena *a);
 
 /* A plan that was lowered, by a hash of its decisions and schedule. */
 typedef struct gcut_known_plan {

@@ -60,8 +60,8 @@ static bool change(gcut_candidates *o, gcut_candidate *x, int64_t budget)
     const gcut_refs *less = with_more(o, x, &all, goal > all.least ? goal : all.least);
     if (!less) return false;
     gcut_candidate next = *x;
-    if (!x->less_workspace) next.label = gcut_printf(o->arena, "%s, less workspace", x->label);
     next.less_workspace = less;
+    gcut_candidate_name(&next, o->arena);
     next.peak_bytes = -1;
     next.step_ns = NAN;
     if (gcut_candidate_peak(o, &next) >= x->peak_bytes) return false;

@@ -547,13 +547,11 @@ static search search_of(gcut_candidates *o, const gcut_candidate *from, int64_t 
 }
 
 /* Its label says how often it was changed. */
-static gcut_candidate result_of(const search *s, const gcut_candidate *from)
+static gcut_candidate result_of(const search *s)
 {
     gcut_candidate best = s->best;
-    best.flips += s->flips;
-    if (s->flips)
-        best.label = gcut_printf(s->o->arena, "%s, %u %s%s", from->label, s->flips,
-                                 s->formats ? "format" : "flip", s->flips == 1 ? "" : "s");
+    *(s->formats ? &best.formats : &best.flips) += s->flips;
+    gcut_candidate_name(&best, s->o->arena);
     return best;
 }
 
@@ -571,7 +569,7 @@ gcut_candidate gcut_candidate_refined(gcut_candidates *o, const gcut_candidate *
             better = exchange(&s, &from_here.at[k]);
         if (better) improve(&s);
     }
-    return result_of(&s, from);
+    return result_of(&s);
 }
 
 gcut_candidate gcut_candidate_reformatted(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
@@ -581,7 +579,7 @@ gcut_candidate gcut_candidate_reformatted(gcut_candidates *o, const gcut_candida
     if (isnan(s.best.step_ns)) return s.best;
     s.formats = true;
     improve(&s);
-    return result_of(&s, from);
+    return result_of(&s);
 }
 
 /* Nodes of the graphs that are lowered for one plan. */

@@ -43,6 +43,12 @@ GCUT_API char *gcut_fusion_text_sized(size_t size, gcut_ctx *ctx, const gcut_fus
  * `value`. */
 GCUT_API char *gcut_fusion_why(gcut_ctx *ctx, const gcut_fusion *f, const char *value, const char *reader);
 
+/* A frontier (gcut_frontier_new) as its member `text`, in a table that fits columns, with bold titles where the options say
+ * so; other options say nothing of it.  table: NULL = {0}.  The caller's (gcut_free); NULL on error. */
+GCUT_API char *gcut_frontier_text_sized(size_t size, gcut_ctx *ctx, const gcut_frontier *f,
+                                        const gcut_table_options *table);
+#define gcut_frontier_text(...) gcut_frontier_text_sized(sizeof(gcut_table_options), __VA_ARGS__)
+
 /* A profile (gcut_step_profile) kernel by kernel: measured time with its quartiles, predicted time, rates, and the share
  * that they are of the machine model's limits.  table: NULL = {0}.  The caller's (gcut_free); NULL on error. */
 GCUT_API char *gcut_profile_text_sized(size_t size, gcut_ctx *ctx, const gcut_profile *p,

@@ -248,7 +248,7 @@ static void frontier_section(const writing *w)
     const gcut_frontier_mark mark = {"this plan", w->page->plan->peak_bytes, w->page->plan->step_ns};
     gcut_write_frontier_svg(w->page->frontier, &mark, &svg);
     put_picture("frontier of peak and time", svg.at, w->out);
-    const gcut_table t = gcut_frontier_table(w->page->frontier, w->out->arena);
+    const gcut_table t = gcut_frontier_table(w->page->frontier, &(gcut_table_options){0}, w->out->arena);
     gcut_page_table(
         &t, w->l,
         "Plans for every budget, then what policies do without one (mincut: the cut alone, without flips)",

@@ -86,18 +86,26 @@ static const char *plural(size_t n, const char *one, const char *many)
     return n == 1 ? one : many;
 }
 
-gcut_table gcut_frontier_table(const gcut_frontier *s, gcut_arena *a)
+gcut_table gcut_frontier_table(const gcut_frontier *s, const gcut_table_options *o, gcut_arena *a)
 {
-    gcut_table t = {.arena = a, .ncols = NCOLS, .right = ~1u};
+    static const uint8_t last[] = {RECOMPUTED, SAVED, OURS, OURS_MEDIAN};
+    gcut_table t = {.arena = a,
+                    .ncols = NCOLS,
+                    .right = ~(1u << PLAN | 1u << OURS),
+                    .cut = 1u << PLAN | 1u << OURS,
+                    .columns = o->columns,
+                    .bold = o->bold,
+                    .last = last,
+                    .nlast = sizeof last};
     add_titles(&t, s);
     for (size_t i = 0; i < s->n; i++) add_row(&t, s->point[i]);
     return t;
 }
 
-void gcut_write_frontier_text(const gcut_frontier *s, gcut_text *out)
+void gcut_write_frontier_text(const gcut_frontier *s, const gcut_table_options *o, gcut_text *out)
 {
     gcut_arena *a = gcut_arena_new(gcut_arena_env(out->arena), out->arena);
-    const gcut_table t = gcut_frontier_table(s, a);
+    const gcut_table t = gcut_frontier_table(s, o, a);
     uint32_t shown = 0;
     for (size_t i = 0; i < s->n; i++) shown += !s->point[i]->baseline;
     gcut_text_add(out, "frontier of @%s", s->graph);
