@@ -20,6 +20,7 @@ enum {
     ARENA = 470,  /* the top of the lower one */
     BOTTOM = 730, /* and its bottom */
     HIGH = 790,
+    BELOW = 36, /* how high the part below a cut is */
     COLUMNS = WIDE - LEFT - RIGHT
 };
 
@@ -27,7 +28,56 @@ typedef struct picture {
     const gcut_memory_profile *m;
     gcut_text *out;
     gcut_svg_axis time, bytes, offset;
+    bool is_cut; /* the axis of bytes, below which all is drawn in BELOW */
 } picture;
+
+static int64_t up_to(const gcut_memory_event *e, int class)
+{
+    int64_t sum = 0;
+    for (int k = 0; e && k <= class; k++) sum += e->live[k];
+    return sum;
+}
+
+/* What is alive at any time, whatever is saved: parameters, their gradients and the optimizer's states are most of the
+ * memory of many steps. */
+static int64_t undecided(const gcut_memory_profile *m)
+{
+    int64_t least = m->peak_bytes;
+    for (size_t i = 0; i < m->nevents; i++) {
+        const int64_t bytes = up_to(m->event[i], GCUT_MEMORY_SAVED - 1);
+        if (bytes < least) least = bytes;
+    }
+    return least;
+}
+
+static void set_bytes(picture *p, double peak)
+{
+    const double least = (double)undecided(p->m);
+    gcut_svg_bytes(&p->bytes, peak);
+    gcut_svg_range(&p->bytes, least > peak / 2 ? least : 0, peak, 5);
+    p->is_cut = p->bytes.lo > 0;
+    p->bytes.from = p->is_cut ? MIDDLE - BELOW : MIDDLE, p->bytes.to = TOP;
+}
+
+static double place_of(const picture *p, double bytes)
+{
+    const double cut = p->bytes.lo * p->bytes.unit;
+    return p->is_cut && bytes < cut ? MIDDLE - BELOW * bytes / cut : gcut_svg_place(&p->bytes, bytes);
+}
+
+/* A white line with teeth, and where the axis goes on below it. */
+static void put_cut(const picture *p)
+{
+    gcut_text *out = p->out;
+    if (!p->is_cut) return;
+    gcut_text_add(out, "<path class=\"cut\" d=\"M%d %d", LEFT - 6, MIDDLE - BELOW + 3);
+    for (int x = LEFT - 6, up = 1; x < WIDE - RIGHT; x += 8, up = -up) gcut_text_add(out, "l8 %d", 5 * -up);
+    gcut_text_add(out, "\"><title>the axis is cut</title></path>\n");
+    gcut_svg_text(out, LEFT - 10, MIDDLE + 4, "tick", "end", "0");
+    gcut_svg_text(out, LEFT + 12, MIDDLE - 10, "mark", "start",
+                  gcut_printf(out->arena, "axis cut at %s %s",
+                              gcut_svg_tick(out->arena, p->bytes.lo, p->bytes.step), p->bytes.name));
+}
 
 static void set_axes(picture *p)
 {
@@ -35,14 +85,12 @@ static void set_axes(picture *p)
     const double end = fmax(gcut_memory_end_ns(m), o ? gcut_memory_end_ns(o) : 0),
                  peak = fmax((double)m->peak_bytes, o ? (double)o->peak_bytes : 0);
     gcut_svg_time(&p->time, end);
-    gcut_svg_bytes(&p->bytes, peak);
+    set_bytes(p, peak);
     gcut_svg_bytes(&p->offset, (double)m->arena_bytes);
     gcut_svg_range(&p->time, 0, end > 0 ? end : 1, 8);
     p->time.hi = (end > 0 ? end : 1) / p->time.unit; /* time ends where the step does */
-    gcut_svg_range(&p->bytes, 0, peak, 5);
     gcut_svg_range(&p->offset, 0, (double)m->arena_bytes, 5);
     p->time.from = LEFT, p->time.to = WIDE - RIGHT;
-    p->bytes.from = MIDDLE, p->bytes.to = TOP;
     p->offset.from = BOTTOM, p->offset.to = ARENA;
 }
 
@@ -66,16 +114,9 @@ static void put_grid(picture *p, const gcut_svg_axis *y, int top, int bottom, co
 
 /* ---- the classes ---- */
 
-static int64_t up_to(const gcut_memory_event *e, int class)
-{
-    int64_t sum = 0;
-    for (int k = 0; e && k <= class; k++) sum += e->live[k];
-    return sum;
-}
-
 static double height_of(const picture *p, const gcut_memory_event *e, int class)
 {
-    return gcut_svg_place(&p->bytes, (double)up_to(e, class));
+    return place_of(p, (double)up_to(e, class));
 }
 
 /* The upper edge of what is alive up to a class, in columns from..to-1; repeated heights are left out. */
@@ -161,8 +202,7 @@ static void put_marks(picture *p)
     }
     if (!m->nevents) return;
     const gcut_memory_event *e = m->event[m->peak];
-    const double x = gcut_svg_place(&p->time, e->start_ns + e->ns / 2),
-                 y = gcut_svg_place(&p->bytes, (double)e->bytes);
+    const double x = gcut_svg_place(&p->time, e->start_ns + e->ns / 2), y = place_of(p, (double)e->bytes);
     const char *gaps = m->gap_bytes ? gcut_printf(out->arena, " with %s of gaps",
                                                   gcut_bytes_short(out->arena, (double)m->gap_bytes))
                                     : "",
@@ -263,7 +303,7 @@ static void put_head(picture *p)
         ".mark{font-size:13px;font-weight:600;stroke:#fff;stroke-width:3;paint-order:stroke}\n"
         ".turn{stroke:#222;stroke-dasharray:2 3;fill:none}.peak{fill:#222}.at-peak{stroke:#222;fill:none}\n"
         ".second{stroke:#a3360a;stroke-width:2;fill:none;stroke-dasharray:7 3}\n"
-        ".box,.key{stroke:#fff;stroke-width:.5}\n"
+        ".box,.key{stroke:#fff;stroke-width:.5}.cut{stroke:#fff;stroke-width:4;fill:none}\n"
         ".c0{fill:#b4bbc4}.c1{fill:#6b8c88}.c2{fill:#d3d8de}.c3{fill:#e9dfc4}.c4{fill:#c9b67e}\n"
         ".c5{fill:#1c5d99}.c6{fill:url(#again)}.c7{fill:#e59a33}.c8{fill:url(#work)}\n");
     gcut_text_add(out,
@@ -290,6 +330,7 @@ void gcut_write_memory_svg(const gcut_memory_profile *m, bool pointed, gcut_text
     put_legend(&p);
     put_grid(&p, &p.bytes, TOP, MIDDLE, "bytes alive");
     put_classes(&p);
+    put_cut(&p);
     put_grid(&p, &p.offset, ARENA, BOTTOM, "place in the arena, which the step allocates");
     put_buffers(&p);
     put_marks(&p);

@@ -228,6 +228,41 @@ static void against(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* Where most of the memory is alive whatever is saved, the picture's axis is cut below what a plan decides. */
+static void cut_axes(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {1, 8, 64, 1024, 65536};
+    bool with = false, without = false;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/examples/mlp.gcut", NULL);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const gcut_size at = {"N", sizes[i]};
+        gcut_memory_profile *m = gcut_memory_new(g, &(gcut_options){.at = &at, .nat = 1, .threads = 2}, NULL);
+        if (!m) fail_msg("%s", gcut_last_error(ctx));
+        int64_t least = m->peak_bytes;
+        for (size_t k = 0; k < m->nevents; k++) {
+            int64_t sum = 0;
+            for (int c = 0; c < GCUT_MEMORY_SAVED; c++) sum += m->event[k]->live[c];
+            if (sum < least) least = sum;
+        }
+        const char *cut = strstr(m->svg, "axis cut at ");
+        double at_bytes = 0;
+        char unit[8] = "";
+        if (cut) assert_int_equal(sscanf(cut, "axis cut at %lf %7[a-zA-Z]", &at_bytes, unit), 2);
+        for (const char *c = "KMGT", *u = c; *u; u++)
+            if (*unit == *u) at_bytes *= (double)(INT64_C(1) << (10 * (u - c + 1)));
+        if (cut && !(at_bytes > 0 && at_bytes <= (double)least))
+            fail_msg("cut at %g, of %lld", at_bytes, (long long)least);
+        if (2 * least < m->peak_bytes) assert_null(cut);
+        assert_int_equal(cut != NULL, strstr(m->svg, "the axis is cut") != NULL);
+        with |= cut != NULL, without |= !cut;
+        gcut_free(m);
+    }
+    assert_true(with && without);
+    gcut_ctx_free(ctx);
+}
+
 /* A graph without ops: nothing runs, and everything is the caller's. */
 static void nothing_runs(void **state)
 {
@@ -249,10 +284,8 @@ static void nothing_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(models),
-        cmocka_unit_test(classes),
-        cmocka_unit_test(against),
-        cmocka_unit_test(nothing_runs),
+        cmocka_unit_test(models),   cmocka_unit_test(classes),      cmocka_unit_test(against),
+        cmocka_unit_test(cut_axes), cmocka_unit_test(nothing_runs),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
