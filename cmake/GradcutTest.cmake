@@ -74,10 +74,10 @@ endforeach()
 # What scripts/test.sh does not run in a sanitized build and `nightly` does: loops over many models, graphs and sizes
 # through code that other tests reach, and the narrow vectors of the run-time library.
 set(GRADCUT_LONG_TESTS
-    test_bounds test_budget_1 test_budget_2 test_budget_3 test_cache test_calibrate test_chained_plans
+    test_bounds test_budget_0 test_budget_1 test_budget_2 test_budget_3 test_cache test_calibrate test_chained_plans
     test_checkpoint_levels test_cli_frontier test_compare test_compiled_loops test_crosscheck_passes test_empty_axes
     test_epilogue_tiles test_graphs_1 test_graphs_2 test_graphs_3 test_local_search test_long_chains test_machine_here
-    test_cli_terminal test_memory_profile test_names test_nodes test_own_gradient test_pipeline test_policies
+    test_cli_bench test_cli_terminal test_memory_profile test_names test_nodes test_own_gradient test_pipeline test_policies
     test_rt_conv_0 test_rt_conv_1 test_rt_gemm_0 test_schema
     test_rt_gemm_1 test_rt_sums_0 test_rt_sums_1 test_schedules test_temporary_files test_without test_zoo)
 
