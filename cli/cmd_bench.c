@@ -3,7 +3,6 @@
  * `gradcut bench`: the measured and the predicted time of a step, and the error of the prediction for each
  * class of kernels; --compare and --fix are in files of their own.
  */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

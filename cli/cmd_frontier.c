@@ -29,10 +29,8 @@ static int print(gcut_ctx *ctx, const gcut_cli *c, const gcut_frontier *f)
     if (!code && c->output) code = write_forms(c->output, f);
     if (code) return code;
     const gcut_table_options table = gcut_cli_table(c);
-    char *text = c->json || c->csv ? NULL : gcut_frontier_text(ctx, f, &table);
-    if (!c->json && !c->csv && !text) return gcut_cli_failed(ctx);
-    fputs(c->json ? f->json : c->csv ? f->csv : text, stdout);
-    gcut_free(text);
+    if (!c->json && !c->csv) return gcut_cli_print_made(ctx, gcut_frontier_text(ctx, f, &table));
+    fputs(c->json ? f->json : f->csv, stdout);
     return EXIT_FINE;
 }
 

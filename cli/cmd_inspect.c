@@ -8,15 +8,6 @@
 #include "cli/cli.h"
 #include "gradcut/inspect.h"
 
-/* Prints and frees a string of the library; NULL after an error of the library. */
-static int print_made(gcut_ctx *ctx, char *text)
-{
-    if (!text) return gcut_cli_failed(ctx);
-    fputs(text, stdout);
-    gcut_free(text);
-    return EXIT_FINE;
-}
-
 static int print_json(const char *json)
 {
     fputs(json, stdout);
@@ -59,16 +50,16 @@ int gcut_cmd_check(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 static int show(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g, gcut_stage_name stage)
 {
     char *text = gcut_show(g, &c->opt, stage, !c->no_loc);
-    if (!text || !c->json) return print_made(ctx, text);
+    if (!text || !c->json) return gcut_cli_print_made(ctx, text);
     gcut_cli_json("{\"stage\": $s, \"text\": $s}\n", gcut_stage_names[stage], text);
     gcut_free(text);
     return EXIT_FINE;
 }
 
-/* Prints and frees a text; with --json as the member of that name. */
+/* Prints and frees a text; with --json in this form, of which it is the only value. */
 static int print_as(gcut_ctx *ctx, const gcut_cli *c, const char *form, char *text)
 {
-    if (!text || !c->json) return print_made(ctx, text);
+    if (!text || !c->json) return gcut_cli_print_made(ctx, text);
     gcut_cli_json(form, text);
     gcut_free(text);
     return EXIT_FINE;
@@ -108,26 +99,16 @@ static char *plan_file(const gcut_cli *c, const gcut_plan *plan)
     return c->certificate ? gcut_plan_certificate(plan) : gcut_plan_json(plan);
 }
 
-/* Writes the plan file of -o. */
-static int write_plan(gcut_ctx *ctx, const gcut_cli *c, const gcut_plan *plan)
-{
-    char *json = plan_file(c, plan);
-    if (!json) return gcut_cli_failed(ctx);
-    int code = gcut_cli_write(c->output, json);
-    gcut_free(json);
-    return code;
-}
-
 static int print_plan(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g, bool totals)
 {
     const gcut_table_options table = gcut_cli_table(c);
     gcut_plan *plan = gcut_plan_new(g, &c->opt);
     if (!plan) return gcut_cli_failed(ctx);
-    int code = c->output ? write_plan(ctx, c, plan) : EXIT_FINE;
+    int code = c->output ? gcut_cli_write_made(ctx, c->output, plan_file(c, plan)) : EXIT_FINE;
     if (!code)
-        code = print_made(ctx, c->json  ? plan_file(c, plan)
-                               : totals ? gcut_plan_text(plan, &table)
-                                        : gcut_plan_saved_text(plan, &table));
+        code = gcut_cli_print_made(ctx, c->json  ? plan_file(c, plan)
+                                        : totals ? gcut_plan_text(plan, &table)
+                                                 : gcut_plan_saved_text(plan, &table));
     gcut_plan_free(plan);
     return code;
 }
@@ -156,7 +137,9 @@ int gcut_cmd_mem(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
     gcut_memory_profile *m = gcut_memory_new(g, &c->opt, &(gcut_memory_options){.against = c->against});
     if (!m) return gcut_cli_failed(ctx);
     int code = c->svg ? gcut_cli_write(c->svg, m->svg) : EXIT_FINE;
-    if (!code) code = c->json ? print_json(m->json) : print_made(ctx, gcut_memory_text(ctx, m, part, &table));
+    if (!code)
+        code =
+            c->json ? print_json(m->json) : gcut_cli_print_made(ctx, gcut_memory_text(ctx, m, part, &table));
     gcut_free(m);
     return code;
 }
@@ -168,9 +151,9 @@ int gcut_cmd_fuse(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
     const gcut_table_options table = gcut_cli_table(c);
     gcut_fusion *f = gcut_fusion_new(g, &c->opt);
     if (!f) return gcut_cli_failed(ctx);
-    int code = c->why    ? print_made(ctx, gcut_fusion_why(ctx, f, c->why, c->value))
+    int code = c->why    ? gcut_cli_print_made(ctx, gcut_fusion_why(ctx, f, c->why, c->value))
                : c->json ? print_json(f->json)
-                         : print_made(ctx, gcut_fusion_text(ctx, f, &table));
+                         : gcut_cli_print_made(ctx, gcut_fusion_text(ctx, f, &table));
     gcut_free(f);
     return code;
 }
@@ -182,7 +165,7 @@ int gcut_cmd_lint(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
     const gcut_table_options table = gcut_cli_table(c);
     gcut_lint_report *r = gcut_lint(g, &c->opt);
     if (!r) return gcut_cli_failed(ctx);
-    int code = c->json ? print_json(r->json) : print_made(ctx, gcut_lint_text(ctx, r, &table));
+    int code = c->json ? print_json(r->json) : gcut_cli_print_made(ctx, gcut_lint_text(ctx, r, &table));
     if (!code && r->n) code = EXIT_CHECK;
     gcut_free(r);
     return code;
@@ -202,7 +185,7 @@ int gcut_cmd_diff(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
     gcut_plan_diff *d = gcut_diff_plans(ctx, c->file, c->value);
     const gcut_table_options table = gcut_cli_table(c);
     if (!d) return gcut_cli_failed(ctx);
-    int code = c->json ? print_json(d->json) : print_made(ctx, gcut_diff_text(ctx, d, &table));
+    int code = c->json ? print_json(d->json) : gcut_cli_print_made(ctx, gcut_diff_text(ctx, d, &table));
     if (!code && !d->equal) code = EXIT_CHECK;
     gcut_free(d);
     return code;
@@ -246,5 +229,5 @@ int gcut_cmd_compile(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 int gcut_cmd_ops(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
     if (c->model) g = gcut_load(ctx, c->model, c->fn);
-    return print_made(ctx, c->model && !g ? NULL : gcut_ops(ctx, g, c->json));
+    return gcut_cli_print_made(ctx, c->model && !g ? NULL : gcut_ops(ctx, g, c->json));
 }

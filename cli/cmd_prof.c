@@ -7,22 +7,13 @@
 #include "cli/cli.h"
 #include "gradcut/inspect.h"
 
-/* Writes what the library made, and frees it. */
-static int write_made(gcut_ctx *ctx, const char *path, char *text)
-{
-    if (!text) return gcut_cli_failed(ctx);
-    const int code = gcut_cli_write(path, text);
-    gcut_free(text);
-    return code;
-}
-
 /* With the bytes alive, where there is a backward graph: memory is that of a training step. */
 static int write_trace(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g, const gcut_options *opt,
                        const gcut_profile *p)
 {
     gcut_memory_profile *m = opt->forward_only ? NULL : gcut_memory_new(g, opt, NULL);
     if (!m && !opt->forward_only) return gcut_cli_failed(ctx);
-    const int code = write_made(ctx, c->output, gcut_profile_trace(ctx, p, m));
+    const int code = gcut_cli_write_made(ctx, c->output, gcut_profile_trace(ctx, p, m));
     gcut_free(m);
     return code;
 }
@@ -43,14 +34,11 @@ int gcut_cmd_prof(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
     gcut_profile *p = c->times ? gcut_profile_of_times(g, &opt, c->times) : measured(c, g, &opt);
     if (!p) return gcut_cli_failed(ctx);
     int code = c->output ? write_trace(ctx, c, g, &opt, p) : EXIT_FINE;
-    if (!code && c->svg) code = write_made(ctx, c->svg, gcut_profile_svg(ctx, p));
-    if (!code && c->flame) code = write_made(ctx, c->flame, gcut_profile_flame(ctx, p));
-    char *text = code ? NULL : c->json ? gcut_profile_json(ctx, p) : gcut_profile_text(ctx, p, &table);
-    if (text)
-        fputs(text, stdout);
-    else if (!code)
-        code = gcut_cli_failed(ctx);
-    gcut_free(text);
+    if (!code && c->svg) code = gcut_cli_write_made(ctx, c->svg, gcut_profile_svg(ctx, p));
+    if (!code && c->flame) code = gcut_cli_write_made(ctx, c->flame, gcut_profile_flame(ctx, p));
+    if (!code)
+        code =
+            gcut_cli_print_made(ctx, c->json ? gcut_profile_json(ctx, p) : gcut_profile_text(ctx, p, &table));
     gcut_free(p);
     return code;
 }

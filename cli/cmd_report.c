@@ -3,7 +3,6 @@
  * `gradcut report`: one page about a plan.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "cli/cli.h"
 #include "gradcut/inspect.h"

@@ -3,7 +3,6 @@
  * Prints help texts made from the two tables, and finds hints for misspelt words.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"

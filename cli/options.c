@@ -28,7 +28,8 @@
     (ONLY(show) | ONLY(fuse) | ONLY(lint) | ONLY(compile) | ONLY(run) | ONLY(bench) | ONLY(prof) |           \
      ONLY(crosscheck))
 /* Those that print tables of values. */
-#define TABLES (ONLY(plan) | ONLY(saved) | ONLY(mem) | ONLY(fuse) | ONLY(lint) | ONLY(diff) | ONLY(prof))
+#define TABLES                                                                                               \
+    (ONLY(show) | ONLY(plan) | ONLY(saved) | ONLY(mem) | ONLY(fuse) | ONLY(lint) | ONLY(diff) | ONLY(prof))
 #define EVERY ((1u << GCUT_NCOMMANDS) - 1)
 
 /* The offset of a list's number of items; 0 for other kinds. */
@@ -425,32 +426,53 @@ static bool contradicts_plan(const gcut_cli *c)
     return false;
 }
 
+/* Options that exclude each other, or say nothing without another one. */
+static bool fit_each_other(const gcut_cli *c)
+{
+    const bool bench = c->cmd->run == gcut_cmd_bench, frontier = c->cmd->run == gcut_cmd_frontier,
+               table = c->top || c->match || c->all;
+    const struct {
+        bool wrong;
+        const char *says;
+    } rules[] = {
+        {c->explain_cost && (c->output || c->certificate || c->symbolic),
+         "--explain-cost prints no plan: leave -o, --certificate and --symbolic out"},
+        {c->certificate && !c->output && !c->json,
+         "--certificate is part of the plan's JSON: give -o FILE or --json"},
+        {c->why && c->json, "--why prints a text: leave --json out, or --why for the JSON of all pairs"},
+        {c->why && table, "--why prints no table: leave --all, --top and --match out"},
+        {c->map && c->against, "--map is of one arena: leave --against out"},
+        {c->at_peak && c->map, "mem prints either --at-peak or --map"},
+        {c->json && (c->map || c->at_peak), "mem --json has all of it: leave --at-peak and --map out"},
+        {c->json && c->csv, "either --json or --csv is printed: leave one of the two out"},
+        {c->tree && c->levels, "show prints either --tree or --levels"},
+        {(c->tree || c->levels) && c->given[GCUT_OPTION_stage],
+         "--tree and --levels are of no stage: leave --stage out"},
+        {c->times && (c->given[GCUT_OPTION_steps] || c->nfeed),
+         "--times has the times of a step that ran elsewhere: leave --steps and --in out"},
+        {frontier && c->rounds && !c->measure, "--rounds are measured: give --measure"},
+        {frontier && c->samples && !c->measure, "frontier has no samples without --measure"},
+        {c->no_frontier && c->points, "--points are of the frontier: leave --no-frontier out"},
+        {bench && c->csv && (c->opt.nfix || c->compare),
+         "bench has CSV of one step's kernels: leave --csv, or --compare and --fix, out"},
+        {bench && c->opt.nfix && c->samples && !c->compare,
+         "bench has no samples of two steps: leave --samples or --fix out"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        if (!rules[i].wrong) continue;
+        gcut_cli_complain("%s", rules[i].says);
+        return false;
+    }
+    return true;
+}
+
 /* What one command asks of its options. */
 static bool fits_command(const gcut_cli *c)
 {
     if (c->cmd->run == gcut_cmd_compile && !c->output)
         gcut_cli_complain("compile needs -o DIR/NAME: it writes NAME.c and NAME.h there, or NAME.so");
-    else if (c->explain_cost && (c->output || c->certificate || c->symbolic))
-        gcut_cli_complain("--explain-cost prints no plan: leave -o, --certificate and --symbolic out");
     else if (c->cmd->run == gcut_cmd_fit && !c->given[GCUT_OPTION_budget])
         gcut_cli_complain("fit needs --budget SIZE, the bytes that the peak of a training step may take");
-    else if (c->certificate && !c->output && !c->json)
-        gcut_cli_complain("--certificate is part of the plan's JSON: give -o FILE or --json");
-    else if (c->why && c->json)
-        gcut_cli_complain("--why prints a text: leave --json out, or --why for the JSON of all pairs");
-    else if (c->map && c->against)
-        gcut_cli_complain("--map is of one arena: leave --against out");
-    else if (c->at_peak && c->map)
-        gcut_cli_complain("mem prints either --at-peak or --map");
-    else if (c->json && c->csv)
-        gcut_cli_complain("%s prints either --json or --csv", c->cmd->name);
-    else if (c->cmd->run == gcut_cmd_bench && c->csv && (c->opt.nfix || c->compare))
-        gcut_cli_complain("bench has CSV of one step's kernels: leave --csv or %s out",
-                          c->compare ? "--compare" : "--fix");
-    else if (c->cmd->run == gcut_cmd_bench && c->opt.nfix && c->samples && !c->compare)
-        gcut_cli_complain("bench has no samples of two steps: leave --samples or --fix out");
-    else if (c->cmd->run == gcut_cmd_frontier && c->samples && !c->measure)
-        gcut_cli_complain("frontier has no samples without --measure");
     else if (c->opt.forward_only && c->given[GCUT_OPTION_optimizer])
         gcut_cli_complain(
             "--forward makes no gradients, which --optimizer updates by: leave one of the two out");
@@ -489,7 +511,7 @@ int gcut_cli_parse(gcut_cli *c, const gcut_cli_command *cmd, int argc, char **ar
         if (!take(c, row_of(val), optarg)) return EXIT_USAGE;
     }
     if (!take_operands(c, argc - optind, argv + optind) || contradicts_plan(c)) return EXIT_USAGE;
-    return c->help || fits_command(c) ? 0 : EXIT_USAGE;
+    return c->help || (fits_command(c) && fit_each_other(c)) ? 0 : EXIT_USAGE;
 }
 
 void gcut_cli_free(gcut_cli *c)

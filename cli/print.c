@@ -157,3 +157,19 @@ void gcut_cli_scalar(FILE *out, const gcut_value_info *v, bool json)
 #undef INTEGER
 #undef REAL
 }
+
+int gcut_cli_print_made(gcut_ctx *ctx, char *text)
+{
+    if (!text) return gcut_cli_failed(ctx);
+    fputs(text, stdout);
+    gcut_free(text);
+    return EXIT_FINE;
+}
+
+int gcut_cli_write_made(gcut_ctx *ctx, const char *path, char *text)
+{
+    if (!text) return gcut_cli_failed(ctx);
+    const int code = gcut_cli_write(path, text);
+    gcut_free(text);
+    return code;
+}

@@ -361,6 +361,8 @@ bool gcut_is_backward(const gcut_graph *g);
 
 /* The pair of the module whose backward graph is g; NULL = none. */
 const gcut_pair *gcut_pair_of(const gcut_graph *g);
+/* The graphs of that pair, two; without a pair g alone, one. */
+uint32_t gcut_pair_graphs(gcut_graph *g, gcut_graph *out[2]);
 
 /* Adds to a set of values, by value id, all that depend on them. */
 void gcut_add_dependents(const gcut_graph *g, bool *in);

@@ -60,6 +60,15 @@ const gcut_pair *gcut_pair_of(const gcut_graph *g)
     return NULL;
 }
 
+uint32_t gcut_pair_graphs(gcut_graph *g, gcut_graph *out[2])
+{
+    const gcut_pair *pair = gcut_pair_of(g);
+    gcut_graph *fwd = pair ? gcut_module_find(g->module, pair->fwd) : NULL;
+    out[0] = fwd ? fwd : g;
+    out[1] = fwd ? g : NULL;
+    return fwd ? 2 : 1;
+}
+
 bool gcut_is_backward(const gcut_graph *g)
 {
     const gcut_graph *f = function_of(g);

@@ -46,14 +46,13 @@ static void give_results(gcut_graph *dst, const gcut_graph *src, const gcut_ref 
         if (src->results.at[i].role != GCUT_ROLE_saved) gcut_result_copy(dst, src, i, map);
 }
 
-/* Marks of the split, which say nothing of one graph. */
+/* Marks of the split, which say nothing of one graph.  Bodies are shared with the pair, and keep theirs. */
 static void unmark(gcut_graph *g)
 {
-    static const gcut_mark_name of_split[] = {GCUT_MARK_saved, GCUT_MARK_recomputed, GCUT_MARK_kernel,
-                                              GCUT_MARK_prologue, GCUT_MARK_epilogue};
-    for (uint32_t n = 0; n < g->nodes.n; n++)
-        for (size_t k = 0; k < sizeof of_split / sizeof *of_split; k++)
-            gcut_mark_remove(g->module->arena, &g->nodes.at[n].marks, of_split[k]);
+    for (uint32_t n = 0; n < g->nodes.n; n++) {
+        gcut_mark_remove(g->module->arena, &g->nodes.at[n].marks, GCUT_MARK_saved);
+        gcut_mark_remove(g->module->arena, &g->nodes.at[n].marks, GCUT_MARK_recomputed);
+    }
 }
 
 gcut_graph *gcut_join(const gcut_graph *fwd, const gcut_graph *bwd, const char *name)

@@ -4,7 +4,8 @@
  * minimum cut with two prices per value.
  *
  *   takes:  a joint graph (stage JOINT), gcut_plan_options, a machine model
- *   gives:  gcut_plan, one decision per value; the forward and the backward graph (stage SPLIT); reports
+ *   gives:  gcut_plan, one decision per value; the forward and the backward graph (stage SPLIT), and of such a
+ *           pair its joint graph again (join.c); reports
  *   keeps:  every value's name and bits: a plan changes when a value is computed, never what it is, but for
  *           the rounding of convolutions that take less workspace
  *

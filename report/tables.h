@@ -14,8 +14,8 @@ gcut_table gcut_saved_table(const gcut_plan_info *p, const gcut_table_options *o
 /* report/plans/recomputed_table.c: the values that the backward graph computes again, the longest first. */
 gcut_table gcut_recomputed_table(const gcut_plan_info *p, const gcut_table_options *o, gcut_arena *a);
 
-/* report/steps/memory_tables.c: classes at the peak; buffers alive there; what these hold, by op, scope or source line; every
- * buffer of the arena; what is alive during each event. */
+/* report/steps/memory_tables.c: classes at the peak; buffers alive there; every buffer of the arena; what is alive during
+ * each event; what the buffers at the peak hold, by op, scope or source line. */
 gcut_table gcut_memory_classes(const gcut_memory_profile *m, gcut_arena *a);
 gcut_table gcut_memory_holders(const gcut_memory_profile *m, const gcut_table_options *o, gcut_arena *a);
 enum { GCUT_MEMORY_BY_OP, GCUT_MEMORY_BY_SCOPE, GCUT_MEMORY_BY_LINE, GCUT_MEMORY_TOTALS };

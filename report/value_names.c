@@ -63,15 +63,25 @@ int64_t gcut_name_index_find(const gcut_name_index *n, const char *name, size_t 
     return found < 0 && length > 1 && *name == 'd' ? find_prefix(n, name + 1, length - 1) : found;
 }
 
-size_t gcut_scope_length(const char *name, size_t length)
+/* What is left without a number behind the last dot. */
+static size_t without_number(const char *name, size_t length)
 {
     size_t end = length;
     while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9') end--;
-    if (end == length || end < 2 || name[end - 1] != '.')
-        end = length;
-    else
-        end--;
-    while (end > 0 && name[--end] != '.') {
-    }
-    return end;
+    return end == length || end < 2 || name[end - 1] != '.' ? length : end - 1;
+}
+
+size_t gcut_scope_length(const char *name, size_t length)
+{
+    for (size_t all = 0; all != length;) all = length, length = without_number(name, length);
+    while (length > 0 && name[--length] != '.') continue;
+    return length;
+}
+
+size_t gcut_scope_prefix(const char *name, int depth)
+{
+    const size_t scope = gcut_scope_length(name, strlen(name));
+    for (size_t i = 0; i < scope; i++)
+        if (name[i] == '.' && --depth == 0) return i;
+    return depth == 1 ? scope : 0;
 }

@@ -25,7 +25,9 @@ void gcut_name_index_add(gcut_arena *a, gcut_name_index *n, const char *name, si
 void gcut_name_index_sort(gcut_name_index *n);
 /* The index of the value that this one is, or is a part of; -1: none is known. */
 int64_t gcut_name_index_find(const gcut_name_index *n, const char *name, size_t length);
-/* How much of a name is its scope: "block0.attn" of "block0.attn.reshape.2", whose last number tells it from others; 0. */
+/* How much of a name is its scope: "block0.attn" of "block0.attn.reshape.2", whose last numbers tell it from others; 0. */
 size_t gcut_scope_length(const char *name, size_t length);
+/* How much of the scope are its first `depth` components, from 1; 0: it has fewer. */
+size_t gcut_scope_prefix(const char *name, int depth);
 
 #endif

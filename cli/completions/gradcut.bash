@@ -71,7 +71,7 @@ _gradcut()
     esac
     case ${COMP_WORDS[1]} in
     check) files='*.gcut' options='--fix --json --help -h' ;;
-    show) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --no-algebra --without --keep-grads --stage --tree --levels --no-loc --time-passes --json --help -h' ;;
+    show) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --no-algebra --without --keep-grads --stage --tree --levels --no-loc --all --top --match --time-passes --json --help -h' ;;
     dot) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --no-algebra --without --keep-grads --depth --time-passes --json --help -h' ;;
     grad) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --no-algebra --without --keep-grads --no-loc --time-passes --json --help -h' ;;
     plan) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --no-algebra --without --keep-grads --symbolic --all --top --match --output -o --explain-cost --certificate --time-passes --json --help -h' ;;

@@ -17,7 +17,7 @@ _gradcut()
         'fuse:kernels and what is in each, and why ops are not in one'
         'lint:what is probably not meant, or slower than it needs to be, with lines'
         'report:one page about a plan\: memory, who holds the peak, what is saved and why, kernels, the frontier'
-        'diff:two plan files on one axis\: which values differ, and what it makes'
+        'diff:compare two plan files\: which values differ, and the difference in bytes and time'
         'certify:check the certificate of a plan file\: schedule, memory, time and bound'
         'frontier:the frontier of peak and time\: plans for every budget, and the policies beside them'
         'fit:the largest batch for which a plan keeps a budget, and the one with the best predicted rate'
@@ -73,16 +73,16 @@ _gradcut()
     case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck) specs+=('--keep-grads[gradients are results beside an optimizer too]') ;; esac
     case $subcommand in (show) specs+=('--stage=[stage to print]:NAME:(primal joint split kernel memory)') ;; esac
     case $subcommand in (show) specs+=('--tree[an outline instead: functions, scopes, ops, and which of these a gradient reaches]') ;; esac
-    case $subcommand in (show) specs+=('--levels[instead what kernels could run side by side, and the longest chain of those that wait for each other]') ;; esac
+    case $subcommand in (show) specs+=('--levels[instead what kernels could run side by side, and the longest chain of those that depend on each other]') ;; esac
     case $subcommand in (dot) specs+=('--depth=[components of a scope that make a node]:D: ') ;; esac
     case $subcommand in (show|grad) specs+=('--no-loc[leave the locations out]') ;; esac
     case $subcommand in (plan|saved) specs+=('--symbolic[sizes as formulas of the symbols]') ;; esac
-    case $subcommand in (plan|saved|mem|fuse|lint|diff|prof) specs+=('--all[a row for each value: rows whose names differ by numbers alone are folded otherwise]') ;; esac
-    case $subcommand in (plan|saved|mem|fuse|lint|diff|prof) specs+=('--top=[rows of a table to print]:N: ') ;; esac
-    case $subcommand in (plan|saved|mem|fuse|lint|diff|prof) specs+=('--match=[print only values whose names match: '\''block0.*'\'']:GLOB: ') ;; esac
+    case $subcommand in (show|plan|saved|mem|fuse|lint|diff|prof) specs+=('--all[a row for each value: rows whose names differ by numbers alone are folded otherwise]') ;; esac
+    case $subcommand in (show|plan|saved|mem|fuse|lint|diff|prof) specs+=('--top=[rows of a table to print]:N: ') ;; esac
+    case $subcommand in (show|plan|saved|mem|fuse|lint|diff|prof) specs+=('--match=[print only values whose names match: '\''block0.*'\'']:GLOB: ') ;; esac
     case $subcommand in (mem) specs+=('--at-peak[all that is alive at the peak, by class, by op and by source line]') ;; esac
     case $subcommand in (mem) specs+=('--map[every buffer of the arena: offset, bytes, first and last kernel]') ;; esac
-    case $subcommand in (mem|report) specs+=('--against=[show the step of this plan file on the same axis]:FILE:_files') ;; esac
+    case $subcommand in (mem|report) specs+=('--against=[show the step of this plan file beside it]:FILE:_files') ;; esac
     case $subcommand in (report) specs+=('--profile=[show these measured times, what prof --json wrote for the same step, here or on another machine]:FILE:_files') ;; esac
     case $subcommand in (report) specs+=('--no-frontier[leave the frontier out, which takes the longest to make]') ;; esac
     case $subcommand in (fuse) specs+=('--why=[why the op that makes %A and the one that makes %B, which reads it, do not share a kernel]:%A %B: ') ;; esac

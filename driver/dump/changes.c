@@ -14,10 +14,7 @@ typedef struct line {
     const char *name, *text, *op; /* "h"; "f32[N] = relu(%z)"; "relu" */
 } line;
 
-typedef struct lines {
-    line *at;
-    uint32_t n;
-} lines;
+typedef GCUT_VEC(line) lines;
 
 static int by_name(const void *a, const void *b)
 {
@@ -26,27 +23,28 @@ static int by_name(const void *a, const void *b)
     return order ? order : strcmp(x->text, y->text);
 }
 
-static bool read_line(gcut_arena *a, const char *s, size_t n, line *out)
+/* The values that a line defines, "%last: f32[2], %all: f32[T, 2] = scan(%c, …": all have what makes them. */
+static void read_line(gcut_arena *a, const char *s, size_t n, lines *l)
 {
-    char *text = gcut_strndup(a, s, n), *at = text + strspn(text, " "), *equals = strstr(at, " = ");
-    if (*at != '%' || !equals) return false;
+    char *text = gcut_strndup(a, s, n), *equals = strstr(text, " = ");
+    if (!equals || text[strspn(text, " ")] != '%') return;
     char *location = strstr(equals, ") !");
     if (location) location[1] = 0;
-    const size_t name = strcspn(at + 1, ":,") + 1, op = strcspn(equals + 3, "(");
-    *out = (line){gcut_strndup(a, at + 1, name - 1), gcut_strndup(a, at + name, strlen(at + name)),
-                  gcut_strndup(a, equals + 3, op)};
-    return true;
+    const char *op = gcut_strndup(a, equals + 3, strcspn(equals + 3, "("));
+    for (const char *at = text; (at = strchr(at, '%')) && at < equals; at++) {
+        const size_t name = strcspn(at + 1, ": ,"), type = strcspn(at, "]=") + 1;
+        *GCUT_PUSH(a, l) =
+            (line){gcut_strndup(a, at + 1, name),
+                   gcut_printf(a, "%.*s%s", (int)(type - name - 1), at + name + 1, equals), op};
+    }
 }
 
 static lines read_lines(gcut_arena *a, const char *text)
 {
     lines l = {0};
-    uint32_t most = 1;
-    for (const char *s = text; *s; s++) most += *s == '\n';
-    l.at = gcut_calloc(a, most, sizeof *l.at);
     for (const char *s = text, *end; *s; s = end + (*end != 0)) {
         end = s + strcspn(s, "\n");
-        l.n += read_line(a, s, (size_t)(end - s), &l.at[l.n]);
+        read_line(a, s, (size_t)(end - s), &l);
     }
     if (l.n) qsort(l.at, l.n, sizeof *l.at, by_name);
     return l;

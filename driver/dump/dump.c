@@ -71,12 +71,18 @@ static void write_changes(gcut_dump *d, const char *file, const gcut_pass_run *r
 
 void gcut_dump_pass(const gcut_pipeline *p, const gcut_pass_run *r)
 {
-    if (!p->dump || (r->row->makes != GCUT_MAKES_PROGRAM && r->out[0] == r->in[0])) return;
+    const bool changed = r->out[0] != r->in[0] || r->out[1] != r->in[1];
+    if (!p->dump || (r->row->makes != GCUT_MAKES_PROGRAM && !changed)) return;
     gcut_arena *scratch = gcut_arena_new(p->env, p->arena);
     gcut_text t = {.arena = scratch};
     gcut_print_options named = {0};
+    gcut_graph *whole[2];
+    const uint32_t n = gcut_pair_graphs(r->out[0], whole);
     gcut_pipeline_text_names(p, r->row, r->out[1] != NULL, &named);
-    gcut_print_graphs(r->out, r->out[1] ? 2 : 1, &named, &t);
+    if (r->row->makes == GCUT_MAKES_PRIMAL)
+        gcut_print_graphs(whole, n, &named, &t);
+    else
+        gcut_print_graphs(r->out, r->out[1] ? 2 : 1, &named, &t);
     const char *file = gcut_printf(p->arena, "%02u%c.%s.%s.gcut", p->runs.n, r->row->letter,
                                    gcut_passes_stage(r->row->makes), r->row->name);
     write_text(p->dump, file, &t, r->row->help);

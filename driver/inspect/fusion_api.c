@@ -2,7 +2,6 @@
  *
  * The kernels of a step, what is in each, and why ops of two launches are not in one: gcut_fusion_new.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

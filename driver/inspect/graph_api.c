@@ -11,7 +11,6 @@
 #include "driver/pipeline/plan_info.h"
 #include "gradcut/inspect.h"
 #include "report/graphs/graphs.h"
-#include "report/value_names.h"
 
 typedef struct asking {
     gcut_graph *g;
@@ -87,22 +86,6 @@ static const bool *reached_of(const gcut_graph *g, const gcut_graph *joint, cons
     return reached;
 }
 
-/* The same by the values of a stage. */
-static const bool *by_value(const gcut_graph_info *info, const gcut_graph *g, const bool *reached,
-                            gcut_arena *a)
-{
-    bool *out = gcut_calloc(a, info->nvalues + 1, sizeof *out);
-    gcut_name_index names = {0};
-    for (size_t i = 0; i < info->nvalues; i++)
-        gcut_name_index_add(a, &names, info->value[i]->name, strlen(info->value[i]->name), (uint32_t)i);
-    gcut_name_index_sort(&names);
-    for (gcut_ref v = 1; v < g->values.n; v++) {
-        const char *name = g->values.at[v].name;
-        if (reached[v] && name) out[gcut_name_index_find(&names, name, strlen(name))] = true;
-    }
-    return out;
-}
-
 /* Functions that are called are outlined without: they may be called where a gradient reaches and where none does. */
 static void write_tree(void *arg, gcut_text *out)
 {
@@ -114,8 +97,7 @@ static void write_tree(void *arg, gcut_text *out)
     const gcut_stage_info *primal = gcut_stage_info_of(p, GCUT_STAGE_PRIMAL, a);
     const bool **reached = gcut_calloc(a, primal->n + 1, sizeof(*reached));
     if (!opt.forward_only)
-        reached[primal->n - 1] =
-            by_value(primal->graph[primal->n - 1], p->primal, reached_of(p->primal, p->raw, opt.loss, a), a);
+        reached[primal->n - 1] = reached_of(p->primal, p->raw, opt.loss, a) + 1; /* entry 0 is value 1 */
     gcut_write_tree(primal, reached, out);
 }
 

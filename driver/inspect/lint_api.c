@@ -2,7 +2,6 @@
  *
  * Lint: the rules of the graph, then those that need its derivative and its kernels.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

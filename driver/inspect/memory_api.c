@@ -8,7 +8,6 @@
  */
 #include "gradcut/inspect.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -57,14 +57,14 @@ static const char *text_of(gcut_arena *keep, const gcut_jnode *object, const cha
 }
 
 /* How long each thread computed; NULL: the file does not say. */
-static const double *busy_of(gcut_arena *keep, const gcut_jnode *kernel, int threads)
+static const double *busy_of(gcut_arena *keep, const gcut_jnode *kernel, int threads, double measured_ns)
 {
     const gcut_jnode *list = gcut_jget(kernel, "busy_ns");
     if (!list) return NULL;
     if (gcut_jcount(list) != (uint32_t)threads)
         gcut_jfail(list, NULL, "expected a number for each of %d threads", threads);
     double *ns = gcut_calloc(keep, (size_t)threads + 1, sizeof *ns);
-    for (int t = 0; t < threads; t++) ns[t] = amount_up_to(gcut_jat(list, (uint32_t)t), MOST_NS);
+    for (int t = 0; t < threads; t++) ns[t] = amount_up_to(gcut_jat(list, (uint32_t)t), measured_ns);
     return ns;
 }
 
@@ -74,13 +74,13 @@ static const gcut_kernel_time *kernel_of(gcut_arena *keep, const gcut_jnode *k, 
     const bool backward = !strcmp(gcut_jstr(half), "backward");
     if (!backward && strcmp(gcut_jstr(half), "forward") != 0)
         gcut_jfail(half, NULL, "expected \"forward\" or \"backward\"");
-    return GCUT_NEW(keep, gcut_kernel_time, .family = text_of(keep, k, "class"),
-                    .value = text_of(keep, k, "value"), .op = text_of(keep, k, "op"),
-                    .where = text_of(keep, k, "loc"), .backward = backward, .launch = count_of(k, "kernel"),
-                    .runs = amount_of(k, "runs"), .predicted_ns = time_of(k, "predicted_ns"),
-                    .measured_ns = time_of(k, "measured_ns"), .flops = amount_of(k, "flops"),
-                    .bytes = amount_of(k, "bytes"), .lower_ns = time_of(k, "lower_ns"),
-                    .upper_ns = time_of(k, "upper_ns"), .busy_ns = busy_of(keep, k, threads));
+    return GCUT_NEW(
+        keep, gcut_kernel_time, .family = text_of(keep, k, "class"), .value = text_of(keep, k, "value"),
+        .op = text_of(keep, k, "op"), .where = text_of(keep, k, "loc"), .backward = backward,
+        .launch = count_of(k, "kernel"), .runs = amount_of(k, "runs"),
+        .predicted_ns = time_of(k, "predicted_ns"), .measured_ns = time_of(k, "measured_ns"),
+        .flops = amount_of(k, "flops"), .bytes = amount_of(k, "bytes"), .lower_ns = time_of(k, "lower_ns"),
+        .upper_ns = time_of(k, "upper_ns"), .busy_ns = busy_of(keep, k, threads, time_of(k, "measured_ns")));
 }
 
 static void require(const gcut_jnode *root, const char *key, bool holds)
@@ -105,6 +105,7 @@ static void read_profile(void *arg, const gcut_made *m)
     const gcut_jnode *root = gcut_json_read(m->scratch, j->path, MOST_BYTES), *list;
     gcut_profile *out = m->object;
     gcut_jobject(root);
+    const gcut_jnode *means = gcut_jget(root, "means");
     *out = (gcut_profile){.predicted_ns = time_of(root, "predicted_ns"),
                           .best_ns = time_of(root, "step_ns_best"),
                           .median_ns = time_of(root, "step_ns"),
@@ -116,6 +117,7 @@ static void read_profile(void *arg, const gcut_made *m)
                           .median_lo_ns = real_of(root, "step_ns_lo"),
                           .median_hi_ns = real_of(root, "step_ns_hi"),
                           .samples = "",
+                          .means = means && gcut_jbool(means),
                           .priced_threads = count_of(root, "priced_threads"),
                           .graph = text_of(m->keep, root, "graph"),
                           .joint_hash = text_of(m->keep, root, "joint_hash"),

@@ -2,7 +2,6 @@
  *
  * A stage as data: gcut_stage_look.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "driver/inspect/of_pipeline.h"

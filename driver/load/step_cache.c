@@ -41,9 +41,8 @@ static const char *key_of(gcut_graph *g, const gcut_settings *o, gcut_arena *a)
     size_t n = 0;
     gcut_hash_begin(&h);
     gcut_hash_text(&h, gcut_build_id);
-    const gcut_pair *pair = gcut_pair_of(g);
-    gcut_graph *both[2] = {g, pair ? gcut_module_find(g->module, pair->fwd) : NULL};
-    gcut_print_graphs(both, pair ? 2 : 1, &(gcut_print_options){0}, &graph);
+    gcut_graph *both[2];
+    gcut_print_graphs(both, gcut_pair_graphs(g, both), &(gcut_print_options){0}, &graph);
     gcut_hash_field(&h, graph.at, graph.n);
     gcut_hash_text(&h, g->name);
     gcut_hash_text(&h, g->module->file);

@@ -12,32 +12,36 @@
 static _Noreturn void refuse(const gcut_graph *bwd, const gcut_pair *pair, const char *what)
 {
     gcut_fail(bwd->module->env, GCUT_EUSAGE, gcut_loc_place(bwd->module, bwd->loc),
-              "take the function that it was made of",
-              "the pair @%s is differentiated, and what it saves is decided: it takes %s", pair->name, what);
+              "name the function from which the pair was split, if there is one",
+              "the pair @%s is compiled as it stands, without a plan: %s", pair->name, what);
 }
 
 /* Options of derivatives, of plans and of other graphs. */
 void gcut_given_check(const gcut_graph *user, const gcut_settings *o)
 {
+    const bool minimum_cut = !strcmp(o->policy, gcut_policy_name(GCUT_POLICY_MINCUT)),
+               updates = o->optimizer && strcmp(o->optimizer, "none") != 0;
     const struct {
         const char *name;
         bool given;
     } options[] = {{"wrt", o->nwrt},
                    {"loss", o->loss},
                    {"cotan", o->ncotan},
-                   {"optimizer", o->optimizer && strcmp(o->optimizer, "none") != 0},
-                   {"policy", strcmp(o->policy, gcut_policy_name(GCUT_POLICY_MINCUT)) != 0},
+                   {"optimizer", updates},
+                   {"keep-grads", o->keep_grads},
+                   {"policy", !minimum_cut},
+                   {"lambda", o->lambda != GCUT_LAMBDA_DEFAULT},
                    {"budget", o->budget},
-                   {"saved_budget", o->saved_budget},
+                   {"saved-budget", o->saved_budget},
                    {"plan", o->plan},
-                   {"save_dtype", o->save_dtype},
+                   {"save-dtype", o->save_dtype},
                    {"save", o->nsave},
                    {"recompute", o->nrecompute},
                    {"fix", o->nfix}};
     const gcut_pair *pair = o->forward_only ? NULL : gcut_pair_of(user);
     for (size_t i = 0; pair && i < sizeof options / sizeof *options; i++)
         if (options[i].given)
-            refuse(user, pair, gcut_printf(user->module->arena, "no option %s", options[i].name));
+            refuse(user, pair, gcut_printf(user->module->arena, "it takes no option %s", options[i].name));
 }
 
 /* Removes the marks of kernels, which lowering writes anew. */
@@ -86,5 +90,5 @@ void gcut_given_take(gcut_pipeline *p)
 void gcut_given_refuse(const gcut_graph *user)
 {
     const gcut_pair *pair = gcut_pair_of(user);
-    if (pair) refuse(user, pair, "no other plan");
+    if (pair) refuse(user, pair, "there is no plan to show or to change");
 }

@@ -160,9 +160,10 @@ void gcut_stage_check(gcut_env *env, gcut_stage_name stage, const char *call)
 
 uint32_t gcut_stage_graphs(const gcut_pipeline *p, gcut_stage_name stage, gcut_graph *out[2])
 {
+    out[0] = p->primal;
     out[1] = NULL;
     switch (stage) {
-    case GCUT_STAGE_PRIMAL: out[0] = p->primal; break;
+    case GCUT_STAGE_PRIMAL: return p->opt.forward_only ? 1 : gcut_pair_graphs(p->primal, out);
     case GCUT_STAGE_JOINT: out[0] = p->joint; break;
     case GCUT_STAGE_SPLIT: out[0] = p->fwd, out[1] = p->bwd; break;
     case GCUT_STAGE_KERNEL:

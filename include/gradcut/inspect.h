@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Looking at what a step runs: memory over the step, kernels and what is in them.  The structures are in plan.h.
+ * Reports on a graph and its step: memory, kernels, profiles, frontier, lint, outlines, the page.  The structures are in
+ * plan.h.
  */
 #ifndef GRADCUT_INSPECT_H
 #define GRADCUT_INSPECT_H
@@ -43,8 +44,8 @@ GCUT_API char *gcut_fusion_text_sized(size_t size, gcut_ctx *ctx, const gcut_fus
  * `value`. */
 GCUT_API char *gcut_fusion_why(gcut_ctx *ctx, const gcut_fusion *f, const char *value, const char *reader);
 
-/* A frontier (gcut_frontier_new) as its member `text`, in a table that fits columns, with bold titles where the options say
- * so; other options say nothing of it.  table: NULL = {0}.  The caller's (gcut_free); NULL on error. */
+/* The table of a frontier (gcut_frontier_new).  Of the options `columns` and `bold` apply; NULL = {0}.  The caller's
+ * (gcut_free); NULL on error. */
 GCUT_API char *gcut_frontier_text_sized(size_t size, gcut_ctx *ctx, const gcut_frontier *f,
                                         const gcut_table_options *table);
 #define gcut_frontier_text(...) gcut_frontier_text_sized(sizeof(gcut_table_options), __VA_ARGS__)

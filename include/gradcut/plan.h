@@ -409,6 +409,7 @@ typedef struct gcut_profile {
     const char *machine;            /* the machine model of the predicted times and of the limits */
     const gcut_size *sizes;         /* of the symbols in these steps */
     size_t nsizes;
+    bool means; /* of a step compiled ahead of time: each time is a mean, with the clock between kernels */
 } gcut_profile;
 
 /* ---- a frontier ---- */
@@ -510,7 +511,7 @@ typedef struct gcut_memory_profile {
     size_t nevents;
     const gcut_memory_buffer *const *buffer; /* the caller's, then the others by first event */
     size_t nbuffers;
-    const struct gcut_memory_profile *against; /* the step of another plan on the same axis; NULL */
+    const struct gcut_memory_profile *against; /* the step of another plan; NULL */
     const char *json, *svg;
 } gcut_memory_profile;
 

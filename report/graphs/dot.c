@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A graph for Graphviz, collapsed by scope: a node for the ops of a scope, or for an op without one, with what the plan
- * saves there (filled) or recomputes (hatched by a dashed, double border); an edge for what one reads of another, with its
+ * saves there (filled) or recomputes (a dashed, double border); an edge for what one reads of another, with its
  * bytes.
  */
 #include <stdlib.h>

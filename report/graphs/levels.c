@@ -218,7 +218,7 @@ void gcut_write_levels(const gcut_fusion *f, const gcut_table_options *o, gcut_t
     gcut_text_add(&t, ": %u kernel%s in %u level%s; %s, of which the longest chain is %s\n", l.n,
                   l.n == 1 ? "" : "s", l.nlevels, l.nlevels == 1 ? "" : "s", gcut_time_text(a, all),
                   gcut_time_text(a, chain));
-    gcut_text_add(&t, "levels with several kernels, which wait for none of each other:\n");
+    gcut_text_add(&t, "levels with several kernels, which do not depend on each other:\n");
     put_levels(&l, o, &t);
     put_chain(&l, o, &t);
     gcut_text_addn(out, t.at, t.n);

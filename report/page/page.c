@@ -25,7 +25,7 @@ static int hex_digit(char c)
     return c <= '9' ? c - '0' : c - 'a' + 10;
 }
 
-/* A hash in the form in which a policy of content has it (RFC 4648, section 4). */
+/* A hash as a Content-Security-Policy has it (base64, RFC 4648, section 4). */
 static void put_base64(const char *hex, gcut_text *out)
 {
     static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -69,7 +69,7 @@ static void put_choice(const gcut_plan_info *p, gcut_text *out)
                   p->threads == 1 ? "" : "s", p->machine);
 }
 
-/* The policy lets nothing be fetched, and no script run but the one with this hash. */
+/* The Content-Security-Policy lets nothing be fetched, and no script run but the one with this hash. */
 static void put_head(const gcut_page *page, gcut_text *out)
 {
     gcut_text_add(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -217,9 +217,10 @@ static void put_origin(const writing *w)
     const gcut_profile *p = w->page->profile;
     const size_t same = kernels_in_common(p, w->page->fusion), here = w->page->fusion->nkernels;
     gcut_text_add(w->out, "<p>");
-    gcut_page_say(
-        w->out, "Medians of %d step%s with %d thread%s; limits and predictions are of the machine model %s.",
-        p->steps, p->steps == 1 ? "" : "s", p->threads, p->threads == 1 ? "" : "s", p->machine);
+    gcut_page_say(w->out,
+                  "%s of %d step%s with %d thread%s; limits and predictions are of the machine model %s.",
+                  p->means ? "Means" : "Medians", p->steps, p->steps == 1 ? "" : "s", p->threads,
+                  p->threads == 1 ? "" : "s", p->machine);
     if (same < p->n || same < here)
         gcut_page_say(w->out,
                       " The steps had another plan, or one made with another machine model: %zu of their %zu "

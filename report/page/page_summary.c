@@ -62,13 +62,19 @@ static const char *budget_text(gcut_arena *a, const gcut_plan_info *p)
     return p->budget == GCUT_BUDGET_MIN ? "the smallest that was found" : "predicted, without a budget";
 }
 
+/* Counts of values are of the step's own, not of those in bodies of loops. */
+static const char *outside(const gcut_plan_info *p)
+{
+    return p->nloops ? " outside of loops" : "";
+}
+
 static void put_recompute_tile(const gcut_plan_info *p, gcut_text *out)
 {
     gcut_arena *a = out->arena;
     const size_t n = count(p, GCUT_PLAN_RECOMPUTED);
     put_tile(out, "Recomputing, predicted", gcut_time_text(a, p->recompute_ns),
-             gcut_printf(a, "%zu value%s%s, %s of the step", n, plural(n),
-                         p->nloops ? " outside of loops" : "", percent(a, p->recompute_ns, p->step_ns)));
+             gcut_printf(a, "%zu value%s%s, %s of the step", n, plural(n), outside(p),
+                         percent(a, p->recompute_ns, p->step_ns)));
 }
 
 static void put_tiles(const gcut_page *page, gcut_text *out)
@@ -177,13 +183,12 @@ static void put_recomputed(const gcut_plan_info *p, gcut_text *out)
     if (n)
         gcut_page_say(
             out,
-            "The backward graph recomputes %zu value%s, which by the prices of the cut takes %s, %s of the "
+            "The backward graph recomputes %zu value%s%s, which by the prices of the cut takes %s, %s of the "
             "predicted step of %s. ",
-            n, plural(n), gcut_time_text(a, p->recompute_ns), percent(a, p->recompute_ns, p->step_ns),
-            gcut_time_text(a, p->step_ns));
+            n, plural(n), outside(p), gcut_time_text(a, p->recompute_ns),
+            percent(a, p->recompute_ns, p->step_ns), gcut_time_text(a, p->step_ns));
     else
-        gcut_page_say(out, "The backward graph recomputes no value of the forward graph%s. ",
-                      p->nloops ? " outside of loops" : "");
+        gcut_page_say(out, "The backward graph recomputes no value of the forward graph%s. ", outside(p));
 }
 
 /* Costs are prices: they count saved bytes, too. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Two plan files on one axis, as text and as JSON.
+ * The difference of two plan files, as text and as JSON.
  */
 #include <math.h>
 #include <string.h>

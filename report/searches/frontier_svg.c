@@ -5,7 +5,6 @@
  * fonts or links; kinds of marks differ in shape, not in colour alone.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "report/report.h"

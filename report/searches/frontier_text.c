@@ -3,7 +3,6 @@
  * A frontier as a table, as CSV and as JSON.
  */
 #include <math.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/units.h"

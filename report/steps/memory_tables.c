@@ -9,6 +9,7 @@
 #include "report/fold.h"
 #include "report/report.h"
 #include "report/tables.h"
+#include "report/value_names.h"
 
 static const char *share_text(gcut_arena *a, int64_t part, int64_t all)
 {
@@ -41,9 +42,9 @@ static void add_class(gcut_table *t, const gcut_memory_profile *m, const char *n
                                        m->against ? gcut_count_text(a, other) : NULL});
 }
 
-/* By class; with a second plan, its bytes at its own peak. */
 const char gcut_memory_letters[GCUT_MEMORY_CLASSES + 1] = "PGAIOsrtw";
 
+/* By class; with a second plan, its bytes at its own peak. */
 gcut_table gcut_memory_classes(const gcut_memory_profile *m, gcut_arena *a)
 {
     gcut_table t = {.arena = a, .ncols = 5, .right = 1u | 1u << 1 | 1u << 4};
@@ -115,7 +116,8 @@ gcut_table gcut_memory_holders(const gcut_memory_profile *m, const gcut_table_op
 }
 
 typedef struct total {
-    const char *key;
+    const char *own; /* of one buffer */
+    const char *key; /* what those that are added up have in common */
     int64_t bytes;
     uint32_t n, first;
 } total;
@@ -134,22 +136,27 @@ static int by_bytes(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* What is alive at the peak, added up by a text of each buffer. */
+/* What is alive at the peak, added up by a text of each buffer, without its numbers where `alike`. */
 static gcut_table totals(const gcut_memory_profile *m, const char *what,
-                         const char *(*key)(gcut_arena *, const gcut_memory_buffer *),
+                         const char *(*text)(gcut_arena *, const gcut_memory_buffer *), bool alike,
                          const gcut_table_options *o, gcut_arena *a)
 {
     total *x = gcut_calloc(a, m->nbuffers + 1, sizeof *x);
     uint32_t n = 0, k = 0;
     for (size_t i = 0; i < m->nbuffers; i++)
-        if (m->buffer[i]->at_peak && m->buffer[i]->bytes)
-            x[n] = (total){key(a, m->buffer[i]), m->buffer[i]->bytes, 1, n}, n++;
+        if (m->buffer[i]->at_peak && m->buffer[i]->bytes) {
+            const char *own = text(a, m->buffer[i]);
+            x[n] = (total){own, alike ? gcut_without_numbers(a, own) : own, m->buffer[i]->bytes, 1, n};
+            n++;
+        }
     if (n) qsort(x, n, sizeof *x, by_key);
     for (uint32_t i = 0; i < n; i++) {
-        if (i && !strcmp(x[i].key, x[k - 1].key))
+        if (i && !strcmp(x[i].key, x[k - 1].key)) {
+            if (strcmp(x[i].own, x[k - 1].own) != 0) x[k - 1].own = x[i].key;
             x[k - 1].bytes += x[i].bytes, x[k - 1].n++;
-        else
+        } else {
             x[k++] = x[i];
+        }
     }
     if (k) qsort(x, k, sizeof *x, by_bytes);
     const uint32_t most = o->top ? (uint32_t)o->top : k, shown = most < k ? most : k;
@@ -165,7 +172,7 @@ static gcut_table totals(const gcut_memory_profile *m, const char *what,
         if (i < shown)
             gcut_table_row(&t, (const char *[]){gcut_count_text(a, x[i].bytes),
                                                 share_text(a, x[i].bytes, m->peak_bytes),
-                                                gcut_printf(a, "%u", x[i].n), x[i].key});
+                                                gcut_printf(a, "%u", x[i].n), x[i].own});
         else
             left += x[i].bytes;
     }
@@ -185,12 +192,11 @@ static const char *place_of(gcut_arena *a, const gcut_memory_buffer *b)
     return *b->where ? gcut_place_text(a, b->where) : "without a line";
 }
 
-/* "block*.mlp" of block3.mlp.fc.add: what a scope and those like it hold. */
 static const char *scope_of(gcut_arena *a, const gcut_memory_buffer *b)
 {
-    const char *dot = strrchr(b->name, '.');
-    if (!dot || b->kind == GCUT_MEMORY_WORKSPACE) return "without a scope";
-    return gcut_without_numbers(a, gcut_strndup(a, b->name, (size_t)(dot - b->name)));
+    const size_t n = gcut_scope_length(b->name, strlen(b->name));
+    if (!n || b->kind == GCUT_MEMORY_WORKSPACE) return "without a scope";
+    return gcut_strndup(a, b->name, n);
 }
 
 gcut_table gcut_memory_totals(const gcut_memory_profile *m, int by, const gcut_table_options *o,
@@ -198,9 +204,11 @@ gcut_table gcut_memory_totals(const gcut_memory_profile *m, int by, const gcut_t
 {
     static const struct {
         const char *title;
-        const char *(*key)(gcut_arena *, const gcut_memory_buffer *);
-    } form[GCUT_MEMORY_TOTALS] = {{"by op", op_of}, {"by scope", scope_of}, {"by source line", place_of}};
-    return totals(m, form[by].title, form[by].key, o, a);
+        const char *(*text)(gcut_arena *, const gcut_memory_buffer *);
+        bool alike; /* block3.mlp and those like it are one row */
+    } form[GCUT_MEMORY_TOTALS] = {
+        {"by op", op_of, false}, {"by scope", scope_of, true}, {"by source line", place_of, false}};
+    return totals(m, form[by].title, form[by].text, form[by].alike, o, a);
 }
 
 /* ---- the arena ---- */

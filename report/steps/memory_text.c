@@ -19,7 +19,7 @@ const char *gcut_memory_word(gcut_memory_class c)
     return (unsigned)c < GCUT_MEMORY_CLASSES ? name[c] : "";
 }
 
-/* "k412 of 700, backward graph: %dh matmul at mlp.c:42" */
+/* "k412, backward graph: %dh matmul at mlp.c:42" */
 static const char *event_text(gcut_arena *a, const gcut_memory_profile *m, size_t i)
 {
     const gcut_memory_event *e = m->event[i];
@@ -158,7 +158,7 @@ static void write_picture(const gcut_memory_profile *m, const gcut_table_options
         p.at[c] = gcut_memory_fullest(m, (int)c, p.n, p.all, &from);
         if (other) p.beside[c] = gcut_memory_fullest(other, (int)c, p.n, p.all, &beside);
     }
-    gcut_text_add(out, "over the step, above what the caller binds, %s:\n",
+    gcut_text_add(out, "arena over the step (not drawn: %s that the caller binds):\n",
                   gcut_bytes_text(a, bound_bytes(m)));
     for (int r = LINES - 1; r >= 0; r--) put_line(&p, r);
     put_axis(&p);

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "report/report.h"
 #include "report/svg.h"
+#include "report/value_names.h"
 
 enum { WIDE = 960, LEFT = 30, TOP = 60, ROW = 20, DEEPEST = 9, LEAST = 1 /* pixels of a box */ };
 
@@ -49,13 +50,12 @@ static void add(picture *p, part *graph, const gcut_kernel_time *k)
     const char *s = k->value;
     part *at = graph;
     at->ns += k->measured_ns;
-    for (int depth = 2; depth < DEEPEST; depth++) {
-        const char *dot = strchr(s, '.');
-        if (!dot || !dot[1 + strspn(dot + 1, "0123456789")])
-            break; /* the number of a name, not a part of it */
-        at = child(p, at, s, (size_t)(dot - s), false);
+    for (int depth = 1; depth < DEEPEST - 1; depth++) {
+        const char *end = k->value + gcut_scope_prefix(k->value, depth);
+        if (end == k->value) break;
+        at = child(p, at, s, (size_t)(end - s), false);
         at->ns += k->measured_ns;
-        s = dot + 1;
+        s = end + 1;
     }
     at = child(p, at, s, strlen(s), true);
     at->ns += k->measured_ns;

@@ -14,6 +14,7 @@ void gcut_write_profile_json(const gcut_profile *p, gcut_text *out)
     gcut_json_end(&j);
     gcut_json_members(&j, "step_ns:r step_ns_lo:r step_ns_hi:r step_ns_best:r step_ns_p90:r predicted_ns:r",
                       p->median_ns, p->median_lo_ns, p->median_hi_ns, p->best_ns, p->p90_ns, p->predicted_ns);
+    gcut_json_members(&j, "means:b", p->means);
     gcut_json_members(&j, "steps:i threads:i priced_threads:i limit_flops_per_s:r limit_bytes_per_s:r",
                       (int64_t)p->steps, (int64_t)p->threads, (int64_t)p->priced_threads,
                       p->peak_flops_per_second, p->peak_bytes_per_second);

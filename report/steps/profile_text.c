@@ -48,16 +48,10 @@ static const char *rate_text(gcut_arena *a, double per_second)
     return per_second > 0 ? gcut_three_digits(a, per_second / 1e9) : NULL;
 }
 
-/* Times of a step that ran elsewhere are means. */
-static bool has_spread(const gcut_profile *p)
-{
-    return p->best_ns < p->p90_ns;
-}
-
 /* "±3%": half the distance of the quartiles; NULL: there is none. */
 static const char *spread_text(gcut_arena *a, const gcut_profile *p, const gcut_kernel_time *k)
 {
-    return k->measured_ns > 0 && has_spread(p)
+    return k->measured_ns > 0 && !p->means
                ? gcut_printf(a, "±%.0f%%", 50 * (k->upper_ns - k->lower_ns) / k->measured_ns)
                : NULL;
 }
@@ -119,7 +113,7 @@ gcut_table gcut_profile_table(const gcut_profile *p, const gcut_table_options *o
                            [EACH] = sum.runs > 1 ? gcut_printf(a, "%.0f x %s", sum.runs,
                                                                gcut_time_text(a, sum.measured_ns / sum.runs))
                                                  : NULL,
-                           [SPREAD] = spread_text(a, p, &sum),
+                           [SPREAD] = g->n == 1 ? spread_text(a, p, &sum) : NULL,
                            [SHARE] = gcut_printf(a, "%.1f%%", all > 0 ? 100 * sum.measured_ns / all : 0),
                            [BUSY] = busy > 0 ? gcut_printf(a, "%.1f", busy) : NULL,
                            [PREDICTED] = gcut_time_text(a, sum.predicted_ns),
@@ -141,11 +135,12 @@ void gcut_write_profile_text(const gcut_profile *p, const gcut_table_options *o,
 {
     gcut_arena *a = out->arena;
     const gcut_table t = gcut_profile_table(p, o, a);
-    gcut_text_add(out, "step: %s", gcut_time_text(a, p->median_ns));
+    gcut_text_add(out, "step: %s%s", gcut_time_text(a, p->median_ns),
+                  p->means ? ", a mean with the clock between kernels" : "");
     if (!isnan(p->median_lo_ns))
         gcut_text_add(out, " (%s to %s)", gcut_time_text(a, p->median_lo_ns),
                       gcut_time_text(a, p->median_hi_ns));
-    if (has_spread(p)) gcut_text_add(out, ", best %s", gcut_time_text(a, p->best_ns));
+    if (!p->means) gcut_text_add(out, ", best %s", gcut_time_text(a, p->best_ns));
     gcut_text_add(out, ", predicted %s, %d step%s, %d thread%s\n", gcut_time_text(a, p->predicted_ns),
                   p->steps, p->steps == 1 ? "" : "s", p->threads, p->threads == 1 ? "" : "s");
     gcut_text_add(out, "limits by the machine model: %s GFLOP/s of large products, %s GB/s of memory\n",

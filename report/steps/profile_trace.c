@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/report.h"
+#include "report/value_names.h"
 
 enum { DEPTH = 3 /* components of names that are scopes, at most */ };
 
@@ -33,25 +34,14 @@ static void plain(tracing *t, const char *name, size_t n, const char *category, 
     gcut_json_end(&t->j);
 }
 
-/* The length of the first `depth` components of a name; 0: it has no more than these, the last is no scope. */
-static size_t prefix(const char *name, int depth)
-{
-    const char *s = name;
-    for (int k = 0; k < depth; k++) {
-        s = strchr(k ? s + 1 : s, '.');
-        if (!s) return 0;
-    }
-    return (size_t)(s - name);
-}
-
 /* An event for each run of kernels whose names have the same first components. */
 static void write_scopes(tracing *t, size_t from, size_t to, int depth)
 {
     const gcut_profile *p = t->p;
     for (size_t i = from, k; i < to && depth <= DEPTH; i = k) {
-        const size_t n = prefix(p->at[i]->value, depth);
-        for (k = i + 1;
-             k < to && prefix(p->at[k]->value, depth) == n && !strncmp(p->at[k]->value, p->at[i]->value, n);)
+        const size_t n = gcut_scope_prefix(p->at[i]->value, depth);
+        for (k = i + 1; k < to && gcut_scope_prefix(p->at[k]->value, depth) == n &&
+                        !strncmp(p->at[k]->value, p->at[i]->value, n);)
             k++;
         if (!n) continue;
         plain(t, p->at[i]->value, n, "scope", i, k);

@@ -16,7 +16,7 @@ grep -q '^ *time .* busy ' "$work/said"
 grep -q '"thread 1"' "$work/trace.json"
 "$gradcut" prof "$@" --json >"$work/profile.json"
 "$gradcut" report "$model" --at N=32 --threads 2 --no-frontier --profile "$work/profile.json" -o "$work/page.html" >"$work/said"
-grep -q 'Medians of 10 steps with 2 threads' "$work/page.html"
+grep -q 'Means of 10 steps with 2 threads' "$work/page.html"
 ! grep -q 'of their .* kernels are among' "$work/page.html"
 
 refused()

@@ -76,9 +76,10 @@ static void test_bench_csv(void **state)
         assert_within(predicted, x[2], 1e-9 * predicted);
     }
     free(text);
-    refused(2, "either --json or --csv", ARGV("bench", MLP, "--csv", "--json"));
-    refused(2, "leave --csv or --fix out", ARGV("bench", MLP, "--csv", "--fix", "N=8"));
-    refused(2, "leave --csv or --compare out", ARGV("bench", MLP, "--csv", "--compare", "planned"));
+    refused(2, "either --json or --csv is printed", ARGV("bench", MLP, "--csv", "--json"));
+    refused(2, "leave --csv, or --compare and --fix, out", ARGV("bench", MLP, "--csv", "--fix", "N=8"));
+    refused(2, "leave --csv, or --compare and --fix, out",
+            ARGV("bench", MLP, "--csv", "--compare", "planned"));
 }
 
 /* Without a model of this machine it is measured first, which is one line to standard error; plans go by the shipped

@@ -30,6 +30,14 @@ static void test_usage(void **state)
     free(fine(ARGV("plan", MLP, "--saved-budget", "900KB")));
     free(fine(ARGV("plan", MLP, "--saved-budget", "900kB")));
     refused(2, "--policy is given twice", ARGV("plan", MLP, "--policy", "torch", "--policy", "mincut"));
+    refused(2, "show prints either --tree or --levels", ARGV("show", MLP, "--tree", "--levels"));
+    refused(2, "leave --stage out", ARGV("show", MLP, "--tree", "--stage", "kernel"));
+    refused(2, "leave --steps and --in out", ARGV("prof", MLP, "--times", "t.json", "--steps", "5"));
+    refused(2, "--rounds are measured: give --measure", ARGV("frontier", MLP, "--rounds", "5"));
+    refused(2, "leave --no-frontier out",
+            ARGV("report", MLP, "--no-frontier", "--points", "3", "-o", "r.html"));
+    refused(2, "leave --at-peak and --map out", ARGV("mem", MLP, "--json", "--map"));
+    refused(2, "leave --all, --top and --match out", ARGV("fuse", MLP, "--why", "%h1", "%h2", "--top", "1"));
     refused(2, "--plan is given twice", ARGV("plan", MLP, "--plan", "a.json", "--plan", "b.json"));
     refused(2, "--output is given twice", ARGV("plan", MLP, "-o", "a.json", "--output", "b.json"));
     refused(2, "the size of N is given twice, 64 and 32", ARGV("plan", MLP, "--at", "N=64", "--at", "N=32"));
