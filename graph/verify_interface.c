@@ -157,7 +157,7 @@ static const char *taken_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_
     if (p->role == GCUT_ROLE_saved) {
         const uint32_t r = gcut_map_get(saved, gcut_map_key(name));
         have = r ? gcut_type_of(fwd, fwd->results.at[r - 1].value) : NULL;
-    } else if (p->role == GCUT_ROLE_cotan) {
+    } else if (p->role == GCUT_ROLE_cotan && !gcut_param_find(fwd, name)) {
         return NULL;
     } else {
         const gcut_param *q = gcut_param_find(fwd, name);
@@ -170,10 +170,61 @@ static const char *taken_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_
                        have ? gcut_type_text(a, fwd->module, have) : "");
 }
 
-static const gcut_result *saved_result(const gcut_graph *g)
+static bool gives_out(const gcut_graph *g, const char *name)
 {
     for (uint32_t i = 0; i < g->results.n; i++)
-        if (g->results.at[i].role == GCUT_ROLE_saved) return &g->results.at[i];
+        if (g->results.at[i].role == GCUT_ROLE_out && !strcmp(g->results.at[i].name, name)) return true;
+    return false;
+}
+
+/* What the caller may have overwritten before the backward call is saved, and not read there. */
+static const char *transient_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_graph *bwd)
+{
+    const uint32_t *uses = gcut_count_uses(bwd, a);
+    for (uint32_t i = 0; i < bwd->params.n; i++) {
+        const gcut_param *p = &bwd->params.at[i];
+        const char *name = bwd->values.at[p->value].name;
+        const gcut_param *q = p->role == GCUT_ROLE_saved ? NULL : gcut_param_find(fwd, name);
+        if (uses[p->value] && q && (gcut_is_transient(&p->marks) || gcut_is_transient(&q->marks)))
+            return gcut_printf(a, "@%s reads '%s', which is #transient: it is to be saved", bwd->name, name);
+    }
+    return NULL;
+}
+
+/* Symbols are declared alike. */
+static const char *size_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_graph *bwd)
+{
+    for (uint32_t i = 0; i < fwd->decls.n; i++) {
+        const gcut_dim_decl *d = &fwd->decls.at[i], *e = gcut_decl_find(bwd, d->sym);
+        if (e && (e->lo != d->lo || e->hi != d->hi || e->mult != d->mult))
+            return gcut_printf(a, "@%s and @%s declare %s otherwise", fwd->name, bwd->name,
+                               gcut_dim_symbol_name(fwd->module->dims, d->sym));
+    }
+    return NULL;
+}
+
+/* The fault of what one of the graphs takes or gives, which only the other one may: the backward graph has what is late. */
+static const char *misplaced_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_graph *bwd)
+{
+    for (uint32_t i = 0; i < fwd->params.n; i++) {
+        const gcut_param *p = &fwd->params.at[i];
+        if (p->role == GCUT_ROLE_saved || gcut_param_is_late(p))
+            return gcut_printf(a, "'%s %s' is a parameter of @%s, the forward graph", gcut_role_name(p->role),
+                               fwd->values.at[p->value].name, fwd->name);
+    }
+    for (int k = 0; k < 2; k++) {
+        const gcut_graph *g = k ? bwd : fwd;
+        for (uint32_t i = 0; i < g->results.n; i++) {
+            const gcut_result *r = &g->results.at[i];
+            const bool late = r->role != GCUT_ROLE_saved && gcut_result_is_late(r);
+            if (k && r->role == GCUT_ROLE_out && gives_out(fwd, r->name))
+                return gcut_printf(a, "'out %s' is a result of @%s and of @%s", r->name, fwd->name,
+                                   bwd->name);
+            if (k ? !late : late)
+                return gcut_printf(a, "'%s %s' is a result of @%s, the %s graph", gcut_role_name(r->role),
+                                   r->name, g->name, k ? "backward" : "forward");
+        }
+    }
     return NULL;
 }
 
@@ -182,11 +233,10 @@ static const gcut_result *saved_result(const gcut_graph *g)
 const char *gcut_pair_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_graph *bwd)
 {
     const gcut_map saved = saved_by_name(a, fwd);
-    if (gcut_takes_saved(fwd))
-        return gcut_printf(a, "@%s, the forward graph, takes a saved value", fwd->name);
-    if (saved_result(bwd))
-        return gcut_printf(a, "'saved %s' is a result of @%s, the backward graph", saved_result(bwd)->name,
-                           bwd->name);
+    const char *fault = misplaced_fault(a, fwd, bwd);
+    if (!fault) fault = size_fault(a, fwd, bwd);
+    if (!fault) fault = transient_fault(a, fwd, bwd);
+    if (fault) return fault;
     if (fwd == bwd) return gcut_printf(a, "both of its graphs are @%s", fwd->name);
     for (uint32_t i = 0; i < fwd->results.n; i++) {
         const gcut_result *r = &fwd->results.at[i];
@@ -196,7 +246,7 @@ const char *gcut_pair_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_gra
             return gcut_printf(a, "@%s does not take the saved value '%s'", bwd->name, r->name);
     }
     for (uint32_t i = 0; i < bwd->params.n; i++) {
-        const char *fault = taken_fault(a, fwd, bwd, &saved, &bwd->params.at[i]);
+        fault = taken_fault(a, fwd, bwd, &saved, &bwd->params.at[i]);
         if (fault) return fault;
     }
     for (uint32_t i = 0; i < bwd->results.n; i++) {

@@ -57,6 +57,11 @@ static void check_pairs(gcut_parser *p)
 {
     for (uint32_t i = 0; i < p->pairs.n; i++) {
         const gcut_pair *pair = &p->m->pairs.at[i];
+        for (uint32_t k = 0; k < i; k++)
+            if (pair->bwd == p->m->pairs.at[k].bwd)
+                GCUT_PARSE_FAIL(p, &p->pairs.at[i], NULL,
+                                "pair @%s: @%s is the backward graph of the pair @%s", pair->name, pair->bwd,
+                                p->m->pairs.at[k].name);
         const char *fault =
             gcut_pair_fault(p->scratch, gcut_module_find(p->m, pair->fwd), gcut_module_find(p->m, pair->bwd));
         if (fault)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "driver/api/array_difference.h"
+#include "driver/pipeline/given_pair.h"
 #include "graph/external.h"
 #include "report/report.h"
 
@@ -237,6 +238,7 @@ void gcut_crosscheck_passes(gcut_trial *t, const gcut_pass_table *passes)
     passes_check c = {
         .trial = t, .tol = t->tol > 0 ? t->tol : TOLERANCE, .table.arena = t->keep, .json.out = &list};
     const gcut_pass_row *bad = NULL;
+    gcut_given_refuse(t->g);
     c.step = gcut_trial_step(t, t->g, &o);
     if (gcut_graph_has_effects(c.step->p->joint))
         gcut_fail(t->env, GCUT_EUNSUPPORTED, gcut_loc_place(t->g->module, t->g->loc), NULL,

@@ -9,7 +9,7 @@
 #include "driver/ctx.h"
 #include "gradcut/inspect.h"
 
-enum { MOST_BYTES = 64 << 20, MOST_COUNT = 1 << 30 };
+enum { MOST_BYTES = 64 << 20, MOST_COUNT = 1 << 30, MOST_THREADS = 4096 };
 
 typedef struct reading {
     gcut_env *env;
@@ -37,10 +37,13 @@ static double amount_of(const gcut_jnode *object, const char *key)
 }
 
 #define MOST_NS 1e12 /* a quarter of an hour */
+#define LEAST_NS 1e-3
 
+/* 0 or not so small that a rate is infinite. */
 static double time_of(const gcut_jnode *object, const char *key)
 {
-    return amount_up_to(gcut_jneed(object, key), MOST_NS);
+    const double ns = amount_up_to(gcut_jneed(object, key), MOST_NS);
+    return ns < LEAST_NS ? 0 : ns;
 }
 
 static int count_of(const gcut_jnode *object, const char *key)
@@ -83,9 +86,11 @@ static const gcut_kernel_time *kernel_of(gcut_arena *keep, const gcut_jnode *k, 
         .upper_ns = time_of(k, "upper_ns"), .busy_ns = busy_of(keep, k, threads, time_of(k, "measured_ns")));
 }
 
-static void require(const gcut_jnode *root, const char *key, bool holds)
+/* Not so small that a rate is infinite, or so large that a list of threads fills the memory. */
+static void require(const gcut_jnode *root, const char *key, double x, double least, double most)
 {
-    if (!holds) gcut_jfail(gcut_jneed(root, key), NULL, "expected more than 0");
+    if (!(x >= least && x <= most))
+        gcut_jfail(gcut_jneed(root, key), NULL, "expected a number from %g to %g", least, most);
 }
 
 /* The sizes of the steps; each is a member. */
@@ -122,12 +127,12 @@ static void read_profile(void *arg, const gcut_made *m)
                           .graph = text_of(m->keep, root, "graph"),
                           .joint_hash = text_of(m->keep, root, "joint_hash"),
                           .machine = text_of(m->keep, root, "machine")};
-    require(root, "step_ns", out->median_ns > 0);
-    require(root, "threads", out->threads > 0);
-    require(root, "steps", out->steps > 0);
+    require(root, "step_ns", out->median_ns, LEAST_NS, MOST_NS);
+    require(root, "threads", out->threads, 1, MOST_THREADS);
+    require(root, "steps", out->steps, 1, MOST_COUNT);
     read_sizes(m->keep, gcut_jneed(root, "at"), out);
-    require(root, "limit_flops_per_s", out->peak_flops_per_second > 0);
-    require(root, "limit_bytes_per_s", out->peak_bytes_per_second > 0);
+    require(root, "limit_flops_per_s", out->peak_flops_per_second, 1, 1e18);
+    require(root, "limit_bytes_per_s", out->peak_bytes_per_second, 1, 1e18);
     list = gcut_jneed(root, "kernels");
     out->n = gcut_jcount(list);
     GCUT_LIST(m->keep, out->at, out->n, kernel_of(m->keep, gcut_jat(list, i), out->threads));

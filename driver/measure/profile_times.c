@@ -11,7 +11,8 @@
 #include "gradcut/inspect.h"
 
 enum { MOST_BYTES = 64 << 20 };
-#define MOST_NS 1e17
+#define MOST_NS 1e17      /* of all steps */
+#define MOST_STEP_NS 1e12 /* of a launch in one: what profile files may have */
 
 typedef struct reading {
     gcut_graph *g;
@@ -43,6 +44,7 @@ static const gcut_kernel_time *kernel_of(const gcut_costs *c, uint32_t i, const 
     if (gcut_jcount(pair) != 2 && threads != (uint32_t)nthreads)
         gcut_jfail(pair, NULL, "expected [runs, ns] or, behind these, ns of %d threads", nthreads);
     const double runs = number_at(pair, 0) / steps, ns = number_at(pair, 1) / steps;
+    if (ns > MOST_STEP_NS) gcut_jfail(pair, NULL, "expected at most %g ns in a step", MOST_STEP_NS);
     const bool branch = x->times != floor(x->times);
     if (!branch && runs != x->times)
         gcut_jfail(pair, "give the options that the step was emitted with",

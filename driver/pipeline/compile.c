@@ -138,6 +138,17 @@ static void refuse_derivative(const gcut_graph *g)
     }
 }
 
+/* Refuses one graph of a split: the other one would have to be made again. */
+static void refuse_half(const gcut_pipeline *p)
+{
+    const gcut_graph *g = p->primal;
+    if (p->opt.forward_only || p->given || !(gcut_takes_saved(g) || gcut_is_forward(g))) return;
+    gcut_fail(p->env, GCUT_EUSAGE, gcut_loc_place(g->module, g->loc),
+              "name the pair; --forward (options.forward_only) runs the graph alone",
+              "@%s is the %s graph of a step, and no function to be differentiated", g->name,
+              gcut_takes_saved(g) ? "backward" : "forward");
+}
+
 /* The last stage that is made. */
 static gcut_stage_name made(const gcut_pipeline *p)
 {
@@ -172,7 +183,7 @@ static gcut_pipeline *run(const gcut_pass_table *passes, gcut_graphs_kept graphs
     p->at = gcut_default_sizes(a, p->primal, p->opt.at, p->opt.nat, &p->nat);
     gcut_verify_module(p->module);
     gcut_refuse_lost_statistics(p->primal);
-    if (goal > GCUT_STAGE_PRIMAL) refuse_derivative(p->primal);
+    if (goal > GCUT_STAGE_PRIMAL) refuse_half(p), refuse_derivative(p->primal);
     gcut_pipeline_continue(p, goal);
     gcut_dump_rest(p);
     return p;

@@ -92,10 +92,11 @@ static bool is_left_out(const gcut_pipeline *p, const gcut_pass_row *row)
     return false;
 }
 
-/* Before the user's pair was written? */
+/* Before the user's pair was written?  What kernels need is made sure of again: the pair may have been edited. */
 static bool has_run(const gcut_pipeline *p, const gcut_pass_row *row)
 {
-    return p->given && p->given->made_by && row->makes == GCUT_MAKES_KERNELS && row <= p->given->made_by;
+    return row->optional && p->given && p->given->made_by && row->makes == GCUT_MAKES_KERNELS &&
+           row <= p->given->made_by;
 }
 
 static const gcut_pass_row *find(const gcut_pass_table *t, const char *name)

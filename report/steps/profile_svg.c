@@ -131,7 +131,9 @@ static void put_kernel(const picture *p, const gcut_kernel_time *k)
                       x - r, y - r, 2 * r, 2 * r);
     else
         gcut_text_add(out, "<circle class=\"forward\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\">", x, y, r);
-    gcut_text_add(out, "<title>k%d %s %%", k->launch, k->family);
+    gcut_text_add(out, "<title>k%d ", k->launch);
+    gcut_svg_escaped(out, k->family);
+    gcut_text_add(out, " %%");
     gcut_svg_escaped(out, k->value);
     gcut_text_add(out, ": %s, %.3g GFLOP/s, %.3g GB/s</title></%s>\n",
                   gcut_time_text(out->arena, k->measured_ns), gcut_kernel_flops_rate(k) / 1e9,

@@ -333,6 +333,30 @@ static void pairs_refuse(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* The passes that kernels need run again, whatever the pair says: one was edited, and has a composite op. */
+static void edited_pairs_run(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"f32", "bf16"};
+    for (int i = 0; i < 2; i++) {
+        char text[900];
+        snprintf(text, sizeof text,
+                 "gcut 1\nfunc @f(param %%w: %s[4]) -> (out y: %s[], saved a: %s[4]) #fwd {\n"
+                 "  %%a = gelu(%%w)\n  %%y = sum(%%a)\n  return %%y, %%a\n}\n"
+                 "func @b(saved %%a: %s[4], cotan %%dy: %s[]) -> (grad w: %s[4]) #bwd {\n"
+                 "  %%g = broadcast(%%dy, shape=[4], axes=[])\n  %%e = elu(%%a)\n  %%d = mul(%%g, %%e)\n"
+                 "  return %%d\n}\npair @s = (@f, @b) #pass(\"lower\")\n",
+                 types[i], types[i], types[i], types[i], types[i], types[i]);
+        gcut_ctx *ctx = gcut_ctx_new(NULL);
+        gcut_graph *g = gcut_parse(ctx, text, GCUT_TO_NUL, "p.gcut", NULL);
+        gcut_check_report *r =
+            g ? gcut_crosscheck(g, &(gcut_options){.machine = "shipped"}, NULL, 0, 0) : NULL;
+        if (!r || !r->ok) fail_msg("%s: %s%s", types[i], r ? r->text : "", gcut_last_error(ctx));
+        gcut_free(r);
+        gcut_ctx_free(ctx);
+    }
+}
+
 /* A pair that was written by hand runs: every backend gives what its joint graph gives. */
 static void pairs_run(void **state)
 {
@@ -414,6 +438,7 @@ int main(void)
         cmocka_unit_test(dumps_of_pairs),
         cmocka_unit_test(pairs_refuse),
         cmocka_unit_test(pairs_run),
+        cmocka_unit_test(edited_pairs_run),
         cmocka_unit_test(every_file_reads_back),
         cmocka_unit_test(budgets_dump_one_plan),
         cmocka_unit_test(failures_leave_what_was_made),

@@ -123,7 +123,10 @@ static void read_back(gcut_ctx *ctx, const gcut_profile *p)
         {"\"kernels\": [", "\"kernels\": [7, ", "kernels[0]: expected an object"},
         {"\"machine\":", "\"engine\":", "the key 'machine' is missing"},
         {"\"limit_bytes_per_s\": ", "\"limit_bytes_per_s\": 0, \"x\": ",
-         "limit_bytes_per_s: expected more than 0"},
+         "limit_bytes_per_s: expected a number from 1"},
+        {"\"limit_flops_per_s\": ", "\"limit_flops_per_s\": 5e-324, \"x\": ",
+         "limit_flops_per_s: expected a number from 1"},
+        {"\"threads\": 2", "\"threads\": 1073741824", "threads: expected a number from 1 to 4096"},
         {"\"runs\": 1", "\"runs\": null", "runs: expected a number"},
         {"\"measured_ns\": ", "\"measured_ns\": 1e300, \"x\": ",
          "measured_ns: expected a number from 0 to 1e+12"},
@@ -146,6 +149,19 @@ static void read_back(gcut_ctx *ctx, const gcut_profile *p)
         refused(ctx, changed, wrong[i][2]);
         free(changed);
     }
+    char *hostile = with(text, "\"class\": \"", "\"class\": \"<b>\", \"x\": \"");
+    f = fopen(in_tmp("hostile.json"), "w");
+    assert_non_null(f);
+    fputs(hostile, f);
+    assert_int_equal(fclose(f), 0);
+    gcut_profile *named = gcut_profile_read(ctx, in_tmp("hostile.json"));
+    if (!named) fail_msg("%s", gcut_last_error(ctx));
+    char *svg = gcut_profile_svg(ctx, named);
+    assert_null(strstr(svg, "<b>"));
+    assert_non_null(strstr(svg, "&lt;b&gt;"));
+    gcut_free(svg);
+    gcut_free(named);
+    free(hostile);
     refused(ctx, "[]", "expected an object");
     refused(ctx, "{", "wrong.json:1:");
     assert_null(gcut_profile_read(ctx, in_tmp("none.json")));

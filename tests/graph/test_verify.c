@@ -10,29 +10,31 @@
 
 /* Forward and backward graph of a step whose nodes, types, names and results give every invariant something
  * to say. */
-static const char sound[] = "gcut 1\n"
-                            "func @fwd[N in 1..64, M in 2.. mult 2](param %w: f32[4, 3], state %c: f32[3], "
-                            "input %x: f32[N, 4], input %i: i32[M]) "
-                            "-> (out y: f32[N, 3], saved h: f32[N, 3], next c: f32[3], next w: f32[4, 3]) {\n"
-                            "  %h: f32[N, 3] = matmul(%x, %w) !1\n"
-                            "  %s: f32[3] = sum(%h, axes=[0]) !2\n"
-                            "  %b: f32[N, 3] = broadcast(%s, shape=[N, 3], axes=[1]) !3\n"
-                            "  %y: f32[N, 3] = add(%h, %b) !4\n"
-                            "  %k: f32[3] = add(%c, %s) !5\n"
-                            "  return %y, %h, %k, %w\n"
-                            "}\n"
-                            "func @bwd[N in 1..64](input %x: f32[N, 4], saved %h: f32[N, 3], cotan %dy: "
-                            "f32[N, 3]) -> (grad w: f32[4, 3]) {\n"
-                            "  %p: f32[N, 3] = mul(%h, %dy) !4\n"
-                            "  %g: f32[4, 3] = matmul(%x, %p, ta=true) !1\n"
-                            "  return %g\n"
-                            "}\n"
-                            "pair @step = (@fwd, @bwd)\n"
-                            "loc !1 = \"m.c\":11:1\n"
-                            "loc !2 = \"m.c\":12:1\n"
-                            "loc !3 = grad(!2)\n"
-                            "loc !4 = \"m.c\":14:1\n"
-                            "loc !5 = \"m.c\":15:1\n";
+static const char sound[] =
+    "gcut 1\n"
+    "func @fwd[N in 1..64, M in 2.. mult 2](param %w: f32[4, 3], state %c: f32[3], "
+    "input %x: f32[N, 4], input %i: i32[M]) "
+    "-> (out y: f32[N, 3], saved h: f32[N, 3]) {\n"
+    "  %h: f32[N, 3] = matmul(%x, %w) !1\n"
+    "  %s: f32[3] = sum(%h, axes=[0]) !2\n"
+    "  %b: f32[N, 3] = broadcast(%s, shape=[N, 3], axes=[1]) !3\n"
+    "  %y: f32[N, 3] = add(%h, %b) !4\n"
+    "  %k: f32[3] = add(%c, %s) !5\n"
+    "  return %y, %h\n"
+    "}\n"
+    "func @bwd[N in 1..64](param %w: f32[4, 3], state %c: f32[3], input %x: f32[N, 4], saved %h: "
+    "f32[N, 3], cotan %dy: f32[N, 3]) -> (grad w: f32[4, 3], next c: f32[3], next w: f32[4, 3]) {\n"
+    "  %p: f32[N, 3] = mul(%h, %dy) !4\n"
+    "  %g: f32[4, 3] = matmul(%x, %p, ta=true) !1\n"
+    "  %n: f32[3] = neg(%c) !5\n"
+    "  return %g, %n, %w\n"
+    "}\n"
+    "pair @step = (@fwd, @bwd)\n"
+    "loc !1 = \"m.c\":11:1\n"
+    "loc !2 = \"m.c\":12:1\n"
+    "loc !3 = grad(!2)\n"
+    "loc !4 = \"m.c\":14:1\n"
+    "loc !5 = \"m.c\":15:1\n";
 
 typedef struct job {
     gcut_env *env;
@@ -217,7 +219,7 @@ static void wild_result(job *j)
 }
 static void same_result(job *j)
 {
-    j->fwd->results.at[3].name = j->fwd->results.at[2].name;
+    j->bwd->results.at[2].name = j->bwd->results.at[1].name;
 }
 static void param_role(job *j)
 {
@@ -229,11 +231,11 @@ static void result_role(job *j)
 }
 static void next_of_input(job *j)
 {
-    j->fwd->results.at[2].name = gcut_intern_name(j->m, "x");
+    j->bwd->results.at[1].name = gcut_intern_name(j->m, "x");
 }
 static void next_type(job *j)
 {
-    j->fwd->results.at[2].value = gcut_graph_find(j->fwd, "b");
+    j->bwd->results.at[1].value = gcut_graph_find(j->bwd, "p");
 }
 static void grad_of_none(job *j)
 {
@@ -448,7 +450,7 @@ static void parts_body(void *arg)
         "func @fmarked(input %x: f32[]) -> (out y: f32[]) #fwd {\n  return %x\n}\n"
         "func @bmarked(input %x: f32[]) -> (out y: f32[]) #bwd {\n  return %x\n}\n"
         "func @fpaired(input %x: f32[]) -> (out y: f32[]) {\n  return %x\n}\n"
-        "func @bpaired(input %x: f32[]) -> (out y: f32[]) {\n  return %x\n}\n"
+        "func @bpaired(input %x: f32[]) -> (out z: f32[] #late) {\n  return %x\n}\n"
         "pair @step = (@fpaired, @bpaired)\n";
     static const struct {
         const char *name;

@@ -51,9 +51,9 @@ static gcut_rt_status launch_all(gcut_rt_call *x, const int64_t *code, const int
             code = read_args(x, code, x->fault + check, &buffers, &numbers, &args[i]);
         time_threads(x->plan->profile, launch);
         x->function[function](args);
+        if (x->plan->profile) gcut_rt_lap(x->plan->profile, (int)launch);
         for (int64_t i = check; i < check + checks; i++)
             if (x->fault[i].at != INT64_MAX) return report(x, i);
-        if (x->plan->profile) gcut_rt_lap(x->plan->profile, (int)launch);
     }
     return GCUT_RT_OK;
 }
