@@ -238,7 +238,7 @@ static void crosscheck(gcut_trial *c)
     for (size_t i = 0; i < n; i++) {
         gcut_settings o = gcut_trial_options(c, r[i].backend);
         r[i].step = gcut_trial_step(c, c->g, &o);
-        gcut_step_run(r[i].step, r[i].step->p->bwd ? GCUT_RT_STEP : GCUT_RT_FORWARD);
+        gcut_step_run(r[i].step, gcut_step_calls(r[i].step));
         compare_rung(c, r[0].step, &r[i]);
         if (i) gcut_trial_worst(c, r[i].value, r[i].worst.rel, r[i].worst.index);
         if (!r[i].ok && !bad) bad = i;

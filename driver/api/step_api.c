@@ -300,8 +300,7 @@ static void do_run(void *arg)
 
 gcut_status gcut_run(gcut_step *step)
 {
-    const bool forward = step && step->p->opt.forward_only;
-    return run(__func__, do_run, &(job){.s = step, .which = forward ? GCUT_RT_FORWARD : GCUT_RT_STEP});
+    return run(__func__, do_run, &(job){.s = step, .which = step ? gcut_step_calls(step) : 0});
 }
 
 gcut_status gcut_run_forward(gcut_step *step)

@@ -94,6 +94,12 @@ void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const in
 /* Copies `from`, as gcut_set does. */
 void gcut_step_set(gcut_step *s, const char *name, const void *from, int rank, const int64_t *dims);
 void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path);
+/* What a whole run of the step calls: the forward call alone with options.forward_only, else both.  The graphs of a
+ * pipeline say nothing of it: it may have dropped them. */
+static inline int gcut_step_calls(const gcut_step *s)
+{
+    return s->p->opt.forward_only ? GCUT_RT_FORWARD : GCUT_RT_STEP;
+}
 /* Throws unless every input of that call is bound or filled, or the options ask for random values. */
 void gcut_step_check_inputs(const gcut_step *s, int which);
 void gcut_step_run(gcut_step *s, int which); /* GCUT_RT_FORWARD … */

@@ -55,7 +55,7 @@ typedef struct job {
 
 static void run(gcut_step *s)
 {
-    gcut_step_run(s, s->p->bwd ? GCUT_RT_STEP : GCUT_RT_FORWARD);
+    gcut_step_run(s, gcut_step_calls(s));
 }
 
 /* By launch and thread, of the time of the launch: the share in which the thread computed.  Measured in steps of their

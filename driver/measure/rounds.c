@@ -17,7 +17,7 @@ static void share(gcut_step *s, const gcut_step *first)
 
 static void run(gcut_step *s)
 {
-    gcut_step_run(s, s->p->bwd ? GCUT_RT_STEP : GCUT_RT_FORWARD);
+    gcut_step_run(s, gcut_step_calls(s));
 }
 
 /* The largest arena at the sizes of the options; a step with larger fed arrays allocates its own. */

@@ -86,7 +86,6 @@ static gcut_pipeline *begin(const gcut_pass_table *passes, gcut_graphs_kept grap
     if (user->failed)
         gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "@%s was not built: a call on it failed before",
                   user->name);
-    gcut_given_check(user, opt);
     gcut_arena *a = gcut_arena_new(env, parent);
     gcut_pipeline *p = gcut_calloc(a, 1, sizeof *p);
     p->env = env;
@@ -110,6 +109,7 @@ static gcut_pipeline *begin(const gcut_pass_table *passes, gcut_graphs_kept grap
 gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent,
                                      const char *joint, size_t n)
 {
+    gcut_given_check(user, opt);
     gcut_pipeline *p = begin(&gcut_passes, GCUT_GRAPHS_OF_STAGES, user, opt, parent);
     gcut_given_take(p);
     const char *name = gcut_printf(p->arena, "@%s, stored", user->name);
@@ -176,6 +176,7 @@ static gcut_pipeline *run(const gcut_pass_table *passes, gcut_graphs_kept graphs
                           const gcut_settings *opt, gcut_stage_name goal, gcut_arena *parent,
                           gcut_plan_file *file)
 {
+    if (goal > GCUT_STAGE_PRIMAL || opt->nfix) gcut_given_check(user, opt);
     gcut_pipeline *p = begin(passes, graphs, user, opt, parent);
     gcut_arena *a = p->arena;
     gcut_pipeline_read_plan(p, file);

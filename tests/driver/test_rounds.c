@@ -147,6 +147,7 @@ static void check_row(const gcut_frontier *f, size_t i)
     assert_true(x->step_ns_median == median_of(f->sample, f->nsamples, i));
     assert_true(x->step_ns_best <= x->step_ns_lo && x->step_ns_lo <= x->step_ns_median &&
                 x->step_ns_median <= x->step_ns_hi);
+    assert_int_equal(x->peak_measured, x->peak_predicted); /* of both calls */
     assert_true((x->ours != NULL) == x->baseline);
     if (!x->ours) return;
     size_t ours = 0;

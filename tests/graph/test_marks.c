@@ -55,16 +55,18 @@ static const char *with_mark(gcut_arena *a, unsigned place, const char *mark)
     const char *at[6] = {"", "", "", "", "", ""};
     for (int k = 0; k < 6; k++)
         if (place >> k & 1) at[k] = gcut_printf(a, " %s", mark);
-    return gcut_printf(a,
-                       "gcut 1\ndata @w.x: f32[2] = splat(1.0)%s\n"
-                       "func @f[N in 1..](param %%w.x: f32[2], input %%i: i32[N]%s) -> (saved s: f32[2], "
-                       "out k: i32[N]%s)%s {\n"
-                       "  %%s: f32[2] = scan(%%w.x, carries=1, length=3) body(%%c: f32[2]) {\n"
-                       "    %%d: f32[2] = tanh(%%c)\n    yield %%d\n  }\n"
-                       "  %%t: f32[2] = tanh(%%s)%s\n  return %%t, %%i\n}\n"
-                       "func @b(saved %%s: f32[2]) -> (out r: f32[2]) {\n  return %%s\n}\n"
-                       "pair @p = (@f, @b)%s\n",
-                       at[5], at[0], at[1], at[3], at[2], at[4]);
+    return gcut_printf(
+        a,
+        "gcut 1\ndata @w.x: f32[2] = splat(1.0)%s\n"
+        "func @f[N in 1..](param %%w.x: f32[2], input %%i: i32[N]%s) -> (saved s: f32[2], "
+        "out k: i32[N]%s)%s {\n"
+        "  %%s: f32[2] = scan(%%w.x, carries=1, length=3) body(%%c: f32[2]) {\n"
+        "    %%d: f32[2] = tanh(%%c)\n    yield %%d\n  }\n"
+        "  %%t: f32[2] = tanh(%%s)%s\n  return %%t, %%i\n}\n"
+        "func @g(param %%w.x: f32[2]) -> (saved s: f32[2]) {\n  %%s: f32[2] = tanh(%%w.x)\n  return %%s\n}\n"
+        "func @b(saved %%s: f32[2]) -> (grad w.x: f32[2]) {\n  return %%s\n}\n"
+        "pair @p = (@g, @b)%s\n",
+        at[5], at[0], at[1], at[3], at[2], at[4]);
 }
 
 static void table(void **state)

@@ -192,7 +192,8 @@ static inline char *printed(const gcut_stage_info *s, gcut_stage_name stage)
         fprintf(p->out, "data @%s: %s = %s\n", d->name, d->type, d->contents);
     }
     for (size_t i = 0; i < s->n; i++) put_function(p, s->graph[i]);
-    for (size_t i = 0; i < s->nrewrites && stage != GCUT_STAGE_PRIMAL && stage != GCUT_STAGE_SPLIT; i++)
+    const bool pair = stage >= GCUT_STAGE_SPLIT && s->n == 2;
+    for (size_t i = 0; i < s->nrewrites && stage != GCUT_STAGE_PRIMAL && !pair; i++)
         fprintf(p->out, "// %%%s: %s = %s, %s\n", s->rewrite[i]->value, s->rewrite[i]->pattern,
                 s->rewrite[i]->becomes, s->rewrite[i]->where);
     fclose(p->out);
