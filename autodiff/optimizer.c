@@ -320,6 +320,18 @@ typedef struct states {
     gcut_ref m, v, rest;
 } states;
 
+/* States begin at 0, which the text of the graph says; of sizes that are symbols the driver knows it alone. */
+static gcut_ref add_state(gcut_graph *g, const char *name, const gcut_type *t)
+{
+    static const double zero[] = {0};
+    gcut_module *m = g->module;
+    const gcut_ref v = gcut_param_new(g, GCUT_ROLE_state, name, t);
+    if (gcut_dim_known(gcut_type_numel(m, t)))
+        *GCUT_PUSH(m->arena, &m->data) = (gcut_data){
+            .name = g->values.at[v].name, .type = *t, .kind = GCUT_DATA_splat, .nnums = 1, .nums = zero};
+    return v;
+}
+
 /* The states of every updated parameter, by result of `joint`, and the step count. */
 static gcut_ref add_states(update *u, const gcut_graph *joint, states *of)
 {
@@ -331,13 +343,12 @@ static gcut_ref add_states(update *u, const gcut_graph *joint, states *of)
         bool half = gcut_dtype_is_16bit_float(t.dtype);
         t.dtype = computing(t.dtype);
         u->name = joint->values.at[w].name;
-        if (u->opt->kind >= GCUT_OPT_MOMENTUM)
-            of[i].m = gcut_param_new(g, GCUT_ROLE_state, name_of(u, "m"), &t);
-        if (u->opt->kind == GCUT_OPT_ADAMW) of[i].v = gcut_param_new(g, GCUT_ROLE_state, name_of(u, "v"), &t);
-        if (half) of[i].rest = gcut_param_new(g, GCUT_ROLE_state, name_of(u, "rest"), &t);
+        if (u->opt->kind >= GCUT_OPT_MOMENTUM) of[i].m = add_state(g, name_of(u, "m"), &t);
+        if (u->opt->kind == GCUT_OPT_ADAMW) of[i].v = add_state(g, name_of(u, "v"), &t);
+        if (half) of[i].rest = add_state(g, name_of(u, "rest"), &t);
     }
     if (u->opt->kind != GCUT_OPT_ADAMW) return 0;
-    return gcut_param_new(g, GCUT_ROLE_state, "adamw.t", &(gcut_type){.dtype = GCUT_F32});
+    return add_state(g, "adamw.t", &(gcut_type){.dtype = GCUT_F32});
 }
 
 static void update_one(update *u, const char *name, gcut_ref w, gcut_ref g, const states *s)

@@ -170,6 +170,7 @@ static void describe(const explaining *e, gcut_explanation *out)
                               .save_ns = d->save_ns,
                               .recompute_ns = d->recompute_ns,
                               .arc_ns = w->fixed ? NAN : gcut_why_arc(w),
+                              .budget = e->opt.budget > 0 ? e->opt.budget : 0,
                               .minimum = gcut_why_is_minimum(w->r.plan),
                               .cost_ns = w->now->cost_ns,
                               .all_recompute_ns = w->now->recompute_ns,

@@ -261,6 +261,7 @@ typedef struct gcut_explanation {
     gcut_plan_decision cut_decision; /* this */
     double cut_ns;                   /* of that minimum cut; NAN: lambda did not choose the plan */
     const char *text, *json;         /* all of it */
+    int64_t budget;                  /* options.budget in bytes; 0: none, or the smallest peak */
 } gcut_explanation;
 
 /* ---- one predicted time explained ---- */

@@ -120,6 +120,10 @@ static void effect(const gcut_explanation *e, gcut_text *out)
     gcut_text_add(out, "if %s: peak %+lld bytes, to %s; time %s\n", to,
                   (long long)(x->peak_bytes - e->now->peak_bytes), gcut_bytes_text(out->arena, x->peak_bytes),
                   change_text(out->arena, dt));
+    if (e->budget > 0 && x->peak_bytes > e->budget)
+        gcut_text_add(out, "  that is %s bytes more than the budget of %s\n",
+                      gcut_count_text(out->arena, x->peak_bytes - e->budget),
+                      gcut_bytes_text(out->arena, e->budget));
     if (isnan(e->flip_price_ns)) return;
     const bool against = dt * e->flip_price_ns < 0;
     gcut_text_add(out, "  by prices: time %s%s\n", change_text(out->arena, e->flip_price_ns),

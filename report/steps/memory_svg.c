@@ -209,11 +209,12 @@ static void put_marks(picture *p)
                *label = gcut_printf(out->arena, "peak, %s%s: k%d, %%%s %s",
                                     gcut_bytes_short(out->arena, (double)m->peak_bytes), gaps, e->launch,
                                     e->value, e->op);
-    const double wide = 7.6 * (double)strlen(label);
+    const double wide = 8.1 * (double)strlen(label);
     const bool left = e->backward ? x + wide > WIDE - RIGHT : x - wide > LEFT; /* away from the other graph */
     gcut_text_add(out, "<path class=\"peak\" d=\"M%.1f %.1f l-6 -11 h12 Z\"/>\n", x, y - 1);
     gcut_text_add(out, "<path class=\"at-peak\" d=\"M%.1f %d V%d\"/>\n", x, ARENA, BOTTOM);
-    gcut_svg_text(out, x, y - 17, "mark", left ? "end" : "start", label);
+    const double at = left ? fmax(x, LEFT + wide) : fmin(x, WIDE - RIGHT - wide);
+    gcut_svg_text(out, at, y - 17, "mark", left ? "end" : "start", label);
     gcut_svg_text(out, x + 5, ARENA + 14, "mark", "start", "peak");
 }
 

@@ -143,8 +143,8 @@ void gcut_write_profile_text(const gcut_profile *p, const gcut_table_options *o,
     if (!p->means) gcut_text_add(out, ", best %s", gcut_time_text(a, p->best_ns));
     gcut_text_add(out, ", predicted %s, %d step%s, %d thread%s\n", gcut_time_text(a, p->predicted_ns),
                   p->steps, p->steps == 1 ? "" : "s", p->threads, p->threads == 1 ? "" : "s");
-    gcut_text_add(out, "limits by the machine model: %s GFLOP/s of large products, %s GB/s of memory\n",
-                  gcut_three_digits(a, p->peak_flops_per_second / 1e9),
+    gcut_text_add(out, "limits by the machine model of %s: %s GFLOP/s of large products, %s GB/s of memory\n",
+                  p->machine, gcut_three_digits(a, p->peak_flops_per_second / 1e9),
                   gcut_three_digits(a, p->peak_bytes_per_second / 1e9));
     gcut_text_add(out, "kernels, with the clock between them: %s together\n",
                   gcut_time_text(a, kernels_ns(p)));
