@@ -50,7 +50,7 @@
  *       values, each of the operand's type; its run-time checks are also its owner's, and it is not nested
  *       in itself; a call has a function of the module
  *   G9  the two functions of a pair are two, and agree: fwd's `saved` results are bwd's `saved` parameters by name and
- *       type
+ *       type; what is late is of bwd alone; bwd reads no #transient parameter; symbols are declared alike
  *   G10 #adjoint is of a scan, and names a result of a scan before it, or what the forward graph saved of one;
  *       #cotan is of a float scalar 1, not in a body, and names a value of its type before it
  */

@@ -186,7 +186,8 @@ static const char *transient_fault(gcut_arena *a, const gcut_graph *fwd, const g
         const char *name = bwd->values.at[p->value].name;
         const gcut_param *q = p->role == GCUT_ROLE_saved ? NULL : gcut_param_find(fwd, name);
         if (uses[p->value] && q && (gcut_is_transient(&p->marks) || gcut_is_transient(&q->marks)))
-            return gcut_printf(a, "@%s reads '%s', which is #transient: it is to be saved", bwd->name, name);
+            return gcut_printf(a, "@%s reads '%s', which is #transient: save it in the forward graph instead",
+                               bwd->name, name);
     }
     return NULL;
 }
@@ -197,7 +198,7 @@ static const char *size_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_g
     for (uint32_t i = 0; i < fwd->decls.n; i++) {
         const gcut_dim_decl *d = &fwd->decls.at[i], *e = gcut_decl_find(bwd, d->sym);
         if (e && (e->lo != d->lo || e->hi != d->hi || e->mult != d->mult))
-            return gcut_printf(a, "@%s and @%s declare %s otherwise", fwd->name, bwd->name,
+            return gcut_printf(a, "@%s and @%s declare the size %s differently", fwd->name, bwd->name,
                                gcut_dim_symbol_name(fwd->module->dims, d->sym));
     }
     return NULL;
@@ -220,7 +221,7 @@ static const char *misplaced_fault(gcut_arena *a, const gcut_graph *fwd, const g
             if (k && r->role == GCUT_ROLE_out && gives_out(fwd, r->name))
                 return gcut_printf(a, "'out %s' is a result of @%s and of @%s", r->name, fwd->name,
                                    bwd->name);
-            if (k ? !late : late)
+            if (late != (k == 1))
                 return gcut_printf(a, "'%s %s' is a result of @%s, the %s graph", gcut_role_name(r->role),
                                    r->name, g->name, k ? "backward" : "forward");
         }

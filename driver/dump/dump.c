@@ -76,13 +76,11 @@ void gcut_dump_pass(const gcut_pipeline *p, const gcut_pass_run *r)
     gcut_arena *scratch = gcut_arena_new(p->env, p->arena);
     gcut_text t = {.arena = scratch};
     gcut_print_options named = {0};
-    gcut_graph *whole[2];
-    const uint32_t n = gcut_pair_graphs(r->out[0], whole);
+    gcut_graph *g[2] = {r->out[0], r->out[1]};
+    uint32_t n = g[1] ? 2 : 1;
+    if (r->row->makes == GCUT_MAKES_PRIMAL) n = gcut_pair_graphs(r->out[0], g);
     gcut_pipeline_text_names(p, r->row, r->out[1] != NULL, &named);
-    if (r->row->makes == GCUT_MAKES_PRIMAL)
-        gcut_print_graphs(whole, n, &named, &t);
-    else
-        gcut_print_graphs(r->out, r->out[1] ? 2 : 1, &named, &t);
+    gcut_print_graphs(g, n, &named, &t);
     const char *file = gcut_printf(p->arena, "%02u%c.%s.%s.gcut", p->runs.n, r->row->letter,
                                    gcut_passes_stage(r->row->makes), r->row->name);
     write_text(p->dump, file, &t, r->row->help);

@@ -63,12 +63,12 @@ static void find(void *arg, const gcut_made *m)
         gcut_machine_table(model, &table);
         out->text = table.at;
     }
-    out->said = gcut_printf(
-        m->keep,
-        "there is no model of this machine (%s): times are predicted, and the plan is made, by one that "
-        "was measured briefly%s; `gradcut calibrate` makes one for plan and compile too, and "
-        "--machine shipped is what these use now",
-        model->made, kept);
+    out->said = gcut_printf(m->keep,
+                            "there is no model of this machine (%s): one that was measured briefly predicts "
+                            "times and decides the "
+                            "plan%s; `gradcut calibrate` makes one for plan and compile too, which use the "
+                            "shipped model until then",
+                            model->made, kept);
 }
 
 gcut_machine_report *gcut_machine_here(gcut_ctx *ctx, const char *machine)

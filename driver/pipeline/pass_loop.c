@@ -92,7 +92,7 @@ static bool is_left_out(const gcut_pipeline *p, const gcut_pass_row *row)
     return false;
 }
 
-/* Before the user's pair was written?  What kernels need is made sure of again: the pair may have been edited. */
+/* Did it run before the user's pair was written?  Passes that are not optional run again: the pair may have been edited. */
 static bool has_run(const gcut_pipeline *p, const gcut_pass_row *row)
 {
     return row->optional && p->given && p->given->made_by && row->makes == GCUT_MAKES_KERNELS &&

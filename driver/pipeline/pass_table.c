@@ -120,16 +120,16 @@ static bool is_derived(const gcut_pipeline *p, const gcut_graph *g)
     return !is_not_derived(p, g);
 }
 
-/* A joint graph is simplified as one, by GCUT_MAKES_JOINT. */
-static bool is_simplified(const gcut_pipeline *p, const gcut_graph *g)
+/* Is it a primal graph?  On a joint graph these passes run once, in GCUT_MAKES_JOINT. */
+static bool is_primal(const gcut_pipeline *p, const gcut_graph *g)
 {
     (void)g;
     return p->opt.forward_only || !is_joint(p);
 }
 
-static bool is_simplified_with_loops(const gcut_pipeline *p, const gcut_graph *g)
+static bool is_primal_with_loops(const gcut_pipeline *p, const gcut_graph *g)
 {
-    return is_simplified(p, g) && has_regions(p, g);
+    return is_primal(p, g) && has_regions(p, g);
 }
 
 static bool has_gradient(const gcut_pipeline *p, const gcut_graph *g)
@@ -181,7 +181,7 @@ static bool is_algebraic(const gcut_pipeline *p, const gcut_graph *g)
 
 static bool is_primal_algebra(const gcut_pipeline *p, const gcut_graph *g)
 {
-    return is_algebraic(p, g) && is_simplified(p, g);
+    return is_algebraic(p, g) && is_primal(p, g);
 }
 
 static bool is_rewritten(const gcut_pipeline *p, const gcut_graph *g)
@@ -371,7 +371,7 @@ static const gcut_pass_row rows[] = {
     {"cotangent", 't', GCUT_MAKES_FOLDED, has_gradient, MUST, WITH(own_gradient),   "the constants from which gcut_grad has differentiated become cotangents, in a graph that uses these gradients itself"},
     {"inline",   'i', GCUT_MAKES_FOLDED,  is_not_derived, MUST, EACH(gcut_pass_inline), "calls become the ops of their functions"},
     {"gather",   'g', GCUT_MAKES_FOLDED,  ALWAYS, MAY,  WITH(gather),               "products of gathered rows become products of their table, where that has at most half as many"},
-    SIMPLIFY(GCUT_MAKES_FOLDED, is_simplified, is_simplified_with_loops),
+    SIMPLIFY(GCUT_MAKES_FOLDED, is_primal, is_primal_with_loops),
     {"algebra",  'a', GCUT_MAKES_FOLDED,  is_primal_algebra, MAY, WITH(algebra),         "identities of real numbers, such as log(exp(x)) = x, where they save work; results may differ by rounding"},
     SIMPLIFY(GCUT_MAKES_FOLDED, is_rewritten, has_rewritten_loops),
 

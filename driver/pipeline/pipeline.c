@@ -179,7 +179,8 @@ static gcut_pair pair_of(const gcut_pipeline *p)
     if (p->given) return p->given->pair;
     for (uint32_t i = 0; i < p->module->pairs.n; i++)
         if (!strcmp(p->module->pairs.at[i].name, step)) return p->module->pairs.at[i];
-    GCUT_ASSERT(!"a split graph without a pair");
+    GCUT_NEVER("the split has made a pair");
+    return (gcut_pair){0};
 }
 
 void gcut_pipeline_text_names(const gcut_pipeline *p, const gcut_pass_row *made_by, bool both,
@@ -188,9 +189,7 @@ void gcut_pipeline_text_names(const gcut_pipeline *p, const gcut_pass_row *made_
     const gcut_pass_group group = made_by->makes;
     if (group == GCUT_MAKES_FOLDED)
         opt->name = p->primal->name;
-    else if (group == GCUT_MAKES_PRIMAL)
-        opt->name = NULL; /* it has the user's name */
-    else if (group < GCUT_MAKES_SPLIT)
+    else if (group > GCUT_MAKES_FOLDED && group < GCUT_MAKES_SPLIT)
         opt->name = gcut_printf(p->arena, "%s.joint", p->base);
     else if (group > GCUT_MAKES_SPLIT && !both)
         opt->name = kernel_name(p, 0);

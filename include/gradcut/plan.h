@@ -387,8 +387,7 @@ typedef struct gcut_kernel_time {
     double flops;              /* of products, convolutions and attention: two per multiply-add */
     double bytes;              /* read and written */
     double lower_ns, upper_ns; /* quartiles of the measured time; measured_ns is its median */
-    const double
-        *busy_ns; /* of measured_ns, how long each of the profile's threads computed; NULL = not known */
+    const double *busy_ns;     /* by thread, how long of measured_ns it computed; NULL = not known */
 } gcut_kernel_time;
 
 typedef struct gcut_profile {

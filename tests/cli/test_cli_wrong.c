@@ -33,7 +33,8 @@ static void test_usage(void **state)
     refused(2, "show prints either --tree or --levels", ARGV("show", MLP, "--tree", "--levels"));
     refused(2, "leave --stage out", ARGV("show", MLP, "--tree", "--stage", "kernel"));
     refused(2, "leave --steps and --in out", ARGV("prof", MLP, "--times", "t.json", "--steps", "5"));
-    refused(2, "--rounds are measured: give --measure", ARGV("frontier", MLP, "--rounds", "5"));
+    refused(2, "--rounds says how often plans are measured: give --measure",
+            ARGV("frontier", MLP, "--rounds", "5"));
     refused(2, "leave --no-frontier out",
             ARGV("report", MLP, "--no-frontier", "--points", "3", "-o", "r.html"));
     refused(2, "leave --at-peak and --map out", ARGV("mem", MLP, "--json", "--map"));

@@ -93,12 +93,17 @@ static void check_kernels(json_t *events, const gcut_profile *p, const gcut_memo
     assert_int_equal(others, busy);
 }
 
-static void refused(gcut_ctx *ctx, const char *text, const char *says)
+static void write_file(const char *name, const char *text)
 {
-    FILE *f = fopen(in_tmp("wrong.json"), "w");
+    FILE *f = fopen(in_tmp(name), "w");
     assert_non_null(f);
     fputs(text, f);
     assert_int_equal(fclose(f), 0);
+}
+
+static void refused(gcut_ctx *ctx, const char *text, const char *says)
+{
+    write_file("wrong.json", text);
     assert_null(gcut_profile_read(ctx, in_tmp("wrong.json")));
     assert_says(ctx, GCUT_ESYNTAX, says);
 }
@@ -134,10 +139,7 @@ static void read_back(gcut_ctx *ctx, const gcut_profile *p)
         {"\"busy_ns\": [\n        ", "\"busy_ns\": [\n        -", "busy_ns[0]: expected a number from 0"},
     };
     char *text = gcut_profile_json(ctx, p);
-    FILE *f = fopen(in_tmp("profile.json"), "w");
-    assert_non_null(f);
-    fputs(text, f);
-    assert_int_equal(fclose(f), 0);
+    write_file("profile.json", text);
     gcut_profile *read = gcut_profile_read(ctx, in_tmp("profile.json"));
     if (!read) fail_msg("%s", gcut_last_error(ctx));
     char *again = gcut_profile_json(ctx, read);
@@ -150,10 +152,7 @@ static void read_back(gcut_ctx *ctx, const gcut_profile *p)
         free(changed);
     }
     char *hostile = with(text, "\"class\": \"", "\"class\": \"<b>\", \"x\": \"");
-    f = fopen(in_tmp("hostile.json"), "w");
-    assert_non_null(f);
-    fputs(hostile, f);
-    assert_int_equal(fclose(f), 0);
+    write_file("hostile.json", hostile);
     gcut_profile *named = gcut_profile_read(ctx, in_tmp("hostile.json"));
     if (!named) fail_msg("%s", gcut_last_error(ctx));
     char *svg = gcut_profile_svg(ctx, named);

@@ -107,8 +107,8 @@ static gcut_check_report *report_of(gcut_ctx *ctx, uint32_t i,
     return r;
 }
 
-/* The condition of the passes that simplify a primal graph. */
-static bool (*simplified(void))(const gcut_pipeline *, const gcut_graph *)
+/* The condition of passes that run on primal graphs. */
+static bool (*when_primal(void))(const gcut_pipeline *, const gcut_graph *)
 {
     uint32_t i = 0;
     while (strcmp(gcut_passes.row[i].name, "fold") != 0) i++;
@@ -122,7 +122,7 @@ static void faults_are_found(void **state)
     for (uint32_t i = 0; i < gcut_passes.n; i++) {
         const gcut_pass_row *row = &gcut_passes.row[i];
         /* Of @f, which has neither calls nor loops, these run. */
-        const bool runs = row->when == gcut_passes_always || row->when == simplified();
+        const bool runs = row->when == gcut_passes_always || row->when == when_primal();
         if (!row->each || !runs || !strcmp(row->name, "head")) continue;
         gcut_ctx *ctx = gcut_ctx_new(NULL);
         gcut_check_report *r = report_of(ctx, i, broken);
