@@ -320,16 +320,23 @@ typedef struct states {
     gcut_ref m, v, rest;
 } states;
 
-/* States begin at 0, which the text of the graph says; of sizes that are symbols the driver knows it alone. */
+/* A parameter that begins with elements of *x. */
+static gcut_ref add_param(gcut_graph *g, gcut_role role, const char *name, const gcut_type *t,
+                          const double *x)
+{
+    gcut_module *m = g->module;
+    const gcut_ref v = gcut_param_new(g, role, name, t);
+    *GCUT_PUSH(m->arena, &m->data) = (gcut_data){.name = g->values.at[v].name,
+                                                 .type = *t,
+                                                 .kind = GCUT_DATA_splat,
+                                                 .nnums = 1,
+                                                 .nums = gcut_memdup(m->arena, x, sizeof *x)};
+    return v;
+}
+
 static gcut_ref add_state(gcut_graph *g, const char *name, const gcut_type *t)
 {
-    static const double zero[] = {0};
-    gcut_module *m = g->module;
-    const gcut_ref v = gcut_param_new(g, GCUT_ROLE_state, name, t);
-    if (gcut_dim_known(gcut_type_numel(m, t)))
-        *GCUT_PUSH(m->arena, &m->data) = (gcut_data){
-            .name = g->values.at[v].name, .type = *t, .kind = GCUT_DATA_splat, .nnums = 1, .nums = zero};
-    return v;
+    return add_param(g, GCUT_ROLE_state, name, t, &(double){0});
 }
 
 /* The states of every updated parameter, by result of `joint`, and the step count. */
@@ -393,7 +400,7 @@ gcut_graph *gcut_add_updates(gcut_graph *joint, const gcut_optimizer *opt, const
     for (uint32_t i = 0; i < joint->params.n; i++) gcut_param_copy(g, joint, i, map);
     gcut_ref t = 0;
     if (opt->kind != GCUT_OPT_NONE) {
-        u.lr = gcut_param_new(g, GCUT_ROLE_input, "lr", &(gcut_type){.dtype = GCUT_F32});
+        u.lr = add_param(g, GCUT_ROLE_input, "lr", &(gcut_type){.dtype = GCUT_F32}, &opt->lr);
         t = add_states(&u, joint, of);
     }
     gcut_rewrite_append(g, joint, map);

@@ -10,7 +10,7 @@
 #include "graph/external.h"
 #include "passes/passes.h"
 #include "graph/rewrite.h"
-#include "graph/scan_stack.h"
+#include "graph/regions/scan_stack.h"
 
 gcut_ref gcut_scan_stack(const gcut_graph *g, uint32_t n, uint32_t k)
 {

@@ -480,7 +480,7 @@ gcut_ref gcut_node_copy_as(gcut_graph *dst, const gcut_graph *src, uint32_t n, c
 gcut_marks gcut_marks_carry(const gcut_graph *dst, const gcut_graph *src, const gcut_marks *marks,
                             const gcut_ref *map);
 
-/* ---- regions (graph/region.c) ---- */
+/* ---- regions (graph/regions/) ---- */
 
 /* The number of arguments that the op passes to each region, for a node with `nargs` operands that are not
  * captured. */
@@ -503,8 +503,11 @@ gcut_ref gcut_body_capture(gcut_graph *body, gcut_ref v);
  * the module's arena. */
 gcut_ref *gcut_bodies_close(gcut_graph *const *bodies, const uint32_t *nargs, uint32_t n,
                             uint32_t *ncaptured);
-/* One more value that a closed body yields, under a name of its own. */
+/* One more value that a body yields, under a name of its own. */
 void gcut_body_yield(gcut_graph *body, gcut_ref v);
+/* Makes the bodies of g's nodes canonical (canonical_bodies.c): what the text of g says of them and what they are is
+ * one.  Values and nodes of g keep their ids; nodes get other operands where they captured a value twice or in vain. */
+void gcut_bodies_canonical(gcut_graph *g);
 
 /* ---- modules and their functions ---- */
 

@@ -101,6 +101,33 @@ const char *gcut_name_fresh(gcut_graph *g, const char *base)
     return gcut_name_fresh_interned(g, gcut_intern_name(g->module, base));
 }
 
+/* ---- the names of a function ---- */
+
+/* Is the name new? */
+static bool add(gcut_name_set *set, const char *name)
+{
+    const uint32_t before = set->all.n;
+    gcut_intern(&set->all, name, strlen(name));
+    return set->all.n > before;
+}
+
+gcut_name_set gcut_name_set_of(gcut_arena *a, const gcut_graph *g)
+{
+    gcut_name_set set = {.arena = a, .all = {.arena = a}};
+    for (gcut_ref v = 1; v < g->values.n; v++) add(&set, g->values.at[v].name);
+    return set;
+}
+
+const char *gcut_name_set_add(gcut_name_set *set, const char *name)
+{
+    const char *numbered = name;
+    if (add(set, name)) return name;
+    uint32_t *last = gcut_map_at(set->arena, &set->last, gcut_map_key(name));
+    do numbered = gcut_printf(set->arena, "%s.%u", name, ++*last);
+    while (!add(set, numbered));
+    return numbered;
+}
+
 /* ---- generated names ---- */
 
 /* Is the name taken in g, in the graph that g copies, or in a graph around g? */

@@ -17,6 +17,17 @@ const char *gcut_name_fresh_interned(gcut_graph *g, const char *base);
 const char *gcut_name_make_up(gcut_graph *g, gcut_op op, gcut_locid loc);
 /* The prefix of generated names: "block0.mlp." for scope "block0/mlp", "" without a scope. */
 const char *gcut_loc_prefix(gcut_module *m, gcut_locid loc);
+/* The names of a function, those of its bodies included. */
+typedef struct gcut_name_set {
+    gcut_arena *arena;
+    gcut_names all;
+    gcut_map last; /* of a name: the last number appended to it; those up to it are taken */
+} gcut_name_set;
+/* The names of the values of g, without those of its bodies, in `a`. */
+gcut_name_set gcut_name_set_of(gcut_arena *a, const gcut_graph *g);
+/* Adds and returns name, or name.1, name.2, …: the first that is not in the set. */
+const char *gcut_name_set_add(gcut_name_set *set, const char *name);
+
 /* Frees the name for the user: a value that has it as a generated name gets another one. */
 void gcut_name_claim(gcut_graph *g, const char *name);
 

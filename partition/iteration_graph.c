@@ -134,7 +134,7 @@ static bool same_node(const builder *b, const gcut_node *x, const gcut_node *y)
     for (uint32_t k = 0; k < x->nargs; k++)
         if (b->bmap[gcut_arg(g, x, k)] != b->fmap[gcut_arg(f, y, k)]) return false;
     for (uint32_t k = 0; k < x->nregs; k++)
-        if (gcut_region_at(g, x, k)->body != gcut_region_at(f, y, k)->body) return false;
+        if (!gcut_graph_same(gcut_region_at(g, x, k)->body, gcut_region_at(f, y, k)->body)) return false;
     return true;
 }
 

@@ -15,7 +15,7 @@
 #include "partition/scan_plans.h"
 
 #include "graph/rewrite.h"
-#include "graph/scan_stack.h"
+#include "graph/regions/scan_stack.h"
 #include "graph/ops/infer.h"
 #include "partition/plan_file/plan_file.h"
 

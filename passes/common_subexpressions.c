@@ -53,8 +53,8 @@ static bool same_node(const gcut_rewrite *rw, uint32_t a, uint32_t b)
     for (uint32_t k = 0; k < x->nargs; k++)
         if (gcut_rewrite_arg(rw, a, k) != gcut_rewrite_arg(rw, b, k)) return false;
     if (x->nregs != y->nregs || x->ncaptured != y->ncaptured) return false;
-    for (uint32_t k = 0; k < x->nregs; k++) /* bodies are compared by address */
-        if (gcut_region_at(g, x, k)->body != gcut_region_at(g, y, k)->body) return false;
+    for (uint32_t k = 0; k < x->nregs; k++)
+        if (!gcut_graph_same(gcut_region_at(g, x, k)->body, gcut_region_at(g, y, k)->body)) return false;
     return gcut_marks_equal(&x->marks, &y->marks);
 }
 

@@ -4,7 +4,7 @@
  *
  *   in:    any graph, numbers for some of its symbols
  *   out:   the same stage; the symbols occur neither in types and attributes nor in the signature
- *   keeps: names, marks and locations; calls; values at these sizes
+ *   keeps: names, marks and locations; calls; values at these sizes; the data of parameters, which gets their types
  *
  * Every node is built anew by its shape rule, which refuses sizes that do not fit it, at the node's line.
  */
@@ -40,6 +40,10 @@ gcut_graph *gcut_pass_fix(gcut_graph *g, const char *name, gcut_dim_subst *sizes
         const gcut_type t = gcut_inline_type(&s, *gcut_type_of(g, p->value));
         s.map[p->value] = gcut_param_new(dst, p->role, g->values.at[p->value].name, &t);
         dst->params.at[i].marks = p->marks;
+    }
+    for (uint32_t i = 0; i < g->module->data.n; i++) {
+        gcut_data *d = &g->module->data.at[i];
+        if (gcut_data_is_of(d, g)) d->type = *gcut_type_of(dst, gcut_graph_find(dst, d->name));
     }
     gcut_inline_nodes(&s);
     for (uint32_t i = 0; i < g->results.n; i++) gcut_result_copy(dst, g, i, s.map);

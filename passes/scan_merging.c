@@ -14,7 +14,7 @@
 
 #include "passes/passes.h"
 #include "graph/rewrite.h"
-#include "graph/scan_stack.h"
+#include "graph/regions/scan_stack.h"
 
 /* The replacement of a value: a result of a node, possibly one that the node gets later. */
 typedef struct source {

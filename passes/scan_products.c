@@ -21,7 +21,7 @@
 
 #include "passes/passes.h"
 #include "graph/rewrite.h"
-#include "graph/scan_stack.h"
+#include "graph/regions/scan_stack.h"
 #include "graph/ops/infer.h"
 
 /* A product A' B, or with b == 0 the sum of a over the axes of its node, over none when there is no node. */

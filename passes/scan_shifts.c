@@ -17,7 +17,7 @@
  */
 #include "passes/passes.h"
 #include "graph/rewrite.h"
-#include "graph/scan_stack.h"
+#include "graph/regions/scan_stack.h"
 
 /* A stack of a carried value at the start of each iteration. */
 typedef struct shift {

@@ -79,10 +79,15 @@ void gcut_parse_contents(gcut_parser *p, gcut_data *d)
     const char *name = gcut_parse_name(p, &word);
     while (d->kind < GCUT_NDATA_KINDS && strcmp(gcut_data_kind_name(d->kind), name) != 0) d->kind++;
     bool random = d->kind == GCUT_DATA_normal || d->kind == GCUT_DATA_uniform;
+    bool listed = d->kind == GCUT_DATA_dense || d->kind == GCUT_DATA_file;
     if (d->kind == GCUT_NDATA_KINDS)
         GCUT_PARSE_FAIL(p, &word, NULL, "expected splat, dense, file, normal or uniform, found '%s'", name);
     if (random && !gcut_dtype_is_float(d->type.dtype))
         GCUT_PARSE_FAIL(p, &word, NULL, "'%s' fills floats, not %s", name, gcut_dtype_name(d->type.dtype));
+    if (listed && !gcut_dim_known(gcut_type_numel(p->m, &d->type)))
+        GCUT_PARSE_FAIL(p, &word, "splat, normal and uniform fill any sizes",
+                        "the contents '%s' need sizes that are numbers, found %s", name,
+                        gcut_type_text(p->scratch, p->m, &d->type));
     gcut_parse_expect(p, '(', "'('");
     if (d->kind == GCUT_DATA_splat) element(p, &d->type, &nums);
     if (d->kind == GCUT_DATA_dense) dense(p, &d->type, 0, &nums);
@@ -109,7 +114,9 @@ void gcut_parse_data(gcut_parser *p)
         if (p->m->data.at[i].name == d.name)
             GCUT_PARSE_FAIL(p, &name, NULL, "there is already data of the name @%s", d.name);
     gcut_parse_expect(p, ':', "':' and the type");
+    p->in_item = true;
     d.type = gcut_parse_type(p, false);
+    p->in_item = false;
     gcut_parse_expect(p, '=', "'=' and the contents");
     gcut_parse_contents(p, &d);
     gcut_parse_marks(p, GCUT_MARK_ON_DATA, &d.marks);
@@ -121,7 +128,7 @@ void gcut_parse_data(gcut_parser *p)
 
 static bool has_contents(gcut_role r)
 {
-    return r == GCUT_ROLE_param || r == GCUT_ROLE_state;
+    return r == GCUT_ROLE_param || r == GCUT_ROLE_input || r == GCUT_ROLE_state;
 }
 
 static void check_use(gcut_parser *p, const gcut_token *name, const gcut_data *d)
@@ -136,16 +143,13 @@ static void check_use(gcut_parser *p, const gcut_token *name, const gcut_data *d
     }
     gcut_place at = gcut_parse_place(p, name);
     if (other && !has_contents(other->role))
-        gcut_fail(p->env, GCUT_ETYPE, at, "leave the data out: the caller gives what is no param or state",
+        gcut_fail(p->env, GCUT_ETYPE, at, "leave the data out: only a param, input or state has some",
                   "data @%s: %%%s of @%s is of role %s, which has no initial contents", d->name, d->name,
                   owner->name, gcut_role_name(other->role));
     if (other) {
         const gcut_type *want = gcut_type_of(owner, other->value);
         const char *type = gcut_type_text(p->scratch, p->m, want);
-        bool known = gcut_dim_known(gcut_type_numel(p->m, want));
-        gcut_fail(p->env, GCUT_ETYPE, at,
-                  known ? gcut_printf(p->scratch, "write data @%s: %s", d->name, type)
-                        : "the sizes of what has initial contents are numbers, in both types",
+        gcut_fail(p->env, GCUT_ETYPE, at, gcut_printf(p->scratch, "write data @%s: %s", d->name, type),
                   "data @%s is %s, but %%%s of @%s is %s", d->name,
                   gcut_type_text(p->scratch, p->m, &d->type), d->name, owner->name, type);
     }
@@ -157,7 +161,7 @@ static void check_use(gcut_parser *p, const gcut_token *name, const gcut_data *d
                 gcut_nearest_add(&near, g->values.at[g->params.at[k].value].name);
     }
     gcut_fail(p->env, GCUT_ETYPE, at, gcut_parse_nearest_hint(p, &near, "@"),
-              "data @%s: no function of this file has a param or state %%%s", d->name, d->name);
+              "data @%s: no function of this file has a param, input or state %%%s", d->name, d->name);
 }
 
 void gcut_parse_check_data(gcut_parser *p)

@@ -33,7 +33,7 @@ typedef struct gcut_parser {
     gcut_arena *scratch; /* freed when the parser is done */
     gcut_module *m;
     gcut_graph *g; /* the function or the body being read, NULL between functions */
-    bool in_pair;  /* sizes are over symbols of its functions, which may follow */
+    bool in_item;  /* of a pair or data: sizes are over symbols of its functions, which may follow */
     gcut_lexer lx;
     gcut_token tok; /* the next token */
     int depth;
@@ -131,7 +131,7 @@ void gcut_parse_locs_resolve(gcut_parser *p);
 void gcut_parse_data(gcut_parser *p);
 /* `splat(1)` and so on, for data whose type is known. */
 void gcut_parse_contents(gcut_parser *p, gcut_data *d);
-/* Throws unless each data has the name and type of a param or state of some function. */
+/* Throws unless each data has the name and type of a param, input or state of some function. */
 void gcut_parse_check_data(gcut_parser *p);
 
 #endif

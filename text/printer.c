@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "graph/names.h"
 #include "text/lexer.h"
 
 #define COLUMNS 110
@@ -18,14 +19,14 @@ typedef struct printer {
     bool no_loc;
     const gcut_graph *named[2]; /* graphs that the text gives other names */
     const char *name[2];
+    const char *pass; /* of named[0] */
     gcut_arena *scratch;
     uint32_t *number;  /* of a location id; 0 = not used so far */
     gcut_locid *order; /* by number: the location printed under it */
     uint32_t norder;
     uint32_t *slot; /* numbers, hashed by the location's contents */
     uint32_t mask;
-    gcut_names used; /* every name in the function being printed */
-    gcut_map last;   /* of a name: the last number appended to it; those up to it are used */
+    gcut_name_set names; /* of the function being printed */
 } printer;
 
 /* ---- locations ---- */
@@ -246,15 +247,8 @@ void gcut_print_node(const gcut_graph *g, uint32_t id, gcut_text *out)
 
 /* ---- regions ---- */
 
-static bool is_used(printer *p, const char *name)
-{
-    uint32_t before = p->used.n;
-    gcut_intern(&p->used, name, strlen(name));
-    return p->used.n == before;
-}
-
-/* Captured values are printed with their outer name.  Others keep their own, unless it is used in the
- * function: passes may share one body between several nodes. */
+/* Captured values are printed with their outer name.  Others keep their own, unless it is used in the function,
+ * as in a graph built in C or between passes, whose bodies are not canonical. */
 static names name_body(printer *p, const gcut_graph *g, names called, const gcut_node *n,
                        const gcut_graph *body)
 {
@@ -263,17 +257,10 @@ static names name_body(printer *p, const gcut_graph *g, names called, const gcut
     for (uint32_t i = 0; i < n->ncaptured; i++)
         inside[body->params.at[given + i].value] = name_of(g, called, gcut_arg(g, n, own + i));
     for (gcut_ref v = 1; v < body->values.n; v++) {
-        const char *base = body->values.at[v].name, *name = base;
         bool dropped =
             body->values.at[v].def == GCUT_NONE && (body->values.at[v].index >= body->params.n ||
                                                     body->params.at[body->values.at[v].index].value != v);
-        if (inside[v] || dropped) continue;
-        if (is_used(p, base)) {
-            uint32_t *last = gcut_map_at(p->scratch, &p->last, gcut_map_key(base));
-            do name = gcut_printf(p->scratch, "%s.%u", base, ++*last);
-            while (is_used(p, name));
-        }
-        inside[v] = name;
+        if (!inside[v] && !dropped) inside[v] = gcut_name_set_add(&p->names, body->values.at[v].name);
     }
     return inside;
 }
@@ -323,8 +310,9 @@ void gcut_print_contents(const gcut_data *d, gcut_text *out)
     gcut_text_add(out, "%s(%s", gcut_data_kind_name(d->kind), list ? "[" : "");
     for (uint32_t i = 0; i < d->nnums; i++) {
         if (i) gcut_text_add(out, ", ");
-        /* A seed is an integer, its parameters are f64; all other numbers are elements. */
-        gcut_print_double(d->nums[i], seeded ? (i ? GCUT_F64 : GCUT_I64) : d->type.dtype, out);
+        /* A seed is an integer; floats are kept as they were written, whatever they are rounded to. */
+        bool whole = seeded ? i == 0 : !gcut_dtype_is_float(d->type.dtype);
+        gcut_print_double(d->nums[i], whole && seeded ? GCUT_I64 : whole ? d->type.dtype : GCUT_F64, out);
     }
     if (d->file) gcut_lex_quote(out, d->file);
     if (d->file && d->key) gcut_text_add(out, ", ");
@@ -433,11 +421,11 @@ static void put_func(printer *p, const gcut_graph *g)
     put_params(p, g, &column);
     put_results(p, g, column);
     put_marks(p->m, NULL, NULL, &g->marks, out);
+    if (p->pass && g == p->named[0])
+        gcut_text_add(out, " #%s(\"%s\")", gcut_mark_get(GCUT_MARK_pass)->name, p->pass);
     put_loc(p, g->loc);
     gcut_text_add(out, " {\n");
-    p->used = (gcut_names){.arena = p->scratch};
-    p->last = (gcut_map){0};
-    for (gcut_ref v = 1; v < g->values.n; v++) is_used(p, g->values.at[v].name);
+    p->names = gcut_name_set_of(p->scratch, g);
     put_block(p, g, NULL, 2);
     gcut_text_add(out, "  return");
     for (uint32_t i = 0; i < g->results.n; i++)
@@ -481,7 +469,7 @@ void gcut_print_graphs(gcut_graph *const *g, uint32_t n, const gcut_print_option
     printer p = start(m, opt, out);
     const gcut_pair *const pair = opt ? opt->pair : NULL;
     for (uint32_t i = 0; pair && i < 2; i++) p.named[i] = g[i], p.name[i] = i ? pair->bwd : pair->fwd;
-    if (opt && opt->name) p.named[0] = g[0], p.name[0] = opt->name;
+    if (opt && opt->name) p.named[0] = g[0], p.name[0] = opt->name, p.pass = opt->pass;
     gcut_text_add(out, "gcut 1\n");
     for (uint32_t i = 0; i < m->data.n; i++) {
         uint32_t k = 0;

@@ -61,6 +61,7 @@ static void to_split(gcut_pipeline *p)
         p->planned = gcut_pipeline_loops(p, asked);
     }
     gcut_graph *g[2] = {p->planned ? p->planned : p->joint, NULL};
+    gcut_passes_apply(p, GCUT_MAKES_PLAN, g);
     gcut_passes_apply(p, GCUT_MAKES_SPLIT, g);
 }
 
@@ -74,6 +75,16 @@ gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcu
                                  gcut_arena *parent)
 {
     return gcut_pipeline_replay(user, opt, goal, parent, NULL);
+}
+
+/* A joint graph whose loops are planned goes on behind that plan, unless the options ask for another derivative. */
+static void resume(gcut_pipeline *p)
+{
+    gcut_marks *marks = &p->primal->marks;
+    if (!p->opt.forward_only && !p->opt.loss && !p->opt.ncotan && !p->opt.nwrt)
+        gcut_passes_resume(p, marks, GCUT_MAKES_PLANNED, GCUT_MAKES_PLANNED,
+                           gcut_printf(p->arena, "@%s", p->primal->name));
+    gcut_mark_remove(p->module->arena, marks, GCUT_MARK_pass);
 }
 
 static gcut_pipeline *begin(const gcut_pass_table *passes, gcut_graphs_kept graphs, gcut_graph *user,
@@ -103,6 +114,7 @@ static gcut_pipeline *begin(const gcut_pass_table *passes, gcut_graphs_kept grap
     p->threads = p->opt.threads > 0 ? p->opt.threads : p->machine->default_threads;
     if (p->opt.optimizer) p->optimizer = gcut_optimizer_parse(env, p->opt.optimizer);
     p->optimizer.keep_grads = p->opt.keep_grads;
+    resume(p);
     return p;
 }
 

@@ -56,30 +56,18 @@ static void unmark(gcut_graph *g)
     }
 }
 
-/* The pass of the kernel stage that has made the pair, as its mark says; NULL: none has. */
-static const gcut_pass_row *made_by(const gcut_pipeline *p, const gcut_pair *pair)
-{
-    const gcut_mark *m = gcut_mark_find(&pair->marks, GCUT_MARK_pass);
-    for (uint32_t i = 0; m && i < p->passes.n; i++)
-        if (p->passes.row[i].makes >= GCUT_MAKES_KERNELS && !strcmp(p->passes.row[i].name, m->arg[0].text))
-            return &p->passes.row[i];
-    if (m)
-        gcut_fail(p->env, GCUT_EUSAGE, gcut_loc_place(p->module, p->primal->loc), NULL,
-                  "the pair @%s is marked #pass(\"%s\"), which is no pass of the kernel stage", pair->name,
-                  m->arg[0].text);
-    return NULL;
-}
-
 void gcut_given_take(gcut_pipeline *p)
 {
     const gcut_pair *pair = p->opt.forward_only ? NULL : gcut_pair_of(p->primal);
     if (!pair) return;
     gcut_given_pair *given = gcut_calloc(p->arena, 1, sizeof *given);
-    *given = (gcut_given_pair){*pair, gcut_module_find(p->module, pair->fwd), p->primal, made_by(p, pair)};
+    *given = (gcut_given_pair){*pair, gcut_module_find(p->module, pair->fwd), p->primal};
     GCUT_ASSERT(given->fwd);
     unmark(given->fwd);
     unmark(given->bwd);
     p->given = given;
+    gcut_passes_resume(p, &pair->marks, GCUT_MAKES_KERNELS, GCUT_MAKES_PROGRAM,
+                       gcut_printf(p->arena, "the pair @%s", pair->name));
     p->base = gcut_without_ending(p->arena, pair->name, ".step");
     const char *name = gcut_module_find(p->module, pair->name)
                            ? gcut_module_unused(p->module, p->base, "joint")

@@ -13,23 +13,17 @@ static const char *name_of(const gcut_pipeline *p, const gcut_param *param)
     return p->joint->values.at[param->value].name;
 }
 
-/* Did the optimizer add it: a state of its own, or the learning rate? */
-static bool is_added(const gcut_pipeline *p, const gcut_param *param)
+static const gcut_data *data_of(const gcut_pipeline *p, const gcut_param *param)
 {
-    return !gcut_graph_find(p->primal, name_of(p, param));
+    for (uint32_t i = 0; i < p->module->data.n; i++)
+        if (!strcmp(p->module->data.at[i].name, name_of(p, param))) return &p->module->data.at[i];
+    return NULL;
 }
 
 bool gcut_caller_gives(const gcut_pipeline *p, const gcut_param *param)
 {
     if (param->role == GCUT_ROLE_cotan) return gcut_type_of(p->joint, param->value)->rank > 0;
-    return param->role == GCUT_ROLE_input && !is_added(p, param);
-}
-
-static const gcut_data *data_of(const gcut_pipeline *p, const char *name)
-{
-    for (uint32_t i = 0; i < p->module->data.n; i++)
-        if (!strcmp(p->module->data.at[i].name, name)) return &p->module->data.at[i];
-    return NULL;
+    return param->role == GCUT_ROLE_input && !data_of(p, param);
 }
 
 /* Integers begin in #range(lo, hi), else at 0: index 0 is always valid. */
@@ -46,12 +40,10 @@ gcut_initial gcut_initial_of(const gcut_pipeline *p, const gcut_param *param)
     const gcut_data *data;
     switch (param->role) {
     case GCUT_ROLE_param:
-    case GCUT_ROLE_state:
-        data = data_of(p, name_of(p, param));
-        if (data) return (gcut_initial){.declared = data};
-        return is_added(p, param) ? (gcut_initial){0} : drawn(p, param);
     case GCUT_ROLE_input:
-        return is_added(p, param) ? (gcut_initial){.number = p->optimizer.lr} : drawn(p, param);
+    case GCUT_ROLE_state:
+        data = data_of(p, param);
+        return data ? (gcut_initial){.declared = data} : drawn(p, param);
     case GCUT_ROLE_rng: return (gcut_initial){.drawn = true, .lo = INT64_MIN, .hi = INT64_MAX};
     case GCUT_ROLE_cotan: return (gcut_initial){.number = 1};
     default: return (gcut_initial){0};

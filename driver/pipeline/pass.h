@@ -17,6 +17,7 @@ typedef enum gcut_pass_group {
     GCUT_MAKES_RAW,
     GCUT_MAKES_JOINT,
     GCUT_MAKES_PLANNED,
+    GCUT_MAKES_PLAN,
     GCUT_MAKES_SPLIT,
     GCUT_MAKES_KERNELS,
     GCUT_MAKES_PROGRAM,
@@ -61,6 +62,10 @@ typedef GCUT_VEC(gcut_pass_run) gcut_pass_runs;
 
 /* Throws GCUT_EUSAGE where the options leave out a pass that does not exist or is not optional. */
 void gcut_passes_check_without(const struct gcut_pipeline *p);
+/* Sets p->made_by, of the groups from `from` to `to`, where the user's graph has a mark #pass among `marks`: optional
+ * passes up to that one do not run again.  dump: what has the marks.  Throws GCUT_EUSAGE where there is no such pass. */
+void gcut_passes_resume(struct gcut_pipeline *p, const gcut_marks *marks, gcut_pass_group from,
+                        gcut_pass_group to, const char *dump);
 /* Runs the passes of a group, except those whose condition is false or that the options leave out, and
  * verifies each result.  Removes graphs that are not in g at the end from the module's list of functions. */
 void gcut_passes_apply(struct gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2]);

@@ -11,9 +11,9 @@
 const char *gcut_passes_stage(gcut_pass_group group)
 {
     static const char *const names[GCUT_NGROUPS] = {
-        [GCUT_MAKES_PRIMAL] = "primal",  [GCUT_MAKES_FOLDED] = "primal", [GCUT_MAKES_RAW] = "joint",
-        [GCUT_MAKES_JOINT] = "joint",    [GCUT_MAKES_PLANNED] = "joint", [GCUT_MAKES_SPLIT] = "split",
-        [GCUT_MAKES_KERNELS] = "kernel", [GCUT_MAKES_PROGRAM] = "kernel"};
+        [GCUT_MAKES_PRIMAL] = "primal", [GCUT_MAKES_FOLDED] = "primal",  [GCUT_MAKES_RAW] = "joint",
+        [GCUT_MAKES_JOINT] = "joint",   [GCUT_MAKES_PLANNED] = "joint",  [GCUT_MAKES_PLAN] = "joint",
+        [GCUT_MAKES_SPLIT] = "split",   [GCUT_MAKES_KERNELS] = "kernel", [GCUT_MAKES_PROGRAM] = "kernel"};
     return names[group];
 }
 
@@ -67,8 +67,11 @@ static void run(gcut_pipeline *p, const gcut_pass_row *row, gcut_graph *g[2])
     if (row->run) row->run(p, g);
     for (int k = 0; row->each && k < 2 && g[k]; k++)
         if (row->when(p, g[k])) g[k] = row->each(g[k], gcut_module_unused(p->module, p->base, row->name));
-    for (int k = 0; row->verify && gcut_pipeline_verifies(p) && k < 2 && g[k]; k++)
-        if (g[k] != in[k]) row->verify(g[k]);
+    for (int k = 0; row->verify && k < 2 && g[k]; k++) {
+        if (g[k] == in[k]) continue;
+        gcut_bodies_canonical(g[k]);
+        if (gcut_pipeline_verifies(p)) row->verify(g[k]);
+    }
 }
 
 /* Frees intermediate graphs: the module lists the user's functions and the results of groups.  A search has
@@ -92,11 +95,11 @@ static bool is_left_out(const gcut_pipeline *p, const gcut_pass_row *row)
     return false;
 }
 
-/* Did it run before the user's pair was written?  Passes that are not optional run again: the pair may have been edited. */
+/* Did it run before the user's dump was written?  Passes that are not optional run again: the dump may have been
+ * edited. */
 static bool has_run(const gcut_pipeline *p, const gcut_pass_row *row)
 {
-    return row->optional && p->given && p->given->made_by && row->makes == GCUT_MAKES_KERNELS &&
-           row <= p->given->made_by;
+    return row->optional && p->made_by && row < p->made_by;
 }
 
 static const gcut_pass_row *find(const gcut_pass_table *t, const char *name)
@@ -128,6 +131,20 @@ void gcut_passes_check_without(const gcut_pipeline *p)
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, optional_text(p),
                   row ? "the pass '%s' cannot be left out" : "there is no pass '%s' to leave out", name);
     }
+}
+
+void gcut_passes_resume(gcut_pipeline *p, const gcut_marks *marks, gcut_pass_group from, gcut_pass_group to,
+                        const char *dump)
+{
+    const gcut_mark *m = gcut_mark_find(marks, GCUT_MARK_pass);
+    for (uint32_t i = 0; m && !p->made_by && i < p->passes.n; i++) {
+        const gcut_pass_row *row = &p->passes.row[i];
+        if (row->makes >= from && row->makes <= to && !strcmp(row->name, m->arg[0].text)) p->made_by = row;
+    }
+    if (m && !p->made_by)
+        gcut_fail(p->env, GCUT_EUSAGE, gcut_loc_place(p->module, p->primal->loc), NULL,
+                  "%s is marked #pass(\"%s\"), which is no pass behind the %s", dump, m->arg[0].text,
+                  from == GCUT_MAKES_PLANNED ? "joint graph" : "split");
 }
 
 static void apply(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2], bool recorded)

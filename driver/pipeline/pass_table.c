@@ -65,7 +65,7 @@ static bool is_narrow(const gcut_graph *g, const gcut_node *n)
     return false;
 }
 
-/* A graph without calls is not inlined: that would copy bodies that nodes share. */
+/* A graph without calls stays as it is. */
 static bool has_calls(const gcut_pipeline *p, const gcut_graph *g)
 {
     (void)p;
@@ -390,9 +390,9 @@ static const gcut_pass_row rows[] = {
     {"loops",    'l', GCUT_MAKES_PLANNED, ALWAYS, MAY,  WITH(loops),                "what an iteration of a scan saves is decided"},
     SIMPLIFY(GCUT_MAKES_PLANNED, has_planned_loops, has_planned_loops),
 
-    {"plan",     'b', GCUT_MAKES_SPLIT,   is_asked, MUST, ALONE(plan),            "what is saved and what is recomputed is decided, by prices and min-cuts (GLPK)"},
-    {"refine",   'r', GCUT_MAKES_SPLIT,   is_priced, MAY,  ALONE(refine),         "without a budget: the plan of the cut is lowered and improved by flips"},
-    {"search",   'y', GCUT_MAKES_SPLIT,   is_searched, MUST, ALONE(search),       "under a budget: candidate plans, loops included, are lowered and improved by flips"},
+    {"plan",     'b', GCUT_MAKES_PLAN,    is_asked, MUST, ALONE(plan),            "what is saved and what is recomputed is decided, by prices and min-cuts (GLPK)"},
+    {"refine",   'r', GCUT_MAKES_PLAN,    is_priced, MAY,  ALONE(refine),         "without a budget: the plan of the cut is lowered and improved by flips"},
+    {"search",   'y', GCUT_MAKES_PLAN,    is_searched, MUST, ALONE(search),       "under a budget: candidate plans, loops included, are lowered and improved by flips"},
     {"split",    's', GCUT_MAKES_SPLIT,   ALWAYS, MUST, ALONE(split),               "the joint graph becomes a forward and a backward graph"},
 
     {"expand",   'x', GCUT_MAKES_KERNELS, has_composites, MUST, EACH(expand),               "composite ops without a kernel become their decomposition"},

@@ -61,11 +61,15 @@ bool gcut_pipeline_searches(const gcut_pipeline *p)
 gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *asked)
 {
     const gcut_plan_options *const before = p->asked;
+    gcut_graph *g[2] = {p->joint, NULL};
     p->asked = asked;
-    gcut_graph *planned = gcut_pipeline_make(p, GCUT_MAKES_PLANNED, p->joint,
-                                             p->joint->name); /* reports name the joint graph */
+    if (gcut_pipeline_searches(p))
+        gcut_passes_apply_aside(p, GCUT_MAKES_PLANNED, g); /* those of a candidate */
+    else
+        gcut_passes_apply(p, GCUT_MAKES_PLANNED, g);
+    if (g[0] != p->joint) gcut_graph_rename(g[0], p->joint->name); /* reports name the joint graph */
     p->asked = before;
-    return planned;
+    return g[0];
 }
 
 void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base)
@@ -75,6 +79,8 @@ void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base)
     plan->pipeline = p;
     p->fwd = plan->fwd;
     p->bwd = plan->bwd;
+    gcut_bodies_canonical(p->fwd);
+    gcut_bodies_canonical(p->bwd);
     if (!gcut_pipeline_verifies(p)) return;
     gcut_verify(p->fwd);
     gcut_verify(p->bwd);
@@ -193,6 +199,11 @@ void gcut_pipeline_text_names(const gcut_pipeline *p, const gcut_pass_row *made_
         opt->name = gcut_printf(p->arena, "%s.joint", p->base);
     else if (group > GCUT_MAKES_SPLIT && !both)
         opt->name = kernel_name(p, 0);
+    if (group == GCUT_MAKES_PLANNED || group == GCUT_MAKES_PLAN) {
+        const gcut_pass_row *loops = made_by; /* which decides; others simplify what it has made */
+        while (loops > p->passes.row && loops[-1].makes >= GCUT_MAKES_PLANNED) loops--;
+        opt->pass = loops->name;
+    }
     if (!both) return;
     gcut_pair *pair = gcut_calloc(p->arena, 1, sizeof *pair);
     *pair = pair_of(p);

@@ -24,7 +24,6 @@ typedef enum gcut_graphs_kept {
 typedef struct gcut_given_pair {
     gcut_pair pair;
     gcut_graph *fwd, *bwd;
-    const gcut_pass_row *made_by; /* of the kernel stage: passes run behind this one; NULL: it is a split */
 } gcut_given_pair;
 
 typedef struct gcut_pipeline {
@@ -46,7 +45,10 @@ typedef struct gcut_pipeline {
     gcut_graph *primal;     /* in: the user's graph; of a pair the graph that gcut_join makes of it */
     const char *base;       /* "f", of the names @f.joint, @f.fwd, … */
     gcut_given_pair *given; /* the user's graph is the backward graph of a pair; else NULL */
-    gcut_graph *folded;     /* in: primal.  What is differentiated */
+    const gcut_pass_row
+        *made_by;       /* the user's graph is a dump that this pass has made: optional passes run behind
+                                     it; NULL: all run */
+    gcut_graph *folded; /* in: primal.  What is differentiated */
 
     /* folded ─▶ joint; of a forward-only step raw is the primal and joint the folded graph */
     gcut_graph *raw;   /* in: folded.  With the reverse pass and the optimizer, before other passes */

@@ -6,7 +6,7 @@
 
 #include "graph/custom.h"
 #include "graph/external.h"
-#include "graph/scan_stack.h"
+#include "graph/regions/scan_stack.h"
 #include "graph/ops/shape_rule.h"
 
 static const char *text_of(const infer *r, const gcut_type *t)

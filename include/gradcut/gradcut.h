@@ -158,7 +158,7 @@ GCUT_API gcut_val gcut_cotan_at(gcut_here at, gcut_graph *g, const char *name, g
 GCUT_API void gcut_gradient_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v);
 GCUT_API void gcut_output_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v);
 GCUT_API void gcut_next_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v);
-/* The initial contents of a param or state that is not bound, as `data` in the text IR: "splat(1)",
+/* The initial contents of a param, input or state that is not bound, as `data` in the text IR: "splat(1)",
  * "normal(7, 0.02)" (seed, deviation), "uniform(7, -0.1, 0.1)", "dense([1, 2])", "file(\"w.npy\")" in the
  * folder of the graph's file, else in the current folder.  Returns param. */
 GCUT_API gcut_val gcut_initial_at(gcut_here at, gcut_val param, const char *contents);

@@ -131,7 +131,7 @@ typedef struct gcut_graph_value {
     bool is_bits; /* a bool in a buffer of u8: start and strides count bits, the lowest of a byte first */
 } gcut_graph_value;
 
-/* The initial contents of a param or state, `data` in the text IR.  gcut_prepare of a step of any backend
+/* The initial contents of a param, input or state, `data` in the text IR.  gcut_prepare of a step of any backend
  * makes the numbers. */
 typedef struct gcut_data_info {
     const char *name, *type; /* of the parameter */

@@ -196,14 +196,24 @@ gcut_query_chain gcut_query_instead(const gcut_query *r, gcut_ref v, gcut_arena 
 
 /* ---- loops ---- */
 
+/* The backward graph of an iteration, as its plan was split: it has the names that the iteration's plan has. */
+static const gcut_graph *split_of(const gcut_query *r, const char *loop)
+{
+    const gcut_scan_plans *of = r->plan->options.scans;
+    for (uint32_t i = 0; of && i < of->all.n; i++)
+        if (!strcmp(of->all.at[i].scan, loop)) return of->all.at[i].iteration->bwd;
+    return NULL;
+}
+
 static const gcut_plan_loop *loop_of(const gcut_query *r, gcut_ref first, const gcut_node *bwd)
 {
     gcut_module *m = r->g->module;
     const gcut_plan_options *o = &r->plan->options;
     const gcut_node *fwd = gcut_def(r->g, first);
-    const gcut_graph *body = gcut_region_at(r->g, bwd, 0)->body;
+    const gcut_graph *body = gcut_region_at(r->g, bwd, 0)->body,
+                     *split = split_of(r, r->g->values.at[first].name);
     const char **saved = gcut_calloc(r->arena, bwd->nargs + 1u, sizeof *saved);
-    gcut_plan_op *recomputed = gcut_calloc(r->arena, body->nodes.n + 1u, sizeof *recomputed);
+    gcut_plan_op *recomputed = gcut_calloc(r->arena, (split ? split->nodes.n : 0) + 1u, sizeof *recomputed);
     gcut_plan_loop *out = gcut_calloc(r->arena, 1, sizeof *out);
     gcut_dim bytes = 0;
     *out = (gcut_plan_loop){.name = r->g->values.at[first].name,
@@ -218,11 +228,11 @@ static const gcut_plan_loop *loop_of(const gcut_query *r, gcut_ref first, const 
         saved[out->nsaved++] = r->g->values.at[v].name;
     }
     gcut_dim_eval(m->dims, bytes, o->at, o->nat, &out->step_bytes);
-    for (uint32_t k = 0; k < body->nodes.n; k++) {
-        const gcut_node *n = gcut_node_at(body, k);
+    for (uint32_t k = 0; split && k < split->nodes.n; k++) {
+        const gcut_node *n = gcut_node_at(split, k);
         if (gcut_mark_find(&n->marks, GCUT_MARK_recomputed))
             recomputed[out->nrecomputed++] =
-                (gcut_plan_op){body->values.at[n->res0].name, gcut_op_get((gcut_op)n->op)->name};
+                (gcut_plan_op){split->values.at[n->res0].name, gcut_op_get((gcut_op)n->op)->name};
     }
     return out;
 }

@@ -122,7 +122,7 @@ static void wrong_calls_are_errors(void **state)
     REFUSED(gcut_apply(g, "slice", &x, 1, "start=[0, 0], limit=[4, 4]"));
     gcut_val w;
 #define OF_W(call) (w = gcut_param(g, "w", GCUT_F32, GCUT_SHAPE(2)), call)
-    REFUSED(gcut_initial(x, "splat(1)"));
+    REFUSED(gcut_initial(gcut_rng(g, "key"), "splat(1)"));
     REFUSED(gcut_initial(gcut_neg(x), "splat(1)"));
     REFUSED(OF_W(gcut_initial(w, "")));
     REFUSED(OF_W(gcut_initial(w, NULL)));
@@ -130,7 +130,7 @@ static void wrong_calls_are_errors(void **state)
     REFUSED(OF_W(gcut_initial(w, "dense([1, 2, 3])")));
     REFUSED(OF_W(gcut_initial(w, "splat(1) splat(2)")));
     REFUSED(OF_W((gcut_initial(w, "splat(1)"), gcut_initial(w, "splat(2)"))));
-    REFUSED(gcut_initial(gcut_param(g, "s", GCUT_F32, GCUT_SHAPE(gcut_dim_sym(g, "N", 1, 4))), "splat(1)"));
+    REFUSED(gcut_initial(gcut_param(g, "s", GCUT_F32, GCUT_SHAPE(gcut_dim_sym(g, "N", 1, 4))), "dense([1])"));
     REFUSED(gcut_range(x, 0, 4));
     REFUSED(gcut_range(gcut_input(g, "i", GCUT_I32, GCUT_SHAPE(2)), 4, 4));
     REFUSED(gcut_range(gcut_range(gcut_input(g, "i", GCUT_I32, GCUT_SHAPE(2)), 0, 4), 0, 5));

@@ -123,6 +123,46 @@ static void refused_binding(void **state)
 }
 
 /* A value that could not be filled is none: each run says so until there is one, and what was there stays. */
+/* Inputs, and what has sizes that are symbols, begin as their data says; a caller overrules it.  The sum of
+ * (w + 2) m x over N = 5 rows of 3, with w = 1, m = 0.5 and x = -4; at N = 2 likewise. */
+static void contents_of_inputs_and_any_sizes(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "data @w: f32[N, 3] = splat(1)\n"
+        "data @m: f32[] = splat(0.5)\n"
+        "data @x: f32[N, 3] = splat(-4)\n"
+        "func @f[N in 1..](param %w: f32[N, 3], input %m: f32[], input %x: f32[N, 3]) -> (out loss: f32[]) "
+        "{\n"
+        "  %two = full(shape=[N, 3], value=2)\n  %v = add(%w, %two)\n  %mb = broadcast(%m, shape=[N, 3], "
+        "axes=[])\n  %p = mul(%v, %mb)\n"
+        "  %q = mul(%p, %x)\n  %loss = sum(%q)\n  return %loss\n}\n";
+    static const gcut_size at[] = {{"N", 5}}, fixed[] = {{"N", 2}};
+    gcut_options any = {.at = at, .nat = 1}, two = {.fix = fixed, .nfix = 1};
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = graph_from(ctx, text);
+    for (size_t k = 0; k < 4; k++) {
+        float loss, m = 1;
+        any.backend = two.backend = backends[k];
+        gcut_step *s = gcut_compile(g, &any);
+        assert_non_null(s);
+        assert_int_equal(gcut_bind(s, "loss", &loss), GCUT_OK);
+        must_run(ctx, s);
+        assert_float_equal(loss, 5 * 3 * 3 * 0.5f * -4, 0);
+        assert_int_equal(gcut_bind(s, "m", &m), GCUT_OK);
+        must_run(ctx, s);
+        assert_float_equal(loss, 5 * 3 * 3 * -4, 0);
+        gcut_step_free(s);
+        s = gcut_compile(g, &two);
+        assert_non_null(s);
+        assert_int_equal(gcut_bind(s, "loss", &loss), GCUT_OK);
+        must_run(ctx, s);
+        assert_float_equal(loss, 2 * 3 * 3 * 0.5f * -4, 0);
+        gcut_step_free(s);
+    }
+    gcut_ctx_free(ctx);
+}
+
 static void missing_contents(void **state)
 {
     (void)state;
@@ -542,6 +582,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(binding),
         cmocka_unit_test(refused_binding),
+        cmocka_unit_test(contents_of_inputs_and_any_sizes),
         cmocka_unit_test(missing_contents),
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(indices_out_of_range),

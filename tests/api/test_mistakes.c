@@ -238,9 +238,9 @@ static void contents_unknown(scene *c)
 {
     AT(c), gcut_initial(gcut_param(c->g, "v", GCUT_F32, GCUT_SHAPE(4)), "gaussian(1, 2)");
 }
-static void contents_of_input(scene *c)
+static void contents_of_key(scene *c)
 {
-    AT(c), gcut_initial(c->y, "splat(0)");
+    AT(c), gcut_initial(gcut_rng(c->g, "key"), "splat(0)");
 }
 static void range_of_floats(scene *c)
 {
@@ -332,7 +332,7 @@ static const struct row {
     ROW(unknown_op, "there is no op 'sofmax'", "softmax"),
     ROW(unknown_attribute, "'softmax' has no attribute 'axes'", "axis"),
     ROW(contents_unknown, "gaussian"),
-    ROW(contents_of_input, "init of %y f32[3, 4]: only a param or state"),
+    ROW(contents_of_key, "init of %key i64[]: only a param, input or state"),
     ROW(range_of_floats, "range of %y f32[3, 4]", "integer"),
     ROW(gradient_of_matrix, "%y f32[3, 4]", "scalar", "sum or mean"),
     ROW(gradient_by_integers, "%t i32[N]", "only float values have derivatives"),

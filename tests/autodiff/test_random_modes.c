@@ -23,27 +23,6 @@ typedef struct job {
     bool finite, moves;
 } job;
 
-enum { SIZE_N = 3, SIZE_M = 2 };
-
-static gcut_array leaf(gcut_arena *a, const graph_gen *gen, gcut_ref v, uint64_t *seed)
-{
-    const gcut_graph *g = gen->b.g;
-    const gcut_type *t = gcut_type_of(g, v);
-    const gen_bound *bound = graph_bound(gen, g->values.at[v].name);
-    gcut_dim_binding at[2] = {{gen->sym[0], SIZE_N}, {gen->sym[1], SIZE_M}};
-    int64_t dim[GCUT_MAX_RANK] = {0}, hi = 0;
-    for (uint32_t d = 0; d < t->rank; d++)
-        assert_true(gcut_dim_eval(g->module->dims, t->dim[d], at, 2, &dim[d]));
-    if (bound) assert_true(gcut_dim_eval(g->module->dims, bound->hi, at, 2, &hi));
-    gcut_array x = gcut_array_new(a, t->dtype, t->rank, dim);
-    for (int64_t i = 0; i < x.n; i++)
-        if (gcut_dtype_is_float(x.dtype))
-            x.u.f[i] = 2 * next_unit(seed) - 1;
-        else
-            x.u.i[i] = bound ? bound->lo + (int64_t)(next_unit(seed) * (double)(hi - bound->lo)) : 0;
-    return x;
-}
-
 /* The float leaves, and an input for a direction of each; the direction of an integer leaf is none. */
 static uint32_t add_inputs(gcut_graph *g, gcut_arena *a, const char *prefix, uint32_t leaves, gcut_ref *x,
                            gcut_ref *t)
@@ -104,7 +83,7 @@ static void check_graph(void *arg)
     gcut_verify(g);
     uint64_t seed = j->index + 1;
     gcut_array *at = gcut_calloc(a, g->params.n, sizeof *at);
-    for (uint32_t k = 0; k < g->params.n; k++) at[k] = leaf(a, &gen, g->params.at[k].value, &seed);
+    for (uint32_t k = 0; k < g->params.n; k++) at[k] = random_leaf(a, &gen, g->params.at[k].value, &seed);
     gcut_array *out = run_graph(a, g, GCUT_EXACT, at);
     double size = sqrt(out[4].u.f[0]);
     j->moves = out[3].u.f[0] != 0;

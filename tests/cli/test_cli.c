@@ -532,8 +532,8 @@ static void test_time_passes(void **state)
     done(r);
     r = run_to(NULL, NULL, ARGV("plan", MLP, "--budget", "600KB", "--time-passes"));
     expect(r, 0);
-    assert_non_null(strstr(r.err, "\nsplit   search "));
-    assert_null(strstr(r.err, "\nsplit   plan "));
+    assert_non_null(strstr(r.err, "\njoint   search "));
+    assert_null(strstr(r.err, "\njoint   plan "));
     char *second = strstr(r.err, "times of @mlp");
     assert_non_null(second);
     assert_null(strstr(second + 1, "times of @mlp")); /* candidates are part of the search */

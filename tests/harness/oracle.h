@@ -7,6 +7,7 @@
 #ifndef GCUT_TESTS_ORACLE_H
 #define GCUT_TESTS_ORACLE_H
 
+#include "graph_gen.h"
 #include "harness.h"
 
 #include "interp/interp.h"
@@ -31,6 +32,28 @@ static inline gcut_array array_for(gcut_arena *a, const gcut_graph *g, const gcu
     for (uint32_t d = 0; d < t->rank; d++)
         assert_true(gcut_dim_eval(g->module->dims, t->dim[d], bind, nb, &dim[d]));
     return gcut_array_new(a, t->dtype, t->rank, dim);
+}
+
+enum { LEAF_N = 3, LEAF_M = 2 };
+
+/* An array for the parameter v of a random graph at these sizes: floats in [-1, 1), integers within their bounds. */
+static inline gcut_array random_leaf(gcut_arena *a, const graph_gen *gen, gcut_ref v, uint64_t *seed)
+{
+    const gcut_graph *g = gen->b.g;
+    const gcut_type *t = gcut_type_of(g, v);
+    const gen_bound *bound = graph_bound(gen, g->values.at[v].name);
+    gcut_dim_binding at[2] = {{gen->sym[0], LEAF_N}, {gen->sym[1], LEAF_M}};
+    int64_t dim[GCUT_MAX_RANK] = {0}, hi = 0;
+    for (uint32_t d = 0; d < t->rank; d++)
+        assert_true(gcut_dim_eval(g->module->dims, t->dim[d], at, 2, &dim[d]));
+    if (bound) assert_true(gcut_dim_eval(g->module->dims, bound->hi, at, 2, &hi));
+    gcut_array x = gcut_array_new(a, t->dtype, t->rank, dim);
+    for (int64_t i = 0; i < x.n; i++)
+        if (gcut_dtype_is_float(x.dtype))
+            x.u.f[i] = 2 * next_unit(seed) - 1;
+        else
+            x.u.i[i] = bound ? bound->lo + (int64_t)(next_unit(seed) * (double)(hi - bound->lo)) : 0;
+    return x;
 }
 
 static inline gcut_array *run_graph(gcut_arena *a, const gcut_graph *g, gcut_precision p,

@@ -2,7 +2,7 @@
  *
  * Stacks of a scan.
  */
-#include "graph/scan_stack.h"
+#include "graph/regions/scan_stack.h"
 
 #include <string.h>
 

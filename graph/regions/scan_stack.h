@@ -3,8 +3,8 @@
  * Stacks of a scan: a value of the body, yielded by every iteration, is a result of the scan with one more
  * axis.  Passes that add stacks to a scan record them here and then copy the body and the scan.
  */
-#ifndef GCUT_GRAPH_SCAN_STACK_H
-#define GCUT_GRAPH_SCAN_STACK_H
+#ifndef GCUT_GRAPH_REGIONS_SCAN_STACK_H
+#define GCUT_GRAPH_REGIONS_SCAN_STACK_H
 
 #include "graph/node_draft.h"
 
