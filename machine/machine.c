@@ -164,14 +164,23 @@ double gcut_machine_dram_trip_ns(const gcut_machine *m, double bytes)
 
 /* ---- arithmetic ---- */
 
+gcut_rate gcut_machine_table_rate(const gcut_machine *m, gcut_op op, gcut_dtype t)
+{
+    return (gcut_rate){gcut_op_get(op)->cost_ps / 1000.0 * m->op_scale,
+                       gcut_dtype_bytes(t) > 4 ? 2 : 1,
+                       "op_scale",
+                       NULL,
+                       {0},
+                       false};
+}
+
 gcut_rate gcut_machine_op_rate(const gcut_machine *m, gcut_op op, gcut_dtype t)
 {
     bool wide = gcut_dtype_bytes(t) > 4;
     const char *name = gcut_op_get(op)->name;
     if (wide && m->op_ns[op][1] > 0) return (gcut_rate){m->op_ns[op][1], 1, "ops", name, {0}, false};
     if (m->op_ns[op][0] > 0) return (gcut_rate){m->op_ns[op][0], wide ? 2 : 1, "ops", name, {0}, false};
-    return (gcut_rate){
-        gcut_op_get(op)->cost_ps / 1000.0 * m->op_scale, wide ? 2 : 1, "op_scale", NULL, {0}, false};
+    return gcut_machine_table_rate(m, op, t);
 }
 
 double gcut_machine_op_ns(const gcut_machine *m, gcut_op op, gcut_dtype t, double elements)

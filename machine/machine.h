@@ -102,6 +102,8 @@ gcut_rate gcut_machine_gemm_rate(const gcut_machine *machine, gcut_dtype t, doub
 gcut_rate gcut_machine_conv_rate(const gcut_machine *machine, gcut_way way, gcut_window window, gcut_dtype t);
 gcut_rate gcut_machine_attention_rate(const gcut_machine *machine, gcut_way way, gcut_dtype t);
 gcut_rate gcut_machine_op_rate(const gcut_machine *machine, gcut_op op, gcut_dtype t);
+/* By the cost in the op table, whether or not the op was measured. */
+gcut_rate gcut_machine_table_rate(const gcut_machine *machine, gcut_op op, gcut_dtype t);
 gcut_rate gcut_machine_row_rate(const gcut_machine *machine);
 
 /* From where bytes of that working set come: the shares of L2, L3 and memory, 1 together, and what a byte

@@ -27,8 +27,40 @@ static double size(const gcut_work_of *w, const gcut_node *n, gcut_dim d)
     return (double)gcut_dim_at(w->g->module->dims, d, w->at, w->nat, gcut_loc_place(w->g->module, n->loc));
 }
 
+/* Windows of 2 * 2 side by side without padding have kernels of their own, which calibrate measures. */
+static bool is_measured_window(const gcut_work_of *w, const gcut_node *n)
+{
+    const gcut_attr *stride = gcut_attr_get(w->g, n, GCUT_KEY_stride), *const all[] = {
+                                                                           gcut_attr_get(w->g, n,
+                                                                                         GCUT_KEY_window),
+                                                                           stride};
+    const gcut_attr *pad = gcut_attr_get(w->g, n, GCUT_KEY_pad);
+    if (n->op == GCUT_OP_max_pool2d_take) return false; /* it has none */
+    for (uint32_t k = 0; k < (stride ? 2u : 1u); k++)
+        if (all[k]->u.dims[0] != 2 || all[k]->u.dims[1] != 2) return false;
+    for (uint32_t k = 0; pad && k < pad->n; k++)
+        if (pad->u.dims[k] != 0) return false;
+    return true;
+}
+
+/* Other windows are looked at element by element. */
+static double windows_ns(const gcut_work_of *w, const gcut_node *n)
+{
+    const gcut_attr *window = gcut_attr_get(w->g, n, GCUT_KEY_window);
+    const gcut_ref y = n->op == GCUT_OP_max_pool2d_grad   ? gcut_arg(w->g, n, 1)
+                       : n->op == GCUT_OP_avg_pool2d_grad ? gcut_arg(w->g, n, 0)
+                                                          : n->res0;
+    const gcut_type *t = gcut_type_of(w->g, y);
+    const gcut_rate rate = gcut_machine_table_rate(w->m, (gcut_op)n->op, gcut_node_widest(w->g, n));
+    double units = (double)window->u.dims[0] * (double)window->u.dims[1];
+    for (uint32_t d = 0; d < t->rank; d++) units *= size(w, n, t->dim[d]);
+    return rated(w, n, gcut_op_get((gcut_op)n->op)->name, &rate, units, "elements under windows");
+}
+
 double gcut_work_op_ns(const gcut_work_of *w, const gcut_node *n, double elements)
 {
+    if (gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_POOL && !is_measured_window(w, n))
+        return windows_ns(w, n);
     const gcut_rate rate = gcut_machine_op_rate(w->m, (gcut_op)n->op, gcut_node_widest(w->g, n));
     return rated(w, n, gcut_op_get((gcut_op)n->op)->name, &rate, elements, "elements");
 }

@@ -172,9 +172,10 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered 
             else
                 add(c, a, out, h->buffer[root], elements(c, h, v), false);
         }
+        /* What is stored in the layout of a view of it, as attention does, has the view as its root. */
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
-            if (h->view[v].root == v)
-                add(c, a, out, h->buffer[v],
+            if (h->view[v].root)
+                add(c, a, out, h->buffer[h->view[v].root],
                     gcut_scatter_is_inplace(h, kernel) ? elements(c, h, gcut_arg(h->g, n, 2))
                                                        : elements(c, h, v),
                     true);

@@ -386,6 +386,62 @@ static void windows(void **state)
     near(costs_of(*state, depthwise, 1, 1).ns, fixed + conv_ns(&m, GCUT_WINDOW_depthwise, rows));
 }
 
+/* What the arithmetic of the only launch is said to take. */
+static double work_of(world *w, const char *text)
+{
+    const gcut_costs c = costs_of(w, text, 1, 1);
+    assert_int_equal(c.n, 1);
+    assert_int_equal(c.at[0].nruns, 1);
+    return c.at[0].run[0].work_ns;
+}
+
+/* Windows of 2 * 2 side by side go by the rate that calibrate measures, others by each element that they see; the
+ * gradient of a pool has as many windows as it. */
+static void pools(void **state)
+{
+    static const char fmt[] = "gcut 1\nfunc @f(input %%x: f32[2, 3, 8, 8], input %%g: f32[2, 3, 4, 4]) -> "
+                              "(out y: f32[2, 3, %s]) {\n"
+                              "  %%y = %s\n  return %%y\n}\n";
+    static const char three[] = "window=[3, 3], stride=[2, 2], pad=[1, 1, 1, 1]";
+    gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 1);
+    const double places = 2 * 3 * 4 * 4, all = 2 * 3 * 8 * 8;
+    char text[400], op[200];
+    snprintf(text, sizeof text, fmt, "4, 4", "max_pool2d(%x, window=[2, 2])");
+    near(work_of(*state, text), gcut_machine_op_ns(&m, GCUT_OP_max_pool2d, GCUT_F32, places));
+    snprintf(text, sizeof text, fmt, "8, 8", "max_pool2d_grad(%x, %g, window=[2, 2])");
+    near(work_of(*state, text), gcut_machine_op_ns(&m, GCUT_OP_max_pool2d_grad, GCUT_F32, all));
+    static const struct {
+        gcut_op id;
+        const char *call, *shape;
+    } ops[] = {{GCUT_OP_max_pool2d, "max_pool2d(%%x, %s)", "4, 4"},
+               {GCUT_OP_avg_pool2d, "avg_pool2d(%%x, %s)", "4, 4"},
+               {GCUT_OP_max_pool2d_grad, "max_pool2d_grad(%%x, %%g, %s)", "8, 8"},
+               {GCUT_OP_avg_pool2d_grad, "avg_pool2d_grad(%%g, shape=[8, 8], %s)", "8, 8"},
+               {GCUT_OP_max_pool2d_take, "max_pool2d_take(%%x, %%x, %s)", "4, 4"}};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        const gcut_rate rate = gcut_machine_table_rate(&m, ops[i].id, GCUT_F32);
+        TRY("%s", gcut_op_get(ops[i].id)->name);
+        snprintf(op, sizeof op, ops[i].call, three);
+        snprintf(text, sizeof text, fmt, ops[i].shape, op);
+        near(work_of(*state, text), gcut_rate_ns(&rate, 9 * places));
+    }
+}
+
+/* Attention stores its result in the layout that its reader wants; it is written all the same. */
+static void stored_as_a_view(void **state)
+{
+    static const char text[] =
+        "gcut 1\nfunc @f[N in 1..](input %x: f32[N, 16, 2, 8]) -> (out y: f32[N, 16, 16]) {\n"
+        "  %q = transpose(%x, perm=[0, 2, 1, 3])\n  %a = attention(%q, %q, %q, causal=true)\n"
+        "  %t = transpose(%a, perm=[0, 2, 1, 3])\n  %y = reshape(%t, shape=[N, 16, 16])\n  return %y\n}\n";
+    const gcut_costs c = costs_of(*state, text, 3, 1);
+    const gcut_cost *attention = NULL;
+    for (uint32_t i = 0; i < c.n; i++)
+        if (!strcmp(c.at[i].class, "attention")) attention = &c.at[i];
+    assert_non_null(attention);
+    near(attention->written, 3 * 16 * 16 * 4);
+}
+
 static void grows(void **state)
 {
     static const char *const all[] = {matmul, conv, chain, loop};
@@ -414,6 +470,8 @@ int main(void)
         WITH_FIXTURE(scaled_in_place),
         WITH_FIXTURE(rows_of_reductions),
         WITH_FIXTURE(windows),
+        WITH_FIXTURE(pools),
+        WITH_FIXTURE(stored_as_a_view),
         WITH_FIXTURE(grows),
         WITH_FIXTURE(middle_to_middle),
         WITH_FIXTURE(read_behind_a_loop),

@@ -291,7 +291,7 @@ static void pools(const gcut_rt_pool *g, const double *x, const double *y, const
     }
 }
 
-/* x has few different values, so ties, and some NaN. */
+/* x has few different values, so ties, and some NaN and -infinity. */
 #define CHECK_POOL(T, SUFFIX, TOL)                                                                           \
     static void check_pool_##SUFFIX(const gcut_rt_pool *g)                                                   \
     {                                                                                                        \
@@ -301,6 +301,7 @@ static void pools(const gcut_rt_pool *g, const double *x, const double *y, const
         T *out[2] = {malloc(n * sizeof *x), malloc(n * sizeof *x)};                                          \
         double *dx = malloc(n * sizeof *dx), *dy = malloc(n * sizeof *dy), *ref[NPOOLS];                     \
         for (size_t i = 0; i < n; i++) dx[i] = x[i] = below(30) ? (T)(below(5) - 2) : (T)NAN;                \
+        for (size_t i = 0; i < n / 8; i++) dx[i] = x[i] = -(T)INFINITY;                                      \
         for (size_t i = 0; i < n; i++) dy[i] = y[i] = (T)uniform();                                          \
         for (int f = 0; f < NPOOLS; f++) ref[f] = calloc(n, sizeof *ref[f]);                                 \
         pools(g, dx, dy, dy, ref);                                                                           \
@@ -355,6 +356,11 @@ static void random_pools(void **state)
     /* Large enough for two threads, and one whose windows see padding alone. */
     gcut_rt_pool large = {9, 40, 70, 20, 35, {3, 3}, {2, 2}, {1, 1}};
     check_pool_f32(&large);
+    /* More windows side by side than are searched together. */
+    gcut_rt_pool wide = {2, 3, 1500, 1, 749, {3, 3}, {2, 2}, {0, 0}},
+                 dense = {1, 2, 600, 2, 600, {1, 3}, {1, 1}, {0, 1}};
+    check_pool_f32(&wide);
+    check_pool_f64(&dense);
     gcut_rt_pool padding = {1, 1, 1, 3, 3, {1, 1}, {1, 1}, {1, 1}};
     check_pool_f64(&padding);
 }

@@ -12,13 +12,6 @@
 /* Picoseconds of one element under one window. */
 enum { STREAM_PS = 300, SEARCH_PS = 1500 };
 
-/* The part of a window of k elements from `start` that lies on an axis of n. */
-static void clip(int64_t start, int64_t k, int64_t n, int64_t *lo, int64_t *hi)
-{
-    *lo = gcut_rt_max(start, 0);
-    *hi = gcut_rt_max(gcut_rt_min(start + k, n), *lo);
-}
-
 /* Windows of 2 * 2 that neither overlap nor see padding. */
 static int is_2x2(const gcut_rt_pool *g)
 {
@@ -30,6 +23,13 @@ static int worthwhile_threads(const gcut_rt_pool *g, int64_t ps, int threads)
 {
     int64_t work = g->oh * g->ow * g->window[0] * g->window[1];
     return gcut_rt_threads_worth(threads, g->planes * gcut_rt_max(work, g->h * g->w), ps, g->planes);
+}
+
+/* Flat index in the plane of tap k of window (oh, ow). */
+static inline int64_t place_of(const gcut_rt_pool *g, int64_t oh, int64_t ow, int64_t k)
+{
+    return (oh * g->stride[0] + k / g->window[1] - g->pad[0]) * g->w + ow * g->stride[1] + k % g->window[1] -
+           g->pad[1];
 }
 
 #define TEMPLATE "kernels/rt/pooling/pool_type.h"

@@ -39,26 +39,44 @@ PLANES(avg_grad_2x2, p->kernel->avg_grad(rows, g->ow, g->w, p->a + narrow, p->ou
 
 /* ---- any windows ---- */
 
-static inline void NAME(take_largest)(int64_t n, const T *x, int64_t step, T *y)
+/* CALL, whose `step` is a constant where it is 1 or 2: the compiler makes vectors of neighbours and of every second one,
+ * not of others. */
+#define BY_STEP(CALL)                                                                                        \
+    do {                                                                                                     \
+        if (g->stride[1] == 1) {                                                                             \
+            const int64_t step = 1;                                                                          \
+            CALL;                                                                                            \
+        } else if (g->stride[1] == 2) {                                                                      \
+            const int64_t step = 2;                                                                          \
+            CALL;                                                                                            \
+        } else {                                                                                             \
+            const int64_t step = g->stride[1];                                                               \
+            CALL;                                                                                            \
+        }                                                                                                    \
+    } while (0)
+
+static inline __attribute__((always_inline)) void NAME(take_largest)(int64_t n, const T *restrict x,
+                                                                     int64_t step, T *restrict y)
 {
     for (int64_t j = 0; j < n; j++) {
-        T v = x[j * step];
+        const T v = x[j * step];
         y[j] = ((v > y[j]) | (v != v)) ? v : y[j];
     }
 }
 
-static inline void NAME(take_sum)(int64_t n, const T *x, int64_t step, T *y)
+static inline __attribute__((always_inline)) void NAME(take_sum)(int64_t n, const T *restrict x, int64_t step,
+                                                                 T *restrict y)
 {
     for (int64_t j = 0; j < n; j++) y[j] += x[j * step];
 }
 
 /* Rows of results, from `start` on, to which each tap takes in what lies under it. */
 static inline __attribute__((always_inline)) void NAME(rows)(const NAME(job) * p, int t, int nt, T start,
-                                                             T size,
+                                                             T size, int64_t step,
                                                              void (*take)(int64_t, const T *, int64_t, T *))
 {
     const gcut_rt_pool *g = p->g;
-    int64_t begin, end, lo, hi, step = g->stride[1];
+    int64_t begin, end, lo, hi;
     gcut_rt_share(g->planes, 1, t, nt, &begin, &end);
     for (int64_t r = begin * g->oh; r < end * g->oh; r++) {
         const T *x = p->a + r / g->oh * g->h * g->w;
@@ -77,27 +95,48 @@ static inline __attribute__((always_inline)) void NAME(rows)(const NAME(job) * p
 
 static void NAME(max_part)(void *arg, int t, int nt)
 {
-    NAME(rows)(arg, t, nt, -(T)INFINITY, 1, NAME(take_largest));
+    const NAME(job) *p = arg;
+    const gcut_rt_pool *g = p->g;
+    BY_STEP(NAME(rows)(p, t, nt, -(T)INFINITY, 1, step, NAME(take_largest)));
 }
 
 static void NAME(avg_part)(void *arg, int t, int nt)
 {
     const NAME(job) *p = arg;
-    NAME(rows)(p, t, nt, 0, (T)(p->g->window[0] * p->g->window[1]), NAME(take_sum));
+    const gcut_rt_pool *g = p->g;
+    BY_STEP(NAME(rows)(p, t, nt, 0, (T)(g->window[0] * g->window[1]), step, NAME(take_sum)));
 }
 
-/* Flat index in the plane x of the first largest element under the window at (oh, ow); -1: padding alone. */
-static int64_t NAME(first)(const gcut_rt_pool *g, const T *x, int64_t oh, int64_t ow)
+/* ---- the first largest element of each window ---- */
+
+enum { NAME(CHUNK) = 256 }; /* windows side by side */
+
+/* Takes in tap k < 2^31.  at: the tap of the largest so far, < 0: there was none; the first NaN is larger than all else. */
+static inline __attribute__((always_inline)) void NAME(look)(int64_t n, const T *restrict x, int64_t step,
+                                                             int32_t k, T *restrict y, int32_t *restrict at)
 {
-    int64_t i0, i1, j0, j1, best = -1;
-    clip(oh * g->stride[0] - g->pad[0], g->window[0], g->h, &i0, &i1);
-    clip(ow * g->stride[1] - g->pad[1], g->window[1], g->w, &j0, &j1);
-    for (int64_t i = i0; i < i1; i++)
-        for (int64_t j = j0; j < j1; j++) {
-            int64_t at = i * g->w + j;
-            if (best < 0 || x[at] > x[best] || (x[at] != x[at] && x[best] == x[best])) best = at;
-        }
-    return best;
+    for (int64_t j = 0; j < n; j++) {
+        const T v = x[j * step];
+        const int takes = (at[j] < 0) | (v > y[j]) | ((v != v) & (y[j] == y[j]));
+        y[j] = takes ? v : y[j];
+        at[j] = takes ? k : at[j];
+    }
+}
+
+/* Of the windows (oh, from) to (oh, from + n - 1) of the plane x, n <= CHUNK. */
+static inline __attribute__((always_inline)) void
+NAME(find)(const gcut_rt_pool *g, const T *x, int64_t oh, int64_t from, int64_t n, int64_t step, int32_t *at)
+{
+    T y[NAME(CHUNK)];
+    int64_t lo, hi;
+    for (int64_t j = 0; j < n; j++) y[j] = 0, at[j] = -1;
+    for (int64_t k = 0; k < g->window[0] * g->window[1]; k++) {
+        const int64_t i = oh * g->stride[0] + k / g->window[1] - g->pad[0],
+                      offset = k % g->window[1] - g->pad[1] + from * step;
+        inside(offset, step, g->w, n, &lo, &hi);
+        if (i < 0 || i >= g->h || lo == hi) continue;
+        NAME(look)(hi - lo, x + (i * g->w + offset + lo * step), step, (int32_t)k, y + lo, at + lo);
+    }
 }
 
 static void NAME(max_grad_part)(void *arg, int t, int nt)
@@ -105,15 +144,18 @@ static void NAME(max_grad_part)(void *arg, int t, int nt)
     const NAME(job) *p = arg;
     const gcut_rt_pool *g = p->g;
     int64_t begin, end;
+    int32_t at[NAME(CHUNK)];
     gcut_rt_share(g->planes, 1, t, nt, &begin, &end);
     for (int64_t q = begin; q < end; q++) {
         const T *x = p->a + q * g->h * g->w, *y = p->b + q * g->oh * g->ow;
         T *out = p->out + q * g->h * g->w;
         for (int64_t k = 0; k < g->h * g->w; k++) out[k] = 0;
         for (int64_t i = 0; i < g->oh; i++)
-            for (int64_t j = 0; j < g->ow; j++) {
-                int64_t at = NAME(first)(g, x, i, j);
-                if (at >= 0) out[at] += y[i * g->ow + j];
+            for (int64_t from = 0; from < g->ow; from += NAME(CHUNK)) {
+                const int64_t n = gcut_rt_min(g->ow - from, NAME(CHUNK));
+                BY_STEP(NAME(find)(g, x, i, from, n, step, at));
+                for (int64_t j = 0; j < n; j++)
+                    if (at[j] >= 0) out[place_of(g, i, from + j, at[j])] += y[i * g->ow + from + j];
             }
     }
 }
@@ -123,14 +165,16 @@ static void NAME(max_take_part)(void *arg, int t, int nt)
     const NAME(job) *p = arg;
     const gcut_rt_pool *g = p->g;
     int64_t begin, end;
+    int32_t at[NAME(CHUNK)];
     gcut_rt_share(g->planes, 1, t, nt, &begin, &end);
     for (int64_t q = begin; q < end; q++) {
         const T *x = p->a + q * g->h * g->w, *s = p->b + q * g->h * g->w;
         T *out = p->out + q * g->oh * g->ow;
         for (int64_t i = 0; i < g->oh; i++)
-            for (int64_t j = 0; j < g->ow; j++) {
-                int64_t at = NAME(first)(g, x, i, j);
-                *out++ = at < 0 ? 0 : s[at];
+            for (int64_t from = 0; from < g->ow; from += NAME(CHUNK)) {
+                const int64_t n = gcut_rt_min(g->ow - from, NAME(CHUNK));
+                BY_STEP(NAME(find)(g, x, i, from, n, step, at));
+                for (int64_t j = 0; j < n; j++) *out++ = at[j] < 0 ? 0 : s[place_of(g, i, from + j, at[j])];
             }
     }
 }
@@ -157,6 +201,8 @@ static void NAME(avg_grad_part)(void *arg, int t, int nt)
         }
     }
 }
+
+#undef BY_STEP
 
 /* ---- calls ---- */
 
