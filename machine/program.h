@@ -90,6 +90,7 @@ typedef struct gcut_cost_run {
 typedef struct gcut_cost {
     const char *class; /* "gemm", "loop", "row loop", … : what rates are compared by */
     uint32_t graph;    /* GCUT_FORWARD or GCUT_BACKWARD; the launches of a body are its owner's */
+    const char *loop;  /* that it is in, or branch: the first result of that node of the graph; NULL: none */
     int launch;        /* k<launch> of the emitted code */
     double times;      /* how often it runs */
     double ns;

@@ -24,7 +24,8 @@ typedef struct gcut_term {
     gcut_rate rate;          /* of one unit; key NULL: there is no single rate */
     double times;            /* how often the units are counted */
     const char *why;         /* they are counted that often; NULL where that is once */
-    double read, written;    /* TRAFFIC: bytes */
+    uint32_t buffer;         /* TRAFFIC: of gcut_program_placement, */
+    double read, written;    /* and bytes of it */
     double fetched;          /* bytes that take as long to write where each line is fetched first */
     double ago;       /* bytes moved since its last touch; 0: just used, INFINITY: never, NAN: unknown */
     double set;       /* bytes of the working set */

@@ -95,11 +95,10 @@ static const gcut_fused_kernel *kernel_of(const looking *j, const gcut_cost *c,
     gcut_fused_kernel *out =
         GCUT_NEW(j->keep, gcut_fused_kernel, .family = c->class, .value = gcut_keep(j->keep, c->value),
                  .op = n ? c->op : "copy", .where = line_of(j, c, op, n), .backward = c->graph != 0,
-                 .launch = c->launch, .runs = c->times, .ns = c->ns, .flops = c->flops,
-                 .bytes = c->read + c->written, .nmade = n);
+                 .loop = c->loop ? gcut_keep(j->keep, c->loop) : NULL, .launch = c->launch, .runs = c->times,
+                 .ns = c->ns, .flops = c->flops, .bytes = c->read + c->written, .nmade = n);
     for (uint32_t i = 0; i < n; i++)
         if (!op[i]->stored) out->unstored_bytes += bytes_of(j, op[i]) * c->times;
-    for (uint32_t i = 0; i < n; i++) out->inside |= op[i]->graph->is_body;
     GCUT_LIST(j->keep, out->made, n, op_of(j, op[i]));
     return out;
 }
@@ -130,13 +129,13 @@ static void add_kernels(const looking *j, gcut_fusion *out)
 /* ---- pairs ---- */
 
 /* The traffic of a launch with that buffer, in all its runs. */
-static double traffic(const gcut_cost *c, const char *buffer, bool read, double *bytes)
+static double traffic(const gcut_cost *c, uint32_t buffer, bool read, double *bytes)
 {
     double ns = 0;
     for (uint32_t r = 0; c && r < c->nruns; r++)
         for (uint32_t t = 0; t < c->run[r].nterms; t++) {
             const gcut_term *x = &c->run[r].term[t];
-            if (x->kind != GCUT_TERM_TRAFFIC || !x->name || strcmp(x->name, buffer) != 0) continue;
+            if (x->kind != GCUT_TERM_TRAFFIC || x->buffer != buffer) continue;
             *bytes += c->run[r].times * (read ? x->read : x->written);
             ns += c->run[r].times * (read ? x->read * x->reach.read_ns : x->written * x->reach.write_ns);
         }
@@ -172,11 +171,6 @@ static const char *anyway(const looking *j, const gcut_launch_pair *x)
     return NULL;
 }
 
-static const char *buffer_name(const looking *j, uint32_t buffer)
-{
-    return buffer < j->nbuffers ? j->buffer[buffer].name : "";
-}
-
 static const gcut_unfused *unfused_of(const looking *j, const gcut_launch_pair *x, bool again)
 {
     const gcut_node *n = gcut_node_at(x->graph, x->node), *made = gcut_def(x->made, x->value);
@@ -190,8 +184,8 @@ static const gcut_unfused *unfused_of(const looking *j, const gcut_launch_pair *
                  .backward = to && to->graph != 0, .again = again, .code = x->reason->code,
                  .reason = x->reason->sentence, .anyway = why);
     if (again) return out;
-    out->ns = traffic(to, buffer_name(j, x->read), true, &out->bytes);
-    if (!why) out->ns += traffic(from, buffer_name(j, x->buffer), false, &out->bytes);
+    out->ns = traffic(to, x->read, true, &out->bytes);
+    if (!why) out->ns += traffic(from, x->buffer, false, &out->bytes);
     return out;
 }
 
@@ -228,6 +222,7 @@ void gcut_fusion_of(const gcut_pipeline *p, gcut_arena *keep, gcut_arena *scratc
     out->step_ns = j.costs.ns;
     add_kernels(&j, out);
     add_pairs(&j, out);
+    out->wait = gcut_kernel_waits(&j.costs, j.buffer, j.nbuffers, keep, &out->nwaits);
 }
 
 static void fill_whole(const gcut_pipeline *p, const gcut_made *m)

@@ -110,17 +110,9 @@ char *gcut_graph_tree_sized(size_t size, gcut_graph *g, const gcut_options *opt)
 
 /* ---- levels ---- */
 
-/* What waits for what is not known of loops and branches: what they read and make is not among the pairs. */
 static void write_levels(const void *what, const gcut_table_options *o, gcut_text *out)
 {
-    const gcut_fusion *f = what;
-    bool regions = false;
-    for (size_t i = 0; i < f->nkernels; i++) regions |= f->kernel[i]->inside;
-    for (size_t i = 0; i < f->nunfused; i++) regions |= f->unfused[i]->from < 0;
-    if (regions)
-        gcut_fail(gcut_arena_env(out->arena), GCUT_EUNSUPPORTED, (gcut_place){0}, NULL,
-                  "the step of @%s has loops or branches: levels are known of steps without", f->graph);
-    gcut_write_levels(f, o, out);
+    gcut_write_levels(what, o, out);
 }
 
 char *gcut_graph_levels_sized(size_t size, gcut_ctx *ctx, const gcut_fusion *f,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/table.h"
 #include "driver/ctx.h"
 #include "kernels/kernels.h"
 #include "report/report.h"
@@ -99,21 +100,31 @@ static const char *or_none(const char *s)
 
 static void as_text(const report *r, gcut_text *out)
 {
+    enum { OP, NODES, RESULTS, KERNELS, GRADIENT = KERNELS + NCOLUMNS, SECOND, NCOLS };
     gcut_arena *a = out->arena;
-    gcut_text_add(out, "%-18s", "op");
-    if (r->model) gcut_text_add(out, " %5s  %-12s", "nodes", "results");
-    for (size_t k = 0; k < NCOLUMNS; k++) gcut_text_add(out, "  %-21s", columns[k].title);
-    gcut_text_add(out, "  %-24s  %s\n", "gradient", "second order");
+    gcut_table t = {.arena = a, .ncols = NCOLS, .right = 1u << NODES};
+    const char *cell[NCOLS] = {
+        [OP] = "op",
+        [NODES] = "nodes",
+        [RESULTS] = "results",
+        [GRADIENT] = "gradient",
+        [SECOND] = "second order"
+    };
+    for (size_t k = 0; k < NCOLUMNS; k++) cell[KERNELS + k] = columns[k].title;
+    gcut_table_row(&t, cell);
     for (int op = 0; op < GCUT_NOPS; op++) {
         const gcut_op_info *info = gcut_op_get((gcut_op)op);
         derivative d = derivative_of(a, info);
         if (r->model && !r->of[op].n) continue;
-        gcut_text_add(out, "%-18s", info->name);
-        if (r->model) gcut_text_add(out, " %5u  %-12s", r->of[op].n, dtypes_of(a, r, op));
-        for (size_t k = 0; k < NCOLUMNS; k++)
-            gcut_text_add(out, "  %-21s", or_none(kernel(a, info, columns[k].dtype)));
-        gcut_text_add(out, "  %-24s  %s\n", d.first, d.second);
+        cell[OP] = info->name;
+        cell[NODES] = r->model ? gcut_printf(a, "%u", r->of[op].n) : NULL;
+        cell[RESULTS] = r->model ? dtypes_of(a, r, op) : NULL;
+        for (size_t k = 0; k < NCOLUMNS; k++) cell[KERNELS + k] = or_none(kernel(a, info, columns[k].dtype));
+        cell[GRADIENT] = d.first;
+        cell[SECOND] = d.second;
+        gcut_table_row(&t, cell);
     }
+    gcut_table_print(&t, 0, t.nrows, "", out);
 }
 
 static void as_json(const report *r, gcut_text *out)

@@ -540,7 +540,7 @@ typedef struct gcut_fused_kernel {
     int launch;      /* k<launch> of the emitted code */
     double runs, ns; /* in a step; ns: predicted, of all runs */
     double flops, bytes;
-    bool inside;           /* of the body of a loop or of a branch */
+    const char *loop;      /* the loop or branch of the step that it is in, by its first result; NULL: none */
     double unstored_bytes; /* of results of its ops that are never in memory, in all its runs, each once */
     const gcut_fused_op *const *made; /* in the order of the graph */
     size_t nmade;
@@ -562,6 +562,11 @@ typedef struct gcut_unfused {
     const char *anyway;
 } gcut_unfused;
 
+/* A kernel that reads what another one makes. */
+typedef struct gcut_kernel_wait {
+    size_t kernel, before; /* indices of kernels, in running order; of a loop its first one stands for all */
+} gcut_kernel_wait;
+
 typedef struct gcut_fusion {
     const char *graph, *policy; /* policy: "forward alone" with options.forward_only */
     const gcut_size *at;
@@ -574,6 +579,8 @@ typedef struct gcut_fusion {
     /* Each value and op of another kernel that reads it, in the order of the graphs. */
     const gcut_unfused *const *unfused;
     size_t nunfused;
+    const gcut_kernel_wait *wait; /* by rising `kernel` */
+    size_t nwaits;
     const char *json;
 } gcut_fusion;
 

@@ -32,10 +32,11 @@ typedef enum output_kind { SUMS, BUFFERS, TERMS } output_kind;
 typedef struct walk {
     gcut_cost_at c;
     gcut_arena *a;
-    double clock;   /* bytes moved */
-    double *last;   /* by buffer: the clock at the middle of the launch that touched it; NAN = never */
-    double times;   /* how often what is walked runs */
-    uint32_t graph; /* GCUT_FORWARD or GCUT_BACKWARD */
+    double clock;     /* bytes moved */
+    double *last;     /* by buffer: the clock at the middle of the launch that touched it; NAN = never */
+    double times;     /* how often what is walked runs */
+    uint32_t graph;   /* GCUT_FORWARD or GCUT_BACKWARD */
+    const char *loop; /* the first result of the loop or branch of that graph that is walked; NULL: none is */
     gcut_costs out;
     uint32_t *of;             /* by step of the timeline: its cost in out, + 1 */
     gcut_touches touches;     /* of the launch */
@@ -87,6 +88,7 @@ static void note_traffic(const walk *w, const gcut_touch *t, double fetched, dou
                                           .name = b->name,
                                           .what = what,
                                           .times = 1,
+                                          .buffer = t->buffer,
                                           .read = t->read,
                                           .written = t->written,
                                           .fetched = fetched,
@@ -150,7 +152,7 @@ static gcut_cost *cost_of(walk *w, const gcut_lowered *h, uint32_t kernel, const
     w->of[u->step] = ++w->out.n;
     const gcut_node *n =
         u->kind == GCUT_KERNEL_COPY ? gcut_def(g, u->copy.value) : gcut_node_at(g, gcut_kernel_result(u));
-    *c = (gcut_cost){.class = class, .graph = w->graph, .launch = u->step};
+    *c = (gcut_cost){.class = class, .graph = w->graph, .loop = w->loop, .launch = u->step};
     c->value = g->values.at[u->kind == GCUT_KERNEL_COPY ? u->copy.value : n->res0].name;
     c->op = n ? gcut_op_of(n)->name : "param";
     c->place = gcut_loc_place(g->module, n ? n->loc : 0);
@@ -330,7 +332,10 @@ static void walk_region(walk *w, const gcut_lowered *h, uint32_t kernel)
     const uint32_t first = w->parts.n;
     const double began = w->clock;
     double runs = gcut_region_runs(h->g, n, w->c.at, w->c.nat);
+    const char *outer = w->loop;
+    if (!outer) w->loop = h->g->values.at[n->res0].name;
     for (uint32_t k = 0; k < u->region.bodies.n; k++) walk_body(w, u->region.bodies.at[k], runs);
+    w->loop = outer;
     end_parts(w, u, first, began);
 }
 

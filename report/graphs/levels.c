@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Which kernels of a step could run side by side: kernels by the number of kernels in the longest chain before them, and
- * the longest chain by predicted time.  A kernel waits for those whose values it reads.  gradcut itself runs one kernel at
- * a time, with all threads.
+ * the longest chain by predicted time.  Which kernel waits for which: gcut_kernel_wait.  The kernels of a loop are one, and
+ * those that take no time are left out: they multiply by a cotangent, which is 1 here.  gradcut itself runs one kernel at a
+ * time, with all threads.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,8 +15,11 @@
 #include "report/graphs/graphs.h"
 #include "report/report.h"
 
+/* A kernel, or all kernels of a loop or a branch. */
 typedef struct step {
-    const gcut_fused_kernel *k;
+    const gcut_fused_kernel *k; /* the first one */
+    uint32_t n;                 /* kernels */
+    double ns;
     uint32_t level;
     double begin;  /* ns: when all that it waits for has ended, however many run at a time */
     int64_t waits; /* for: its index, of the one that ends last; -1: for none */
@@ -25,19 +29,12 @@ typedef struct levels {
     gcut_arena *a;
     step *s;
     uint32_t n, nlevels, last; /* last: the one that ends last */
-    uint32_t *copies, ncopies; /* kernels that copy a value */
-    uint32_t *at;              /* by launch: an index, + 1 */
-    int nlaunches;
+    uint32_t *at;              /* by kernel: its step, + 1; 0: it takes no time */
 } levels;
-
-static uint32_t step_of(const levels *l, int launch)
-{
-    return launch >= 0 && launch < l->nlaunches ? l->at[launch] : 0;
-}
 
 static double end_of(const step *s)
 {
-    return s->begin + s->k->ns;
+    return s->begin + s->ns;
 }
 
 static void wait_for(levels *l, uint32_t i, uint32_t before)
@@ -51,60 +48,46 @@ static void wait_for(levels *l, uint32_t i, uint32_t before)
     x->waits = before;
 }
 
-/* A copy waits for the last kernel before it that makes the value. */
-static void wait_for_copied(levels *l, uint32_t i)
+static bool is_same_loop(const gcut_fused_kernel *x, const gcut_fused_kernel *y)
 {
-    for (uint32_t k = i; k-- > 0;)
-        for (size_t n = 0; n < l->s[k].k->nmade; n++)
-            if (!strcmp(l->s[k].k->made[n]->value, l->s[i].k->value)) {
-                wait_for(l, i, k);
-                return;
-            }
+    return x->loop && y->loop && x->backward == y->backward && !strcmp(x->loop, y->loop);
 }
 
-/* Readers of a copied value wait for the copy, too. */
-static void wait_for_copies(levels *l, uint32_t i, const char *value)
+static void find_steps(levels *l, const gcut_fusion *f)
 {
-    for (uint32_t c = 0; c < l->ncopies; c++)
-        if (l->copies[c] < i && !strcmp(l->s[l->copies[c]].k->value, value)) wait_for(l, i, l->copies[c]);
-}
-
-static int by_reader(const void *a, const void *b)
-{
-    const gcut_unfused *x = *(const gcut_unfused *const *)a, *y = *(const gcut_unfused *const *)b;
-    if (x->to != y->to) return x->to < y->to ? -1 : 1;
-    return (x->from > y->from) - (x->from < y->from);
+    l->s = gcut_calloc(l->a, f->nkernels + 1, sizeof *l->s);
+    l->at = gcut_calloc(l->a, f->nkernels + 1, sizeof *l->at);
+    for (size_t i = 0; i < f->nkernels; i++) {
+        const gcut_fused_kernel *k = f->kernel[i];
+        if (k->ns == 0 && !k->loop) continue;
+        if (!l->n || !is_same_loop(l->s[l->n - 1].k, k)) l->s[l->n++] = (step){.k = k, .waits = -1};
+        l->s[l->n - 1].n++;
+        l->s[l->n - 1].ns += k->ns;
+        l->at[i] = l->n;
+    }
 }
 
 static void find_levels(levels *l, const gcut_fusion *f)
 {
-    const gcut_unfused **pair = gcut_calloc(l->a, f->nunfused + 1, sizeof(*pair));
-    uint32_t next = 0;
-    memcpy(pair, f->unfused, f->nunfused * sizeof *pair);
-    if (f->nunfused) qsort(pair, f->nunfused, sizeof *pair, by_reader);
-    l->n = (uint32_t)f->nkernels;
-    l->s = gcut_calloc(l->a, l->n + 1u, sizeof *l->s);
-    l->copies = gcut_calloc(l->a, l->n + 1u, sizeof *l->copies);
-    for (uint32_t i = 0; i < l->n; i++)
-        if (f->kernel[i]->launch >= l->nlaunches) l->nlaunches = f->kernel[i]->launch + 1;
-    l->at = gcut_calloc(l->a, (size_t)l->nlaunches + 1, sizeof *l->at);
-    for (uint32_t i = 0; i < l->n; i++) l->at[f->kernel[i]->launch] = i + 1;
-    for (uint32_t i = 0; i < l->n; i++) {
-        const int launch = f->kernel[i]->launch;
-        l->s[i] = (step){.k = f->kernel[i], .waits = -1};
-        while (next < f->nunfused && pair[next]->to < launch) next++;
-        for (; next < f->nunfused && pair[next]->to == launch; next++) {
-            const uint32_t from = step_of(l, pair[next]->from);
-            if (from) wait_for(l, i, from - 1);
-            wait_for_copies(l, i, pair[next]->value);
+    size_t w = 0;
+    find_steps(l, f);
+    for (size_t i = 0; i < f->nkernels; i++) {
+        const uint32_t x = l->at[i];
+        for (; w < f->nwaits && f->wait[w].kernel == i; w++) {
+            const uint32_t before = l->at[f->wait[w].before];
+            if (x && before && before != x) wait_for(l, x - 1, before - 1);
         }
-        if (!strcmp(f->kernel[i]->op, "copy")) {
-            wait_for_copied(l, i);
-            l->copies[l->ncopies++] = i;
-        }
-        if (l->s[i].level + 1 > l->nlevels) l->nlevels = l->s[i].level + 1;
-        if (end_of(&l->s[i]) > end_of(&l->s[l->last])) l->last = i;
+        if (!x) continue;
+        const step *s = &l->s[x - 1];
+        if (s->level + 1 > l->nlevels) l->nlevels = s->level + 1;
+        if (end_of(s) > end_of(&l->s[l->last])) l->last = x - 1;
     }
+}
+
+/* What the kernel is called after, or the loop. */
+static const char *name_of(const step *s)
+{
+    return s->k->loop ? s->k->loop : s->k->value;
 }
 
 /* A level with several kernels. */
@@ -121,10 +104,11 @@ static level *list_levels(const levels *l)
         const step *s = &l->s[i];
         level *x = &at[s->level];
         x->which.arena = l->a;
-        x->ns += s->k->ns;
-        x->longest = fmax(x->longest, s->k->ns);
+        x->ns += s->ns;
+        x->longest = fmax(x->longest, s->ns);
         if (++x->n <= 4)
-            gcut_text_add(&x->which, "%s%%%s", x->n > 1 ? ", " : "", s->k->value);
+            gcut_text_add(&x->which, "%s%%%s%s", x->n > 1 ? ", " : "", name_of(s),
+                          s->k->loop ? " (loop)" : "");
         else if (x->n == 5)
             gcut_text_add(&x->which, ", ..");
     }
@@ -175,15 +159,15 @@ static void put_levels(const levels *l, const gcut_table_options *o, gcut_text *
 static void put_chain(const levels *l, const gcut_table_options *o, gcut_text *out)
 {
     gcut_arena *a = l->a;
-    uint32_t n = 0, k = 0;
-    for (int64_t i = l->last; i >= 0 && l->n; i = l->s[i].waits) n++;
+    uint32_t n = 0, k = 0, all = 0;
+    for (int64_t i = l->last; i >= 0 && l->n; i = l->s[i].waits) n++, all += l->s[i].n;
     const step **chain = gcut_calloc(a, n + 1u, sizeof(*chain));
     gcut_row *row = gcut_calloc(a, n + 1u, sizeof *row);
     for (int64_t i = l->last; i >= 0 && l->n; i = l->s[i].waits) chain[n - ++k] = &l->s[i];
     for (uint32_t i = 0; i < n; i++)
-        row[i] = (gcut_row){chain[i]->k->value,
-                            gcut_printf(a, "%s %d", chain[i]->k->family, chain[i]->k->backward),
-                            (int64_t)chain[i]->k->ns};
+        row[i] =
+            (gcut_row){name_of(chain[i]), gcut_printf(a, "%s %d", chain[i]->k->family, chain[i]->k->backward),
+                       (int64_t)chain[i]->ns};
     const gcut_folded f = gcut_fold(a, row, n, o, false);
     gcut_table t = {.arena = a,
                     .ncols = 4,
@@ -193,14 +177,17 @@ static void put_chain(const levels *l, const gcut_table_options *o, gcut_text *o
                     .cut = 1u << 3};
     gcut_table_row(&t, (const char *[]){"time", "kernels", "class", "makes"});
     for (uint32_t i = 0; i < f.n; i++) {
+        const step *first = chain[*f.at[i].row];
         double ns = 0;
-        for (uint32_t r = 0; r < f.at[i].n; r++) ns += chain[f.at[i].row[r]]->k->ns;
-        gcut_table_row(&t, (const char *[]){gcut_time_text(a, ns), gcut_printf(a, "%u", f.at[i].n),
-                                            chain[*f.at[i].row]->k->family,
+        uint32_t kernels = 0;
+        for (uint32_t r = 0; r < f.at[i].n; r++)
+            ns += chain[f.at[i].row[r]]->ns, kernels += chain[f.at[i].row[r]]->n;
+        gcut_table_row(&t, (const char *[]){gcut_time_text(a, ns), gcut_printf(a, "%u", kernels),
+                                            first->k->loop ? "of a loop" : first->k->family,
                                             gcut_printf(a, "%%%s", f.at[i].name)});
     }
-    if (f.left) t.left = gcut_printf(a, "%u kernel%s", f.left, f.left == 1 ? "" : "s");
-    gcut_text_add(out, "the longest chain: %u kernel%s\n", n, n == 1 ? "" : "s");
+    if (f.left) t.left = gcut_printf(a, "%u row%s", f.left, f.left == 1 ? "" : "s");
+    gcut_text_add(out, "the longest chain: %u kernel%s\n", all, all == 1 ? "" : "s");
     gcut_table_print_all(&t, out);
 }
 
@@ -210,14 +197,16 @@ void gcut_write_levels(const gcut_fusion *f, const gcut_table_options *o, gcut_t
     gcut_text t = {.arena = a};
     levels l = {.a = a};
     double all = 0;
+    uint32_t kernels = 0, loops = 0;
     find_levels(&l, f);
-    for (size_t i = 0; i < f->nkernels; i++) all += f->kernel[i]->ns;
+    for (uint32_t i = 0; i < l.n; i++) all += l.s[i].ns, kernels += l.s[i].n, loops += l.s[i].k->loop != NULL;
     const double chain = l.n ? end_of(&l.s[l.last]) : 0;
     gcut_text_add(&t, "levels of @%s, %s", f->graph, f->policy);
     gcut_write_sizes(f->at, f->nat, ", at ", &t);
-    gcut_text_add(&t, ": %u kernel%s in %u level%s; %s, of which the longest chain is %s\n", l.n,
-                  l.n == 1 ? "" : "s", l.nlevels, l.nlevels == 1 ? "" : "s", gcut_time_text(a, all),
-                  gcut_time_text(a, chain));
+    gcut_text_add(&t, ": %u kernel%s", kernels, kernels == 1 ? "" : "s");
+    if (loops) gcut_text_add(&t, ", those of %u loop%s as one each,", loops, loops == 1 ? "" : "s");
+    gcut_text_add(&t, " in %u level%s; %s, of which the longest chain is %s\n", l.nlevels,
+                  l.nlevels == 1 ? "" : "s", gcut_time_text(a, all), gcut_time_text(a, chain));
     gcut_text_add(&t, "levels with several kernels, which do not depend on each other:\n");
     put_levels(&l, o, &t);
     put_chain(&l, o, &t);

@@ -113,7 +113,7 @@ void gcut_write_frontier_text(const gcut_frontier *s, const gcut_table_options *
                   s->threads == 1 ? "" : "s", s->plans, plural(s->plans, "plan", "plans"), s->frontier,
                   shown);
     gcut_table_print(&t, 0, 1 + shown, "", out);
-    gcut_text_add(out, "without a budget, by policy\n");
+    gcut_text_add(out, "without a budget, by policy (mincut: the cut alone, without flips)\n");
     gcut_table_print(&t, 1 + shown, t.nrows, "", out);
     if (s->rounds) gcut_write_rounds(s->rounds, s->seed, out);
     for (size_t i = 0; i < s->n; i++)
