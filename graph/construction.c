@@ -237,8 +237,8 @@ void gcut_result_new(gcut_graph *g, gcut_role role, const char *name, gcut_ref v
 
 bool gcut_data_is_of(const gcut_data *d, const gcut_graph *g)
 {
-    gcut_ref v = gcut_graph_find(g, d->name);
-    return v && g->values.at[v].def == GCUT_NONE && gcut_type_equal(gcut_type_of(g, v), &d->type);
+    const gcut_param *p = gcut_param_find(g, d->name);
+    return p && gcut_role_has_data(p->role) && gcut_type_equal(gcut_type_of(g, p->value), &d->type);
 }
 
 void gcut_decl_add(gcut_graph *g, gcut_dim_decl decl)

@@ -6,7 +6,8 @@
  *           and the passes
  *   gives:  typed graphs, verified on request; symbolic sizes; facts about ops and dtypes; decompositions of
  *           composite ops; copies and rewriting of graphs
- *   keeps:  G1 to G10 below; ids of existing values and nodes; a node and its bodies once they are created
+ *   keeps:  G1 to G10 below; ids of existing values and nodes; a node and its bodies once they are created, but for
+ *           gcut_bodies_canonical, which a pass's new graph gets at its end
  *
  *   dim/        sizes: normal forms of expressions over symbols, bounds, substitution
  *   ops/        the op table ops.def, shape rules, einsum, counts of multiply-adds
@@ -30,7 +31,7 @@
  * arguments that the op passes, then the values that it captures from the graph around it, which are the
  * last `ncaptured` operands of its node; its results are the values that it yields.  So every graph is a
  * straight line, and a pass that ignores control flow is right on each.  A body is not in the module's
- * list and may be shared by copies of its node: it is immutable once the node exists.  The regions of a
+ * list.  Copies of its node may share it until gcut_bodies_canonical gives each its own; it is never changed.  The regions of a
  * `call` are functions of the module: the one called and, optionally, its derivative (graph/custom.h).
  *
  * References are indices; building a node may move every array, so a pointer into one does not survive the
@@ -142,6 +143,11 @@ typedef enum gcut_role {
     GCUT_NROLES
 } gcut_role;
 const char *gcut_role_name(gcut_role r);
+/* May its parameters have initial contents? */
+static inline bool gcut_role_has_data(gcut_role r)
+{
+    return r == GCUT_ROLE_param || r == GCUT_ROLE_input || r == GCUT_ROLE_state;
+}
 
 typedef struct gcut_param {
     gcut_role role;
@@ -505,8 +511,8 @@ gcut_ref *gcut_bodies_close(gcut_graph *const *bodies, const uint32_t *nargs, ui
                             uint32_t *ncaptured);
 /* One more value that a body yields, under a name of its own. */
 void gcut_body_yield(gcut_graph *body, gcut_ref v);
-/* Makes the bodies of g's nodes canonical (canonical_bodies.c): what the text of g says of them and what they are is
- * one.  Values and nodes of g keep their ids; nodes get other operands where they captured a value twice or in vain. */
+/* Replaces the bodies of g's nodes by canonical copies (canonical_bodies.c): printing g and reading it back gives the
+ * same ids and names.  Values and nodes of g keep their ids; nodes lose operands that they captured twice or in vain. */
 void gcut_bodies_canonical(gcut_graph *g);
 
 /* ---- modules and their functions ---- */
@@ -529,7 +535,7 @@ void gcut_module_unlist(gcut_module *m, const gcut_graph *g);
 /* The same, and empties g, which nothing reads any more: its lists are freed, but for small ones and its bodies,
  * which other graphs may share. */
 void gcut_graph_drop(gcut_graph *g);
-/* Does g have a parameter of the name and type of d? */
+/* Does g have a parameter of the name and type of d that may have initial contents? */
 bool gcut_data_is_of(const gcut_data *d, const gcut_graph *g);
 
 /* ---- names and locations ---- */

@@ -27,23 +27,7 @@ static double size(const gcut_work_of *w, const gcut_node *n, gcut_dim d)
     return (double)gcut_dim_at(w->g->module->dims, d, w->at, w->nat, gcut_loc_place(w->g->module, n->loc));
 }
 
-/* Windows of 2 * 2 side by side without padding have kernels of their own, which calibrate measures. */
-static bool is_measured_window(const gcut_work_of *w, const gcut_node *n)
-{
-    const gcut_attr *stride = gcut_attr_get(w->g, n, GCUT_KEY_stride), *const all[] = {
-                                                                           gcut_attr_get(w->g, n,
-                                                                                         GCUT_KEY_window),
-                                                                           stride};
-    const gcut_attr *pad = gcut_attr_get(w->g, n, GCUT_KEY_pad);
-    if (n->op == GCUT_OP_max_pool2d_take) return false; /* it has none */
-    for (uint32_t k = 0; k < (stride ? 2u : 1u); k++)
-        if (all[k]->u.dims[0] != 2 || all[k]->u.dims[1] != 2) return false;
-    for (uint32_t k = 0; pad && k < pad->n; k++)
-        if (pad->u.dims[k] != 0) return false;
-    return true;
-}
-
-/* Other windows are looked at element by element. */
+/* Of a pool whose windows have no kernel of their own. */
 static double windows_ns(const gcut_work_of *w, const gcut_node *n)
 {
     const gcut_attr *window = gcut_attr_get(w->g, n, GCUT_KEY_window);
@@ -59,7 +43,7 @@ static double windows_ns(const gcut_work_of *w, const gcut_node *n)
 
 double gcut_work_op_ns(const gcut_work_of *w, const gcut_node *n, double elements)
 {
-    if (gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_POOL && !is_measured_window(w, n))
+    if (gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_POOL && !gcut_pool_is_2x2(w->g, n))
         return windows_ns(w, n);
     const gcut_rate rate = gcut_machine_op_rate(w->m, (gcut_op)n->op, gcut_node_widest(w->g, n));
     return rated(w, n, gcut_op_get((gcut_op)n->op)->name, &rate, elements, "elements");

@@ -90,9 +90,13 @@ typedef struct gcut_cost_run {
 typedef struct gcut_cost {
     const char *class; /* "gemm", "loop", "row loop", … : what rates are compared by */
     uint32_t graph;    /* GCUT_FORWARD or GCUT_BACKWARD; the launches of a body are its owner's */
-    const char *loop;  /* that it is in, or branch: the first result of that node of the graph; NULL: none */
-    int launch;        /* k<launch> of the emitted code */
-    double times;      /* how often it runs */
+    /* Of the outermost loop or branch that it is in: the first result of its node in the graph, and the op; NULL: it is in
+     * none. */
+    const char *loop, *loop_op;
+    const uint32_t *predicate; /* the buffers of the predicates that decide whether it runs */
+    uint32_t npredicates;
+    int launch;   /* k<launch> of the emitted code */
+    double times; /* how often it runs */
     double ns;
     double flops;           /* two per multiply-add of products, convolutions and attention; else 0 */
     double read, written;   /* bytes of buffers, each once per run; nothing that stays in registers */

@@ -79,12 +79,12 @@ void gcut_parse_contents(gcut_parser *p, gcut_data *d)
     const char *name = gcut_parse_name(p, &word);
     while (d->kind < GCUT_NDATA_KINDS && strcmp(gcut_data_kind_name(d->kind), name) != 0) d->kind++;
     bool random = d->kind == GCUT_DATA_normal || d->kind == GCUT_DATA_uniform;
-    bool listed = d->kind == GCUT_DATA_dense || d->kind == GCUT_DATA_file;
+    bool has_sizes = d->kind == GCUT_DATA_dense || d->kind == GCUT_DATA_file;
     if (d->kind == GCUT_NDATA_KINDS)
         GCUT_PARSE_FAIL(p, &word, NULL, "expected splat, dense, file, normal or uniform, found '%s'", name);
     if (random && !gcut_dtype_is_float(d->type.dtype))
         GCUT_PARSE_FAIL(p, &word, NULL, "'%s' fills floats, not %s", name, gcut_dtype_name(d->type.dtype));
-    if (listed && !gcut_dim_known(gcut_type_numel(p->m, &d->type)))
+    if (has_sizes && !gcut_dim_known(gcut_type_numel(p->m, &d->type)))
         GCUT_PARSE_FAIL(p, &word, "splat, normal and uniform fill any sizes",
                         "the contents '%s' need sizes that are numbers, found %s", name,
                         gcut_type_text(p->scratch, p->m, &d->type));
@@ -114,9 +114,9 @@ void gcut_parse_data(gcut_parser *p)
         if (p->m->data.at[i].name == d.name)
             GCUT_PARSE_FAIL(p, &name, NULL, "there is already data of the name @%s", d.name);
     gcut_parse_expect(p, ':', "':' and the type");
-    p->in_item = true;
+    p->symbols_follow = true;
     d.type = gcut_parse_type(p, false);
-    p->in_item = false;
+    p->symbols_follow = false;
     gcut_parse_expect(p, '=', "'=' and the contents");
     gcut_parse_contents(p, &d);
     gcut_parse_marks(p, GCUT_MARK_ON_DATA, &d.marks);
@@ -126,11 +126,6 @@ void gcut_parse_data(gcut_parser *p)
 
 /* ---- what the contents are of ---- */
 
-static bool has_contents(gcut_role r)
-{
-    return r == GCUT_ROLE_param || r == GCUT_ROLE_input || r == GCUT_ROLE_state;
-}
-
 static void check_use(gcut_parser *p, const gcut_token *name, const gcut_data *d)
 {
     const gcut_graph *owner = NULL; /* has a parameter of the name, which the contents do not fit */
@@ -138,11 +133,11 @@ static void check_use(gcut_parser *p, const gcut_token *name, const gcut_data *d
     for (uint32_t i = 0; i < p->m->graphs.n; i++) {
         const gcut_graph *g = p->m->graphs.at[i];
         const gcut_param *x = gcut_param_find(g, d->name);
-        if (x && has_contents(x->role) && gcut_type_equal(gcut_type_of(g, x->value), &d->type)) return;
+        if (gcut_data_is_of(d, g)) return;
         if (x && !other) owner = g, other = x;
     }
     gcut_place at = gcut_parse_place(p, name);
-    if (other && !has_contents(other->role))
+    if (other && !gcut_role_has_data(other->role))
         gcut_fail(p->env, GCUT_ETYPE, at, "leave the data out: only a param, input or state has some",
                   "data @%s: %%%s of @%s is of role %s, which has no initial contents", d->name, d->name,
                   owner->name, gcut_role_name(other->role));
@@ -157,7 +152,7 @@ static void check_use(gcut_parser *p, const gcut_token *name, const gcut_data *d
     for (uint32_t i = 0; i < p->m->graphs.n; i++) {
         const gcut_graph *g = p->m->graphs.at[i];
         for (uint32_t k = 0; k < g->params.n; k++)
-            if (has_contents(g->params.at[k].role))
+            if (gcut_role_has_data(g->params.at[k].role))
                 gcut_nearest_add(&near, g->values.at[g->params.at[k].value].name);
     }
     gcut_fail(p->env, GCUT_ETYPE, at, gcut_parse_nearest_hint(p, &near, "@"),

@@ -18,7 +18,7 @@ static gcut_dim make(gcut_parser *p, gcut_dim_op op, gcut_dim a, gcut_dim b)
 static gcut_dim symbol(gcut_parser *p, const gcut_token *t)
 {
     const char *name = gcut_parse_name(p, t);
-    if (p->in_item) return gcut_dim_symbol(p->m->dims, name);
+    if (p->symbols_follow) return gcut_dim_symbol(p->m->dims, name);
     gcut_dim sym = gcut_dim_symbol(p->m->dims, name);
     if (gcut_decl_find(p->g, sym)) return sym;
     gcut_nearest near = gcut_nearest_start(name);

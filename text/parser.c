@@ -46,9 +46,9 @@ static void read_pair(gcut_parser *p)
     gcut_parse_expect(p, ',', "',' and the backward function");
     pair.bwd = read_paired(p);
     gcut_parse_expect(p, ')', "')'");
-    p->in_item = true;
+    p->symbols_follow = true;
     gcut_parse_marks(p, GCUT_MARK_ON_PAIR, &pair.marks);
-    p->in_item = false;
+    p->symbols_follow = false;
     *GCUT_PUSH(p->m->arena, &p->m->pairs) = pair;
     *GCUT_PUSH(p->scratch, &p->pairs) = name;
 }

@@ -32,8 +32,8 @@ typedef struct gcut_parser {
     gcut_env *env;
     gcut_arena *scratch; /* freed when the parser is done */
     gcut_module *m;
-    gcut_graph *g; /* the function or the body being read, NULL between functions */
-    bool in_item;  /* of a pair or data: sizes are over symbols of its functions, which may follow */
+    gcut_graph *g;       /* the function or the body being read, NULL between functions */
+    bool symbols_follow; /* in a pair or data: sizes are over symbols of functions, which may follow */
     gcut_lexer lx;
     gcut_token tok; /* the next token */
     int depth;

@@ -311,8 +311,8 @@ void gcut_print_contents(const gcut_data *d, gcut_text *out)
     for (uint32_t i = 0; i < d->nnums; i++) {
         if (i) gcut_text_add(out, ", ");
         /* A seed is an integer; floats are kept as they were written, whatever they are rounded to. */
-        bool whole = seeded ? i == 0 : !gcut_dtype_is_float(d->type.dtype);
-        gcut_print_double(d->nums[i], whole && seeded ? GCUT_I64 : whole ? d->type.dtype : GCUT_F64, out);
+        const bool whole = seeded ? i == 0 : !gcut_dtype_is_float(d->type.dtype);
+        gcut_print_double(d->nums[i], whole ? GCUT_I64 : GCUT_F64, out);
     }
     if (d->file) gcut_lex_quote(out, d->file);
     if (d->file && d->key) gcut_text_add(out, ", ");

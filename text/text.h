@@ -32,7 +32,7 @@ void gcut_parse_data_text(gcut_module *m, const char *name, const gcut_type *typ
 typedef struct gcut_print_options {
     bool no_loc;      /* leave the location table and !n out */
     const char *name; /* of the first graph in the text; NULL = its own */
-    const char *pass; /* the argument of a mark #pass of the first graph; NULL = no mark */
+    const char *pass; /* beside `name`: the argument of a mark #pass of the first graph; NULL = no mark */
     const gcut_pair
         *pair; /* what is printed for two graphs, with its names for them; NULL = their pairs in the module */
 } gcut_print_options;

@@ -73,7 +73,7 @@ _gradcut()
     case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck) specs+=('--keep-grads[gradients are results beside an optimizer too]') ;; esac
     case $subcommand in (show) specs+=('--stage=[stage to print]:NAME:(primal joint split kernel memory)') ;; esac
     case $subcommand in (show) specs+=('--tree[an outline instead: functions, scopes, ops, and which of these a gradient reaches]') ;; esac
-    case $subcommand in (show) specs+=('--levels[instead what kernels could run side by side, and the longest chain of those that depend on each other]') ;; esac
+    case $subcommand in (show) specs+=('--levels[instead what kernels could run side by side, and the critical path of those that depend on each other]') ;; esac
     case $subcommand in (dot) specs+=('--depth=[components of a scope that make a node]:D: ') ;; esac
     case $subcommand in (show|grad) specs+=('--no-loc[leave the locations out]') ;; esac
     case $subcommand in (plan|saved) specs+=('--symbolic[sizes as formulas of the symbols]') ;; esac

@@ -4,6 +4,7 @@
  * a failure in it marks the body, and with it the graph around it.
  */
 #include "driver/builder/builder.h"
+#include "graph/names.h"
 
 typedef struct region_job {
     gcut_here at;
@@ -57,7 +58,9 @@ static void open_bodies(void *arg)
         for (uint32_t k = 0; k < n; k++) {
             gcut_type t = *gcut_type_of(j->g, gcut_builder_ref(j->g, j->in[k]));
             if (j->op == GCUT_OP_scan && (int)k >= j->ncarry) t = slice_of(j, &t);
-            const char *name = gcut_name_fresh(body, gcut_printf(a, "%s.%u", gcut_op_region(j->op, j->n), k));
+            const char *scope = gcut_loc_prefix(j->g->module, gcut_builder_loc(j->at, j->g)),
+                       *name = gcut_name_fresh(
+                           body, gcut_printf(a, "%s%s.%u", scope, gcut_op_region(j->op, j->n), k));
             j->args[j->n][k] = (gcut_val){body, gcut_param_new(body, GCUT_ROLE_input, name, &t)};
         }
     }

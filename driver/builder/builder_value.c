@@ -76,8 +76,7 @@ static void do_init(void *arg)
     gcut_param *p = param_of(c, "init");
     const gcut_type *t = gcut_type_of(g, p->value);
     const char *name = g->values.at[p->value].name;
-    if (p->role != GCUT_ROLE_param && p->role != GCUT_ROLE_input && p->role != GCUT_ROLE_state)
-        refuse(c, "init", "only a param, input or state has initial contents");
+    if (!gcut_role_has_data(p->role)) refuse(c, "init", "only a param, input or state has initial contents");
     for (uint32_t i = 0; i < g->module->data.n; i++)
         if (!strcmp(g->module->data.at[i].name, name)) refuse(c, "init", "it has initial contents already");
     gcut_parse_data_text(g->module, name, t, (gcut_place){c->at.file, c->at.line, 0}, c->name);

@@ -89,18 +89,23 @@ static double bytes_of(const looking *j, const gcut_launch_op *x)
     return bytes;
 }
 
-static const gcut_fused_kernel *kernel_of(const looking *j, const gcut_cost *c,
-                                          const gcut_launch_op *const *op, uint32_t n)
+static gcut_fused_kernel *kernel_of(const looking *j, const gcut_cost *c, const gcut_launch_op *const *op,
+                                    uint32_t n)
 {
-    gcut_fused_kernel *out =
-        GCUT_NEW(j->keep, gcut_fused_kernel, .family = c->class, .value = gcut_keep(j->keep, c->value),
-                 .op = n ? c->op : "copy", .where = line_of(j, c, op, n), .backward = c->graph != 0,
-                 .loop = c->loop ? gcut_keep(j->keep, c->loop) : NULL, .launch = c->launch, .runs = c->times,
-                 .ns = c->ns, .flops = c->flops, .bytes = c->read + c->written, .nmade = n);
+    gcut_fused_kernel *out = GCUT_NEW(
+        j->keep, gcut_fused_kernel, .family = c->class, .value = gcut_keep(j->keep, c->value),
+        .op = n ? c->op : "copy", .where = line_of(j, c, op, n), .backward = c->graph != 0,
+        .loop = c->loop ? gcut_keep(j->keep, c->loop) : NULL, .loop_op = c->loop_op, .launch = c->launch,
+        .runs = c->times, .ns = c->ns, .flops = c->flops, .bytes = c->read + c->written, .nmade = n);
     for (uint32_t i = 0; i < n; i++)
         if (!op[i]->stored) out->unstored_bytes += bytes_of(j, op[i]) * c->times;
     GCUT_LIST(j->keep, out->made, n, op_of(j, op[i]));
     return out;
+}
+
+static bool in_one_loop(const gcut_fused_kernel *x, const gcut_fused_kernel *y)
+{
+    return y->loop && x->backward == y->backward && !strcmp(x->loop, y->loop);
 }
 
 static int by_launch(const void *a, const void *b)
@@ -121,7 +126,10 @@ static void add_kernels(const looking *j, gcut_fusion *out)
         uint32_t from;
         while (k < n && op[k]->launch < j->costs.at[i].launch) k++;
         for (from = k; k < n && op[k]->launch == j->costs.at[i].launch;) k++;
-        list[out->nkernels++] = kernel_of(j, &j->costs.at[i], op + from, k - from);
+        gcut_fused_kernel *x = kernel_of(j, &j->costs.at[i], op + from, k - from);
+        const bool again = i && x->loop && in_one_loop(x, list[i - 1]);
+        x->first = again ? list[i - 1]->first : i;
+        list[out->nkernels++] = x;
     }
     out->kernel = list;
 }
@@ -222,7 +230,7 @@ void gcut_fusion_of(const gcut_pipeline *p, gcut_arena *keep, gcut_arena *scratc
     out->step_ns = j.costs.ns;
     add_kernels(&j, out);
     add_pairs(&j, out);
-    out->wait = gcut_kernel_waits(&j.costs, j.buffer, j.nbuffers, keep, &out->nwaits);
+    out->dependence = gcut_kernel_dependences(out, &j.costs, j.buffer, j.nbuffers, keep, &out->ndependences);
 }
 
 static void fill_whole(const gcut_pipeline *p, const gcut_made *m)

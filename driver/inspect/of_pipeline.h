@@ -22,9 +22,11 @@ void gcut_memory_add_against(gcut_graph *g, const gcut_settings *opt, const char
 const gcut_stage_info *gcut_stage_info_of(const gcut_pipeline *p, gcut_stage_name stage, gcut_arena *keep);
 void gcut_stage_info_fill(const gcut_pipeline *p, gcut_stage_name stage, gcut_arena *keep,
                           gcut_stage_info *out);
-/* The waits of gcut_fusion, *n of them, from costs with terms and the placement of their buffers (kernel_waits.c). */
-const gcut_kernel_wait *gcut_kernel_waits(const gcut_costs *costs, const gcut_placed *buffer,
-                                          uint32_t nbuffers, gcut_arena *keep, size_t *n);
+/* The dependences of f, whose kernels are there, *n of them, from costs with terms and the placement of their buffers
+ * (kernel_dependences.c). */
+const gcut_kernel_dependence *gcut_kernel_dependences(const gcut_fusion *f, const gcut_costs *costs,
+                                                      const gcut_placed *buffer, uint32_t nbuffers,
+                                                      gcut_arena *keep, size_t *n);
 void gcut_fusion_of(const gcut_pipeline *p, gcut_arena *keep, gcut_arena *scratch, gcut_fusion *out);
 /* Without a backward graph nothing about gradients. */
 void gcut_lint_of(const gcut_pipeline *p, gcut_arena *keep, gcut_arena *scratch, gcut_lint_report *out);

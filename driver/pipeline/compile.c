@@ -77,13 +77,19 @@ gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcu
     return gcut_pipeline_replay(user, opt, goal, parent, NULL);
 }
 
-/* A joint graph whose loops are planned goes on behind that plan, unless the options ask for another derivative. */
+/* A joint graph whose loops are planned goes on with their plan.  Elsewhere the mark means nothing. */
 static void resume(gcut_pipeline *p)
 {
+    static const char loops[] = "loops";
     gcut_marks *marks = &p->primal->marks;
-    if (!p->opt.forward_only && !p->opt.loss && !p->opt.ncotan && !p->opt.nwrt)
-        gcut_passes_resume(p, marks, GCUT_MAKES_PLANNED, GCUT_MAKES_PLANNED,
-                           gcut_printf(p->arena, "@%s", p->primal->name));
+    const gcut_mark *m = gcut_mark_find(marks, GCUT_MARK_pass);
+    if (!m) return;
+    if (strcmp(m->arg[0].text, loops) != 0)
+        gcut_fail(p->env, GCUT_EUSAGE, gcut_loc_place(p->module, p->primal->loc), NULL,
+                  "@%s is marked #pass(\"%s\"): a function is marked #pass(\"%s\") or not at all",
+                  p->primal->name, m->arg[0].text, loops);
+    if (!p->opt.forward_only && p->optimizer.kind == GCUT_OPT_NONE && gcut_passes_is_joint(p))
+        p->made_by = gcut_passes_named(p, GCUT_MAKES_PLANNED, loops);
     gcut_mark_remove(p->module->arena, marks, GCUT_MARK_pass);
 }
 

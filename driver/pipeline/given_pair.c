@@ -66,8 +66,12 @@ void gcut_given_take(gcut_pipeline *p)
     unmark(given->fwd);
     unmark(given->bwd);
     p->given = given;
-    gcut_passes_resume(p, &pair->marks, GCUT_MAKES_KERNELS, GCUT_MAKES_PROGRAM,
-                       gcut_printf(p->arena, "the pair @%s", pair->name));
+    const gcut_mark *m = gcut_mark_find(&pair->marks, GCUT_MARK_pass);
+    p->made_by = m ? gcut_passes_named(p, GCUT_MAKES_KERNELS, m->arg[0].text) : NULL;
+    if (m && !p->made_by)
+        gcut_fail(p->env, GCUT_EUSAGE, gcut_loc_place(p->module, p->primal->loc), NULL,
+                  "the pair @%s is marked #pass(\"%s\"), which is no pass of the kernel stage", pair->name,
+                  m->arg[0].text);
     p->base = gcut_without_ending(p->arena, pair->name, ".step");
     const char *name = gcut_module_find(p->module, pair->name)
                            ? gcut_module_unused(p->module, p->base, "joint")

@@ -16,7 +16,9 @@ static const char *name_of(const gcut_pipeline *p, const gcut_param *param)
 static const gcut_data *data_of(const gcut_pipeline *p, const gcut_param *param)
 {
     for (uint32_t i = 0; i < p->module->data.n; i++)
-        if (!strcmp(p->module->data.at[i].name, name_of(p, param))) return &p->module->data.at[i];
+        if (!strcmp(p->module->data.at[i].name, name_of(p, param)) &&
+            gcut_data_is_of(&p->module->data.at[i], p->joint))
+            return &p->module->data.at[i];
     return NULL;
 }
 

@@ -42,6 +42,8 @@ typedef struct gcut_pass_row {
     const char *help;
 } gcut_pass_row;
 
+/* Is the user's graph a joint graph already, of which the options ask no other derivative? */
+bool gcut_passes_is_joint(const struct gcut_pipeline *p);
 /* The condition of rows that run in every compilation. */
 bool gcut_passes_always(const struct gcut_pipeline *p, const gcut_graph *g);
 
@@ -62,12 +64,10 @@ typedef GCUT_VEC(gcut_pass_run) gcut_pass_runs;
 
 /* Throws GCUT_EUSAGE where the options leave out a pass that does not exist or is not optional. */
 void gcut_passes_check_without(const struct gcut_pipeline *p);
-/* Sets p->made_by, of the groups from `from` to `to`, where the user's graph has a mark #pass among `marks`: optional
- * passes up to that one do not run again.  dump: what has the marks.  Throws GCUT_EUSAGE where there is no such pass. */
-void gcut_passes_resume(struct gcut_pipeline *p, const gcut_marks *marks, gcut_pass_group from,
-                        gcut_pass_group to, const char *dump);
+/* The first pass of that name in the group `from` or one behind it; NULL: there is none. */
+const gcut_pass_row *gcut_passes_named(const struct gcut_pipeline *p, gcut_pass_group from, const char *name);
 /* Runs the passes of a group, except those whose condition is false or that the options leave out, and
- * verifies each result.  Removes graphs that are not in g at the end from the module's list of functions. */
+ * verifies each result, whose bodies are canonical.  Removes graphs that are not in g at the end from the module's list of functions. */
 void gcut_passes_apply(struct gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2]);
 /* The same without a record, for graphs that are no stage of the pipeline. */
 void gcut_passes_apply_aside(struct gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2]);

@@ -133,18 +133,11 @@ void gcut_passes_check_without(const gcut_pipeline *p)
     }
 }
 
-void gcut_passes_resume(gcut_pipeline *p, const gcut_marks *marks, gcut_pass_group from, gcut_pass_group to,
-                        const char *dump)
+const gcut_pass_row *gcut_passes_named(const gcut_pipeline *p, gcut_pass_group from, const char *name)
 {
-    const gcut_mark *m = gcut_mark_find(marks, GCUT_MARK_pass);
-    for (uint32_t i = 0; m && !p->made_by && i < p->passes.n; i++) {
-        const gcut_pass_row *row = &p->passes.row[i];
-        if (row->makes >= from && row->makes <= to && !strcmp(row->name, m->arg[0].text)) p->made_by = row;
-    }
-    if (m && !p->made_by)
-        gcut_fail(p->env, GCUT_EUSAGE, gcut_loc_place(p->module, p->primal->loc), NULL,
-                  "%s is marked #pass(\"%s\"), which is no pass behind the %s", dump, m->arg[0].text,
-                  from == GCUT_MAKES_PLANNED ? "joint graph" : "split");
+    for (uint32_t i = 0; i < p->passes.n; i++)
+        if (p->passes.row[i].makes >= from && !strcmp(p->passes.row[i].name, name)) return &p->passes.row[i];
+    return NULL;
 }
 
 static void apply(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2], bool recorded)

@@ -93,7 +93,7 @@ static bool has_narrow_types(const gcut_pipeline *p, const gcut_graph *g)
 /* A graph with cotangents, or with gradients and late parameters, is a joint graph already, unless the
  * options name the loss, cotangents or parameters of another derivative.  So is one whose own gradients are its
  * `grad` results or, without an optimizer, make its next values. */
-static bool is_joint(const gcut_pipeline *p)
+bool gcut_passes_is_joint(const gcut_pipeline *p)
 {
     bool cotan = false, late = false, grad = false;
     if (p->opt.loss || p->opt.ncotan || p->opt.nwrt) return false;
@@ -112,7 +112,7 @@ static bool is_joint(const gcut_pipeline *p)
 static bool is_not_derived(const gcut_pipeline *p, const gcut_graph *g)
 {
     (void)g;
-    return p->opt.forward_only || is_joint(p);
+    return p->opt.forward_only || gcut_passes_is_joint(p);
 }
 
 static bool is_derived(const gcut_pipeline *p, const gcut_graph *g)
@@ -124,7 +124,7 @@ static bool is_derived(const gcut_pipeline *p, const gcut_graph *g)
 static bool is_primal(const gcut_pipeline *p, const gcut_graph *g)
 {
     (void)g;
-    return p->opt.forward_only || !is_joint(p);
+    return p->opt.forward_only || !gcut_passes_is_joint(p);
 }
 
 static bool is_primal_with_loops(const gcut_pipeline *p, const gcut_graph *g)
@@ -280,7 +280,7 @@ static void algebra(gcut_pipeline *p, gcut_graph *g[2])
 
 static void own_gradient(gcut_pipeline *p, gcut_graph *g[2])
 {
-    g[0] = gcut_own_joint(g[0], !p->opt.forward_only && is_joint(p), new_name(p, "cotangent"));
+    g[0] = gcut_own_joint(g[0], !p->opt.forward_only && gcut_passes_is_joint(p), new_name(p, "cotangent"));
 }
 
 static void joint(gcut_pipeline *p, gcut_graph *g[2])

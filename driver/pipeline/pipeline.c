@@ -199,11 +199,7 @@ void gcut_pipeline_text_names(const gcut_pipeline *p, const gcut_pass_row *made_
         opt->name = gcut_printf(p->arena, "%s.joint", p->base);
     else if (group > GCUT_MAKES_SPLIT && !both)
         opt->name = kernel_name(p, 0);
-    if (group == GCUT_MAKES_PLANNED || group == GCUT_MAKES_PLAN) {
-        const gcut_pass_row *loops = made_by; /* which decides; others simplify what it has made */
-        while (loops > p->passes.row && loops[-1].makes >= GCUT_MAKES_PLANNED) loops--;
-        opt->pass = loops->name;
-    }
+    if (group == GCUT_MAKES_PLANNED || group == GCUT_MAKES_PLAN) opt->pass = "loops";
     if (!both) return;
     gcut_pair *pair = gcut_calloc(p->arena, 1, sizeof *pair);
     *pair = pair_of(p);

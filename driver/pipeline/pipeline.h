@@ -45,9 +45,9 @@ typedef struct gcut_pipeline {
     gcut_graph *primal;     /* in: the user's graph; of a pair the graph that gcut_join makes of it */
     const char *base;       /* "f", of the names @f.joint, @f.fwd, … */
     gcut_given_pair *given; /* the user's graph is the backward graph of a pair; else NULL */
-    const gcut_pass_row
-        *made_by;       /* the user's graph is a dump that this pass has made: optional passes run behind
-                                     it; NULL: all run */
+    /* The user's graph is a dump, as its mark #pass says: optional passes before this one do not run again; NULL: it is
+     * none. */
+    const gcut_pass_row *made_by;
     gcut_graph *folded; /* in: primal.  What is differentiated */
 
     /* folded ─▶ joint; of a forward-only step raw is the primal and joint the folded graph */

@@ -17,6 +17,9 @@ static inline bool gcut_is_convolution(const gcut_node *n)
     const gcut_way way = gcut_op_get((gcut_op)n->op)->way;
     return way >= GCUT_WAY_conv_y && way <= GCUT_WAY_conv_w;
 }
+/* Are the windows of a pool 2 * 2, side by side and without padding, and has the run-time library kernels of their own for
+ * the op (kernels/rt/pooling/)? */
+bool gcut_pool_is_2x2(const gcut_graph *g, const gcut_node *n);
 /* v is made by a node of class c. */
 bool gcut_value_is(const gcut_graph *g, gcut_ref v, gcut_class c);
 

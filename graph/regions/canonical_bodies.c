@@ -99,6 +99,19 @@ static void copy_nodes(canonical *c, level *l, const char *const *names)
     }
 }
 
+/* Closes the gaps between the operands of nodes that have lost some. */
+static void close_operands(gcut_graph *g)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        gcut_node *n = &g->nodes.at[i];
+        for (uint32_t k = 0; k < n->nargs; k++) g->args.at[at + k] = g->args.at[n->arg0 + k];
+        n->arg0 = at;
+        at += n->nargs;
+    }
+    g->args.n = at;
+}
+
 void gcut_bodies_canonical(gcut_graph *g)
 {
     gcut_module *m = g->module;
@@ -121,5 +134,6 @@ void gcut_bodies_canonical(gcut_graph *g)
         n->ncaptured = ncaptured;
         n->nargs = own + ncaptured;
     }
+    close_operands(g);
     gcut_arena_free(c.scratch);
 }

@@ -95,7 +95,7 @@ GCUT_API char *gcut_graph_dot_sized(size_t size, gcut_graph *g, const gcut_optio
  * NULL on error. */
 GCUT_API char *gcut_graph_tree_sized(size_t size, gcut_graph *g, const gcut_options *opt);
 #define gcut_graph_tree(...) gcut_graph_tree_sized(sizeof(gcut_options), __VA_ARGS__)
-/* Kernels by how many have to run one after another before them, and the longest chain of those by predicted time; all
+/* Kernels by how many have to run one after another before them, and the critical path by predicted time; all
  * kernels of a loop are as one.  table: NULL = {0}.  The caller's (gcut_free); NULL on error. */
 GCUT_API char *gcut_graph_levels_sized(size_t size, gcut_ctx *ctx, const gcut_fusion *f,
                                        const gcut_table_options *table);

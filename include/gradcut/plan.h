@@ -540,7 +540,9 @@ typedef struct gcut_fused_kernel {
     int launch;      /* k<launch> of the emitted code */
     double runs, ns; /* in a step; ns: predicted, of all runs */
     double flops, bytes;
-    const char *loop;      /* the loop or branch of the step that it is in, by its first result; NULL: none */
+    /* The loop or branch of the step that it is in, by its first result, and the op; NULL: it is in none. */
+    const char *loop, *loop_op;
+    size_t first;          /* index of the first kernel of that loop, else of this one */
     double unstored_bytes; /* of results of its ops that are never in memory, in all its runs, each once */
     const gcut_fused_op *const *made; /* in the order of the graph */
     size_t nmade;
@@ -562,10 +564,10 @@ typedef struct gcut_unfused {
     const char *anyway;
 } gcut_unfused;
 
-/* A kernel that reads what another one makes. */
-typedef struct gcut_kernel_wait {
-    size_t kernel, before; /* indices of kernels, in running order; of a loop its first one stands for all */
-} gcut_kernel_wait;
+/* A kernel reads what another one makes. */
+typedef struct gcut_kernel_dependence {
+    size_t kernel, on; /* indices of kernels, on < kernel; of a loop its first one stands for all */
+} gcut_kernel_dependence;
 
 typedef struct gcut_fusion {
     const char *graph, *policy; /* policy: "forward alone" with options.forward_only */
@@ -579,8 +581,8 @@ typedef struct gcut_fusion {
     /* Each value and op of another kernel that reads it, in the order of the graphs. */
     const gcut_unfused *const *unfused;
     size_t nunfused;
-    const gcut_kernel_wait *wait; /* by rising `kernel` */
-    size_t nwaits;
+    const gcut_kernel_dependence *dependence; /* by rising `kernel` */
+    size_t ndependences;
     const char *json;
 } gcut_fusion;
 

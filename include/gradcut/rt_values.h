@@ -51,7 +51,7 @@ int64_t gcut_rt_dtype_bytes(int dtype);
 
 /* What a value holds before the first step. */
 typedef enum gcut_rt_contents {
-    GCUT_RT_CALLER,  /* the caller's business: inputs; of results, nothing */
+    GCUT_RT_CALLER,  /* the caller's business: inputs without data; of results, nothing */
     GCUT_RT_SPLAT,   /* number[0] everywhere */
     GCUT_RT_DENSE,   /* list[k] */
     GCUT_RT_NORMAL,  /* seed number[0], standard deviation number[1] */

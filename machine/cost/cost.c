@@ -20,6 +20,7 @@
 
 #include "gradcut/gradcut_rt.h"
 #include "graph/ops/node_facts.h"
+#include "machine/lower/region.h"
 #include "machine/lower/fusion/epilogue.h"
 #include "machine/lower/memory/concat.h"
 #include "machine/lower/memory/updates_in_place.h"
@@ -32,11 +33,12 @@ typedef enum output_kind { SUMS, BUFFERS, TERMS } output_kind;
 typedef struct walk {
     gcut_cost_at c;
     gcut_arena *a;
-    double clock;     /* bytes moved */
-    double *last;     /* by buffer: the clock at the middle of the launch that touched it; NAN = never */
-    double times;     /* how often what is walked runs */
-    uint32_t graph;   /* GCUT_FORWARD or GCUT_BACKWARD */
-    const char *loop; /* the first result of the loop or branch of that graph that is walked; NULL: none is */
+    double clock;   /* bytes moved */
+    double *last;   /* by buffer: the clock at the middle of the launch that touched it; NAN = never */
+    double times;   /* how often what is walked runs */
+    uint32_t graph; /* GCUT_FORWARD or GCUT_BACKWARD */
+    const gcut_node *outer;        /* the loop or branch of that graph that is walked; NULL: none is */
+    GCUT_VEC(uint32_t) predicates; /* buffers of those of the branches on the way to the present launch */
     gcut_costs out;
     uint32_t *of;             /* by step of the timeline: its cost in out, + 1 */
     gcut_touches touches;     /* of the launch */
@@ -152,9 +154,17 @@ static gcut_cost *cost_of(walk *w, const gcut_lowered *h, uint32_t kernel, const
     w->of[u->step] = ++w->out.n;
     const gcut_node *n =
         u->kind == GCUT_KERNEL_COPY ? gcut_def(g, u->copy.value) : gcut_node_at(g, gcut_kernel_result(u));
-    *c = (gcut_cost){.class = class, .graph = w->graph, .loop = w->loop, .launch = u->step};
+    *c = (gcut_cost){.class = class, .graph = w->graph, .launch = u->step};
     c->value = g->values.at[u->kind == GCUT_KERNEL_COPY ? u->copy.value : n->res0].name;
     c->op = n ? gcut_op_of(n)->name : "param";
+    if (w->outer) {
+        c->loop = w->c.p->lowered.at[w->graph]->g->values.at[w->outer->res0].name;
+        c->loop_op = gcut_op_of(w->outer)->name;
+    }
+    if (w->keep && w->predicates.n) {
+        c->npredicates = w->predicates.n;
+        c->predicate = gcut_memdup(w->keep, w->predicates.at, w->predicates.n * sizeof *w->predicates.at);
+    }
     c->place = gcut_loc_place(g->module, n ? n->loc : 0);
     return c;
 }
@@ -332,10 +342,16 @@ static void walk_region(walk *w, const gcut_lowered *h, uint32_t kernel)
     const uint32_t first = w->parts.n;
     const double began = w->clock;
     double runs = gcut_region_runs(h->g, n, w->c.at, w->c.nat);
-    const char *outer = w->loop;
-    if (!outer) w->loop = h->g->values.at[n->res0].name;
+    const gcut_node *const outer = w->outer;
+    const uint32_t predicates = w->predicates.n;
+    if (!outer) w->outer = n;
+    for (uint32_t k = 0; k < gcut_region_shape_of(h->g, n).test; k++) {
+        const uint32_t b = h->buffer[h->view[gcut_arg(h->g, n, k)].root];
+        if (b != GCUT_NONE) *GCUT_PUSH(w->a, &w->predicates) = b;
+    }
     for (uint32_t k = 0; k < u->region.bodies.n; k++) walk_body(w, u->region.bodies.at[k], runs);
-    w->loop = outer;
+    w->outer = outer;
+    w->predicates.n = predicates;
     end_parts(w, u, first, began);
 }
 

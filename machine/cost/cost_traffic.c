@@ -172,6 +172,13 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered 
             else
                 add(c, a, out, h->buffer[root], elements(c, h, v), false);
         }
+        if (u->kind == GCUT_KERNEL_CONCAT) {
+            for (uint32_t k = 0; k < n->nargs; k++)
+                if (!gcut_concat_has(h, kernel, k))
+                    add(c, a, out, h->buffer[n->res0],
+                        gcut_cost_numel(c, gcut_type_of(h->g, gcut_arg(h->g, n, k))), true);
+            continue;
+        }
         /* What is stored in the layout of a view of it, as attention does, has the view as its root. */
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
             if (h->view[v].root)

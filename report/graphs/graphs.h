@@ -14,7 +14,7 @@ void gcut_write_dot(const gcut_stage_info *primal, const gcut_plan_info *plan, i
 /* report/graphs/tree.c: functions, their scopes and ops.  has_gradient: by value of each graph, whether a gradient reaches
  * it; NULL: not known. */
 void gcut_write_tree(const gcut_stage_info *primal, const bool *const *has_gradient, gcut_text *out);
-/* report/graphs/levels.c: kernels that do not depend on each other, and the longest chain of those that do. */
+/* report/graphs/levels.c: kernels that do not depend on each other, and the critical path. */
 void gcut_write_levels(const gcut_fusion *f, const gcut_table_options *o, gcut_text *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Which kernels of a step could run side by side: kernels by the number of kernels in the longest chain before them, and
- * the longest chain by predicted time.  Which kernel waits for which: gcut_kernel_wait.  The kernels of a loop are one, and
+ * the critical path, the longest chain by predicted time.  What depends on what: gcut_kernel_dependence.  The kernels of a loop are one, and
  * those that take no time are left out: they multiply by a cotangent, which is 1 here.  gradcut itself runs one kernel at a
  * time, with all threads.
  */
@@ -48,11 +48,6 @@ static void wait_for(levels *l, uint32_t i, uint32_t before)
     x->waits = before;
 }
 
-static bool is_same_loop(const gcut_fused_kernel *x, const gcut_fused_kernel *y)
-{
-    return x->loop && y->loop && x->backward == y->backward && !strcmp(x->loop, y->loop);
-}
-
 static void find_steps(levels *l, const gcut_fusion *f)
 {
     l->s = gcut_calloc(l->a, f->nkernels + 1, sizeof *l->s);
@@ -60,7 +55,7 @@ static void find_steps(levels *l, const gcut_fusion *f)
     for (size_t i = 0; i < f->nkernels; i++) {
         const gcut_fused_kernel *k = f->kernel[i];
         if (k->ns == 0 && !k->loop) continue;
-        if (!l->n || !is_same_loop(l->s[l->n - 1].k, k)) l->s[l->n++] = (step){.k = k, .waits = -1};
+        if (k->first == i) l->s[l->n++] = (step){.k = k, .waits = -1};
         l->s[l->n - 1].n++;
         l->s[l->n - 1].ns += k->ns;
         l->at[i] = l->n;
@@ -73,8 +68,8 @@ static void find_levels(levels *l, const gcut_fusion *f)
     find_steps(l, f);
     for (size_t i = 0; i < f->nkernels; i++) {
         const uint32_t x = l->at[i];
-        for (; w < f->nwaits && f->wait[w].kernel == i; w++) {
-            const uint32_t before = l->at[f->wait[w].before];
+        for (; w < f->ndependences && f->dependence[w].kernel == i; w++) {
+            const uint32_t before = l->at[f->dependence[w].on];
             if (x && before && before != x) wait_for(l, x - 1, before - 1);
         }
         if (!x) continue;
@@ -84,15 +79,27 @@ static void find_levels(levels *l, const gcut_fusion *f)
     }
 }
 
-/* What the kernel is called after, or the loop. */
+/* What the kernel is called after; of a loop its first result. */
 static const char *name_of(const step *s)
 {
     return s->k->loop ? s->k->loop : s->k->value;
 }
 
+/* "%h", "%h (scan)" */
+static const char *text_of(gcut_arena *a, const step *s)
+{
+    return s->k->loop ? gcut_printf(a, "%%%s (%s)", s->k->loop, s->k->loop_op)
+                      : gcut_printf(a, "%%%s", s->k->value);
+}
+
+static const char *class_of(const step *s)
+{
+    return s->k->loop ? s->k->loop_op : s->k->family;
+}
+
 /* A level with several kernels. */
 typedef struct level {
-    uint32_t n;
+    uint32_t n, kernels; /* steps; kernels of these */
     double ns, longest;
     gcut_text which; /* "%dw, %dx" */
 } level;
@@ -105,10 +112,10 @@ static level *list_levels(const levels *l)
         level *x = &at[s->level];
         x->which.arena = l->a;
         x->ns += s->ns;
+        x->kernels += s->n;
         x->longest = fmax(x->longest, s->ns);
         if (++x->n <= 4)
-            gcut_text_add(&x->which, "%s%%%s%s", x->n > 1 ? ", " : "", name_of(s),
-                          s->k->loop ? " (loop)" : "");
+            gcut_text_add(&x->which, "%s%s", x->n > 1 ? ", " : "", text_of(l->a, s));
         else if (x->n == 5)
             gcut_text_add(&x->which, ", ..");
     }
@@ -127,8 +134,8 @@ static void put_levels(const levels *l, const gcut_table_options *o, gcut_text *
         if (at[k].n < 2) continue;
         of[n] = k;
         number[n] = gcut_printf(a, "%u", k);
-        row[n++] =
-            (gcut_row){at[k].which.at, gcut_printf(a, "%u", at[k].n), (int64_t)(at[k].ns - at[k].longest)};
+        row[n++] = (gcut_row){at[k].which.at, gcut_printf(a, "%u %u", at[k].n, at[k].kernels),
+                              (int64_t)(at[k].ns - at[k].longest)};
     }
     const gcut_folded f = gcut_fold(a, row, n, o, true);
     gcut_table t = {.arena = a,
@@ -142,7 +149,7 @@ static void put_levels(const levels *l, const gcut_table_options *o, gcut_text *
         const gcut_row_group *g = &f.at[i];
         double ns = 0, longest = 0;
         for (uint32_t r = 0; r < g->n; r++) ns += at[of[g->row[r]]].ns, longest += at[of[g->row[r]]].longest;
-        const uint32_t each = at[of[*g->row]].n;
+        const uint32_t each = at[of[*g->row]].kernels;
         gcut_table_row(
             &t, (const char *[NCOLS]){
                     [LEVEL] = gcut_group_text(a, g, number),
@@ -166,7 +173,7 @@ static void put_chain(const levels *l, const gcut_table_options *o, gcut_text *o
     for (int64_t i = l->last; i >= 0 && l->n; i = l->s[i].waits) chain[n - ++k] = &l->s[i];
     for (uint32_t i = 0; i < n; i++)
         row[i] =
-            (gcut_row){name_of(chain[i]), gcut_printf(a, "%s %d", chain[i]->k->family, chain[i]->k->backward),
+            (gcut_row){name_of(chain[i]), gcut_printf(a, "%s %d", class_of(chain[i]), chain[i]->k->backward),
                        (int64_t)chain[i]->ns};
     const gcut_folded f = gcut_fold(a, row, n, o, false);
     gcut_table t = {.arena = a,
@@ -183,11 +190,10 @@ static void put_chain(const levels *l, const gcut_table_options *o, gcut_text *o
         for (uint32_t r = 0; r < f.at[i].n; r++)
             ns += chain[f.at[i].row[r]]->ns, kernels += chain[f.at[i].row[r]]->n;
         gcut_table_row(&t, (const char *[]){gcut_time_text(a, ns), gcut_printf(a, "%u", kernels),
-                                            first->k->loop ? "of a loop" : first->k->family,
-                                            gcut_printf(a, "%%%s", f.at[i].name)});
+                                            class_of(first), gcut_printf(a, "%%%s", f.at[i].name)});
     }
     if (f.left) t.left = gcut_printf(a, "%u row%s", f.left, f.left == 1 ? "" : "s");
-    gcut_text_add(out, "the longest chain: %u kernel%s\n", all, all == 1 ? "" : "s");
+    gcut_text_add(out, "the critical path: %u kernel%s\n", all, all == 1 ? "" : "s");
     gcut_table_print_all(&t, out);
 }
 
@@ -205,7 +211,7 @@ void gcut_write_levels(const gcut_fusion *f, const gcut_table_options *o, gcut_t
     gcut_write_sizes(f->at, f->nat, ", at ", &t);
     gcut_text_add(&t, ": %u kernel%s", kernels, kernels == 1 ? "" : "s");
     if (loops) gcut_text_add(&t, ", those of %u loop%s as one each,", loops, loops == 1 ? "" : "s");
-    gcut_text_add(&t, " in %u level%s; %s, of which the longest chain is %s\n", l.nlevels,
+    gcut_text_add(&t, " in %u level%s; %s, of which the critical path is %s\n", l.nlevels,
                   l.nlevels == 1 ? "" : "s", gcut_time_text(a, all), gcut_time_text(a, chain));
     gcut_text_add(&t, "levels with several kernels, which do not depend on each other:\n");
     put_levels(&l, o, &t);

@@ -122,7 +122,6 @@ static void refused_binding(void **state)
     gcut_ctx_free(ctx);
 }
 
-/* A value that could not be filled is none: each run says so until there is one, and what was there stays. */
 /* Inputs, and what has sizes that are symbols, begin as their data says; a caller overrules it.  The sum of
  * (w + 2) m x over N = 5 rows of 3, with w = 1, m = 0.5 and x = -4; at N = 2 likewise. */
 static void contents_of_inputs_and_any_sizes(void **state)
@@ -163,6 +162,7 @@ static void contents_of_inputs_and_any_sizes(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* A value that could not be filled is none: each run says so until there is one, and what was there stays. */
 static void missing_contents(void **state)
 {
     (void)state;

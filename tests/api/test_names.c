@@ -104,8 +104,8 @@ static void test_bodies(void **state)
     gcut_scope(g, NULL);
     gcut_output(g, "loss", gcut_sum(gcut_mul(y, gcut_tanh(y))));
     expect(ctx, g,
-           LINES("%loop.scan: f32[8] = scan(%tanh, ", "%loop.tanh: f32[8] = tanh(%body.0)",
-                 "%loop.mul: f32[8] = mul(%body.0, %loop.tanh)", "%tanh.2: f32[8] = tanh(%loop.scan)"));
+           LINES("%loop.scan: f32[8] = scan(%tanh, ", "%loop.tanh: f32[8] = tanh(%loop.body.0)",
+                 "%loop.mul: f32[8] = mul(%loop.body.0, %loop.tanh)", "%tanh.2: f32[8] = tanh(%loop.scan)"));
     gcut_ctx_free(ctx);
 }
 

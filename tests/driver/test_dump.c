@@ -358,7 +358,7 @@ static void pairs_refuse(void **state)
     g = gcut_parse(ctx, unknown, GCUT_TO_NUL, "p.gcut", NULL);
     assert_non_null(g);
     assert_null(gcut_show(g, NULL, GCUT_STAGE_KERNEL, true));
-    assert_non_null(strstr(gcut_last_error(ctx), "#pass(\"polish\"), which is no pass behind the split"));
+    assert_non_null(strstr(gcut_last_error(ctx), "#pass(\"polish\"), which is no pass of the kernel stage"));
     gcut_ctx_free(ctx);
 }
 

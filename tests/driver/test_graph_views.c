@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * gcut_graph_dot, gcut_graph_tree, gcut_graph_levels: what they count is what the stages have, and the longest chain is the
+ * gcut_graph_dot, gcut_graph_tree, gcut_graph_levels: what they count is what the stages have, and the critical path is the
  * one that a search over all pairs finds.
  */
 #define _GNU_SOURCE
@@ -161,17 +161,12 @@ static void which_ops(void **state)
 
 /* ---- levels ---- */
 
-static bool in_one_loop(const gcut_fused_kernel *x, const gcut_fused_kernel *y)
-{
-    return x == y || (x->loop && y->loop && x->backward == y->backward && !strcmp(x->loop, y->loop));
-}
-
 /* Of the kernel, or of all of its loop. */
 static double time_of(const gcut_fusion *f, size_t i)
 {
     double ns = 0;
     for (size_t k = 0; k < f->nkernels; k++)
-        if (in_one_loop(f->kernel[i], f->kernel[k])) ns += f->kernel[k]->ns;
+        if (f->kernel[i]->first == f->kernel[k]->first) ns += f->kernel[k]->ns;
     return ns;
 }
 
@@ -187,7 +182,7 @@ static double longest_chain(const gcut_fusion *f)
             const gcut_unfused *x = f->unfused[p];
             for (size_t from = 0; from < f->nkernels; from++)
                 for (size_t to = from + 1; f->kernel[from]->launch == x->from && to < f->nkernels; to++)
-                    if (f->kernel[to]->launch == x->to && !in_one_loop(f->kernel[from], f->kernel[to]) &&
+                    if (f->kernel[to]->launch == x->to && f->kernel[from]->first != f->kernel[to]->first &&
                         end[from] + time_of(f, to) > end[to] + 1e-9)
                         end[to] = end[from] + time_of(f, to), changed = true;
         }
@@ -213,21 +208,26 @@ static void check_levels(gcut_ctx *ctx, gcut_graph *g, const gcut_options *o)
     if (!text) fail_msg("%s", gcut_last_error(ctx));
     for (size_t i = 0; i < f->nkernels; i++)
         others |= f->kernel[i]->loop != NULL || !strcmp(f->kernel[i]->op, "copy");
-    const double want = longest_chain(f), got = ns_of(strstr(text, "the longest chain is ") + 21);
+    const double want = longest_chain(f), got = ns_of(strstr(text, "the critical path is ") + 21);
     /* The pairs do not say what a loop itself reads and makes, and what waits for copies. */
     if (others ? got < 0.99 * want : fabs(got - want) > 0.01 * want)
         fail_msg("%g, not %g\n%s", got, want, text);
     assert_true(got <= 1.01 * f->step_ns);
-    for (size_t i = 0; i < f->nwaits; i++) {
-        assert_true(f->wait[i].before < f->wait[i].kernel && f->wait[i].kernel < f->nkernels);
-        assert_true(i == 0 || f->wait[i - 1].kernel <= f->wait[i].kernel);
+    for (size_t i = 0; i < f->ndependences; i++) {
+        assert_true(f->dependence[i].on < f->dependence[i].kernel && f->dependence[i].kernel < f->nkernels);
+        assert_true(i == 0 || f->dependence[i - 1].kernel <= f->dependence[i].kernel);
     }
     gcut_free(text);
     gcut_free(f);
 }
 
-/* Two loops that do not depend on each other, a third one that reads what both make, and a product that reads
- * nothing of any. */
+static void has_level(const char *levels, const char *row)
+{
+    if (!strstr(levels, row)) fail_msg("no \"%s\" in\n%s", row, levels);
+}
+
+/* Two loops that do not depend on each other, a third one that reads the product of both, and a sum that reads nothing of
+ * any. */
 static void levels_of_loops(void **state)
 {
     (void)state;
@@ -260,13 +260,52 @@ static void levels_of_loops(void **state)
     assert_true(of[0] > 0 && of[1] > 0 && of[2] > 0 && product > 0);
     char *levels = gcut_graph_levels(ctx, f, NULL);
     assert_non_null(strstr(levels, "8 kernels, those of 3 loops as one each, in 5 levels"));
-    assert_non_null(strstr(levels, "%f (loop)"));
-    assert_non_null(strstr(levels, "%g (loop)"));
-    assert_null(strstr(levels, "%h (loop)")); /* alone in its level */
+    has_level(levels, "%f (scan), %g (scan)\n");
+    has_level(levels, "%w, %v, %m\n");            /* the copies, and the sum beside them */
+    assert_null(strstr(levels, "%h (scan)\n  ")); /* alone in its level */
     const double want = fmax(of[0], of[1]) + product + of[2],
-                 got = ns_of(strstr(levels, "the longest chain is ") + 21);
+                 got = ns_of(strstr(levels, "the critical path is ") + 21);
     if (fabs(got - want) > 0.01 * want) fail_msg("%g, not %g\n%s", got, want, levels);
     gcut_free(levels);
+    gcut_free(f);
+    gcut_ctx_free(ctx);
+}
+
+/* The kernels of both arms wait for the predicate, which none of them reads, and for what they read; a concatenation
+ * whose first part is computed in place waits for that part, too. */
+static void dependences(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "gcut 1\nfunc @f(param %x: f32[400], param %u: f32[64, 32], param %p: f32[64, 48], param %q: f32[48, "
+        "32])\n"
+        "    -> (out y: f32[400], out z: f32[64, 64]) {\n"
+        "  %s = sum(%x)\n  %o = full(shape=[], value=0)\n  %b = gt(%s, %o)\n"
+        "  %y: f32[400] = if(%b) then {\n    %e = exp(%x)\n    yield %e\n  } else {\n    %n = neg(%x)\n    "
+        "yield %n\n  }\n"
+        "  %a = exp(%u)\n  %m = matmul(%p, %q)\n  %c = concat(%a, %m, axis=1)\n  %z = tanh(%c)\n"
+        "  return %y, %z\n}\n";
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = gcut_parse(ctx, text, GCUT_TO_NUL, "branches.gcut", NULL);
+    gcut_options o = TEST_OPTIONS;
+    o.forward_only = true;
+    gcut_fusion *f = g ? gcut_fusion_new(g, &o) : NULL;
+    if (!f) fail_msg("%s", gcut_last_error(ctx));
+    static const char *const pairs[][2] = {{"e", "b"}, {"n", "b"}, {"c", "a"}, {"c", "m"}, {"z", "c"}};
+    for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++) {
+        size_t at[2] = {f->nkernels, f->nkernels};
+        bool found = false;
+        for (size_t i = 0; i < f->nkernels; i++)
+            for (size_t k = 0; k < f->kernel[i]->nmade; k++)
+                for (int j = 0; j < 2; j++)
+                    if (!strcmp(f->kernel[i]->made[k]->value, pairs[p][j])) at[j] = f->kernel[i]->first;
+        TRY("%s on %s", pairs[p][0], pairs[p][1]);
+        assert_true(at[0] < f->nkernels && at[1] < f->nkernels);
+        if (at[0] == at[1]) continue; /* one kernel */
+        for (size_t i = 0; i < f->ndependences; i++)
+            found |= f->dependence[i].kernel == at[0] && f->dependence[i].on == at[1];
+        assert_true(found);
+    }
     gcut_free(f);
     gcut_ctx_free(ctx);
 }
@@ -294,6 +333,7 @@ static void models(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(models), cmocka_unit_test(levels_of_loops),
-                                       cmocka_unit_test(which_ops), cmocka_unit_test(scopes)};
+                                       cmocka_unit_test(dependences), cmocka_unit_test(which_ops),
+                                       cmocka_unit_test(scopes)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

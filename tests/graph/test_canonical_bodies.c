@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * gcut_bodies_canonical: the text of the graph reads back to the same ids and names, bodies included, and the
- * results keep their bits.  On what reverse mode makes of the corpus, the zoo and random graphs, with every node
- * twice, so that nodes share bodies and names.
+ * results keep their bits.  On what reverse mode makes of the corpus and the zoo, and on random graphs, with every node
+ * twice, so that nodes share bodies and names; on a loop that captures a value twice and one in vain.
  */
 #include "oracle.h"
 
@@ -62,6 +62,9 @@ static void same_ids(const char *where, const gcut_graph *g, const gcut_graph *h
         SAME("a result", g->results.at[k].value, h->results.at[k].value);
         assert_string_equal(h->results.at[k].name, g->results.at[k].name);
     }
+    gcut_arena *a = h->module->arena;
+    const uint32_t *before = gcut_count_uses(g, a), *after = gcut_count_uses(h, a);
+    for (gcut_ref v = 1; v < g->values.n; v++) SAME("the number of uses", before[v], after[v]);
     for (gcut_ref v = 1; v < g->values.n; v++)
         if (strcmp(g->values.at[v].name, h->values.at[v].name) != 0)
             fail_msg("%s: %%%s reads back as %%%s", where, g->values.at[v].name, h->values.at[v].name);
@@ -136,6 +139,47 @@ static void files(void **state)
     assert_true(bodies > 50);
 }
 
+/* A pass has found that %v is %w, and that the loop needs %u no more. */
+static void check_captures(void *arg)
+{
+    job *j = arg;
+    gcut_arena *a = j->env->arena;
+    static const char text[] =
+        "gcut 1\nfunc @f(param %w: f32[4], param %v: f32[4], param %u: f32[4], input %xs: f32[3, 4]) -> (out "
+        "y: "
+        "f32[4]) {\n  %y: f32[4] = scan(%w, %xs, carries=1) body(%c: f32[4], %x: f32[4]) {\n"
+        "    %n = mul(%u, %v)\n    %p = mul(%c, %v)\n    %q = add(%p, %w)\n    %r = add(%q, %x)\n    yield "
+        "%r\n  }\n"
+        "  return %y\n}\n";
+    gcut_graph *g = gcut_parse_module(j->env, a, "t.gcut", text, strlen(text))->graphs.at[0];
+    gcut_graph *h = gcut_graph_shell(g, "merged");
+    gcut_ref *map = gcut_calloc(a, g->values.n, sizeof *map);
+    for (uint32_t i = 0; i < g->params.n; i++) gcut_param_copy(h, g, i, map);
+    map[gcut_graph_find(g, "v")] = map[gcut_graph_find(g, "w")];
+    gcut_node_copy_to(h, g, 0, map);
+    gcut_result_copy(h, g, 0, map);
+    const gcut_graph *old = gcut_region_at(h, gcut_node_at(h, 0), 0)->body;
+    gcut_graph *body = gcut_graph_shell(old, old->name);
+    gcut_ref *inner = gcut_calloc(a, old->values.n, sizeof *inner);
+    for (uint32_t i = 0; i < old->params.n; i++) gcut_param_copy(body, old, i, inner);
+    for (uint32_t i = 1; i < old->nodes.n; i++) gcut_node_copy_to(body, old, i, inner); /* all but %n */
+    gcut_result_copy(body, old, 0, inner);
+    h->regions.at[0].body = body;
+    assert_int_equal(gcut_node_at(h, 0)->ncaptured, 3);
+    j->bodies += check("captures", a, h);
+    assert_int_equal(gcut_node_at(h, 0)->ncaptured, 1);
+    assert_int_equal(gcut_count_uses(h, a)[gcut_graph_find(h, "w")], 2); /* carried at first, and captured */
+}
+
+static void captures(void **state)
+{
+    (void)state;
+    job j = {.env = gcut_env_new(NULL, NULL)};
+    must(j.env, check_captures, &j);
+    assert_int_equal(j.bodies, 1);
+    gcut_env_free(j.env);
+}
+
 /* The results of both are equal, bit by bit. */
 static void check_random(void *arg)
 {
@@ -174,6 +218,7 @@ static void random_graphs(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(files), cmocka_unit_test(random_graphs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(files), cmocka_unit_test(captures),
+                                       cmocka_unit_test(random_graphs)};
     return cmocka_run_group_tests_name("canonical_bodies", tests, NULL, NULL);
 }

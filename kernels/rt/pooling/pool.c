@@ -9,6 +9,7 @@
 #include "kernels/rt/pooling/pool_2x2.h"
 #include "kernels/rt/conv/depthwise.h"
 
+enum { CHUNK = 256 }; /* windows that are looked at side by side */
 /* Picoseconds of one element under one window. */
 enum { STREAM_PS = 300, SEARCH_PS = 1500 };
 

@@ -109,8 +109,6 @@ static void NAME(avg_part)(void *arg, int t, int nt)
 
 /* ---- the first largest element of each window ---- */
 
-enum { NAME(CHUNK) = 256 }; /* windows side by side */
-
 /* Takes in tap k < 2^31.  at: the tap of the largest so far, < 0: there was none; the first NaN is larger than all else. */
 static inline __attribute__((always_inline)) void NAME(look)(int64_t n, const T *restrict x, int64_t step,
                                                              int32_t k, T *restrict y, int32_t *restrict at)
@@ -123,40 +121,49 @@ static inline __attribute__((always_inline)) void NAME(look)(int64_t n, const T 
     }
 }
 
-/* Of the windows (oh, from) to (oh, from + n - 1) of the plane x, n <= CHUNK. */
-static inline __attribute__((always_inline)) void
-NAME(find)(const gcut_rt_pool *g, const T *x, int64_t oh, int64_t from, int64_t n, int64_t step, int32_t *at)
+/* Of n windows from (oh, ow) on. */
+static inline __attribute__((always_inline)) void NAME(look_at_taps)(const gcut_rt_pool *g, const T *x,
+                                                                     int64_t oh, int64_t ow, int64_t n,
+                                                                     int64_t step, T *y, int32_t *at)
 {
-    T y[NAME(CHUNK)];
     int64_t lo, hi;
     for (int64_t j = 0; j < n; j++) y[j] = 0, at[j] = -1;
     for (int64_t k = 0; k < g->window[0] * g->window[1]; k++) {
         const int64_t i = oh * g->stride[0] + k / g->window[1] - g->pad[0],
-                      offset = k % g->window[1] - g->pad[1] + from * step;
+                      offset = k % g->window[1] - g->pad[1] + ow * step;
         inside(offset, step, g->w, n, &lo, &hi);
         if (i < 0 || i >= g->h || lo == hi) continue;
         NAME(look)(hi - lo, x + (i * g->w + offset + lo * step), step, (int32_t)k, y + lo, at + lo);
     }
 }
 
+/* Looks at windows from place r of the results on, up to CHUNK of one row.  place: of the first largest element of each, a
+ * flat index in the plane x, -1: it sees padding alone.  Returns how many windows. */
+static int64_t NAME(find_largest)(const gcut_rt_pool *g, const T *x, int64_t r, int64_t *place)
+{
+    const int64_t oh = r / g->ow, ow = r % g->ow, n = gcut_rt_min(g->ow - ow, CHUNK);
+    T y[CHUNK];
+    int32_t at[CHUNK];
+    BY_STEP(NAME(look_at_taps)(g, x, oh, ow, n, step, y, at));
+    for (int64_t j = 0; j < n; j++) place[j] = at[j] < 0 ? -1 : place_of(g, oh, ow + j, at[j]);
+    return n;
+}
+
 static void NAME(max_grad_part)(void *arg, int t, int nt)
 {
     const NAME(job) *p = arg;
     const gcut_rt_pool *g = p->g;
-    int64_t begin, end;
-    int32_t at[NAME(CHUNK)];
+    int64_t begin, end, place[CHUNK];
     gcut_rt_share(g->planes, 1, t, nt, &begin, &end);
     for (int64_t q = begin; q < end; q++) {
         const T *x = p->a + q * g->h * g->w, *y = p->b + q * g->oh * g->ow;
         T *out = p->out + q * g->h * g->w;
         for (int64_t k = 0; k < g->h * g->w; k++) out[k] = 0;
-        for (int64_t i = 0; i < g->oh; i++)
-            for (int64_t from = 0; from < g->ow; from += NAME(CHUNK)) {
-                const int64_t n = gcut_rt_min(g->ow - from, NAME(CHUNK));
-                BY_STEP(NAME(find)(g, x, i, from, n, step, at));
-                for (int64_t j = 0; j < n; j++)
-                    if (at[j] >= 0) out[place_of(g, i, from + j, at[j])] += y[i * g->ow + from + j];
-            }
+        for (int64_t r = 0, n; r < g->oh * g->ow; r += n) {
+            n = NAME(find_largest)(g, x, r, place);
+            for (int64_t j = 0; j < n; j++)
+                if (place[j] >= 0) out[place[j]] += y[r + j];
+        }
     }
 }
 
@@ -164,26 +171,30 @@ static void NAME(max_take_part)(void *arg, int t, int nt)
 {
     const NAME(job) *p = arg;
     const gcut_rt_pool *g = p->g;
-    int64_t begin, end;
-    int32_t at[NAME(CHUNK)];
+    int64_t begin, end, place[CHUNK];
     gcut_rt_share(g->planes, 1, t, nt, &begin, &end);
     for (int64_t q = begin; q < end; q++) {
         const T *x = p->a + q * g->h * g->w, *s = p->b + q * g->h * g->w;
         T *out = p->out + q * g->oh * g->ow;
-        for (int64_t i = 0; i < g->oh; i++)
-            for (int64_t from = 0; from < g->ow; from += NAME(CHUNK)) {
-                const int64_t n = gcut_rt_min(g->ow - from, NAME(CHUNK));
-                BY_STEP(NAME(find)(g, x, i, from, n, step, at));
-                for (int64_t j = 0; j < n; j++) *out++ = at[j] < 0 ? 0 : s[place_of(g, i, from + j, at[j])];
-            }
+        for (int64_t r = 0, n; r < g->oh * g->ow; r += n) {
+            n = NAME(find_largest)(g, x, r, place);
+            for (int64_t j = 0; j < n; j++) out[r + j] = place[j] < 0 ? 0 : s[place[j]];
+        }
     }
+}
+
+/* y / size for the windows of a tap. */
+static inline __attribute__((always_inline)) void NAME(give)(int64_t n, const T *restrict y, T size,
+                                                             int64_t step, T *restrict x)
+{
+    for (int64_t j = 0; j < n; j++) x[j * step] += y[j] / size;
 }
 
 static void NAME(avg_grad_part)(void *arg, int t, int nt)
 {
     const NAME(job) *p = arg;
     const gcut_rt_pool *g = p->g;
-    int64_t begin, end, lo, hi, step = g->stride[1];
+    int64_t begin, end, lo, hi;
     T size = (T)(g->window[0] * g->window[1]);
     gcut_rt_share(g->planes, 1, t, nt, &begin, &end);
     for (int64_t q = begin; q < end; q++) {
@@ -193,11 +204,11 @@ static void NAME(avg_grad_part)(void *arg, int t, int nt)
             int64_t k = r % (g->window[0] * g->window[1]), oh = r / (g->window[0] * g->window[1]);
             int64_t i = oh * g->stride[0] + k / g->window[1] - g->pad[0],
                     offset = k % g->window[1] - g->pad[1];
-            inside(offset, step, g->w, g->ow, &lo, &hi);
+            inside(offset, g->stride[1], g->w, g->ow, &lo, &hi);
             if (i < 0 || i >= g->h || lo == hi) continue;
             const T *y = p->a + (q * g->oh + oh) * g->ow + lo;
-            T *to = x + (i * g->w + offset + lo * step);
-            for (int64_t j = 0; j < hi - lo; j++) to[j * step] += y[j] / size;
+            T *to = x + (i * g->w + offset + lo * g->stride[1]);
+            BY_STEP(NAME(give)(hi - lo, y, size, step, to));
         }
     }
 }
