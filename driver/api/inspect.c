@@ -108,7 +108,7 @@ static void show_memory(const job *j, gcut_text *out)
     gcut_settings o = gcut_settings_of(j->env, j->opt, j->size);
     gcut_memory_profile m = {0};
     o.forward_only = false;
-    const gcut_pipeline *p = gcut_pipeline_planned(j->g, &o, out->arena);
+    const gcut_pipeline *p = gcut_pipeline_new(j->g, &o, GCUT_STAGE_KERNEL, out->arena);
     gcut_memory_of(p, out->arena, out->arena, &m);
     gcut_write_memory_schedule(&m, out);
     gcut_stage_text(p, GCUT_STAGE_KERNEL, j->flag, out);

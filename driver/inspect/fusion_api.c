@@ -220,9 +220,7 @@ void gcut_fusion_of(const gcut_pipeline *p, gcut_arena *keep, gcut_arena *scratc
     index_costs(&j);
     link_pairs(&j);
     out->graph = gcut_keep(keep, p->primal->name);
-    out->policy = p->plan    ? gcut_policy_text(keep, &p->plan->options)
-                  : p->given ? "as the pair has it"
-                             : "forward alone";
+    out->policy = gcut_policy_of(p, keep);
     out->at = gcut_sizes_named(keep, p->module, p->at, p->nat);
     out->nat = p->nat;
     out->threads = p->threads;

@@ -40,7 +40,6 @@ typedef struct making {
     gcut_arena *keep, *a;
     const gcut_pipeline *p;
     const gcut_graph *joint;
-    gcut_query query;
     gcut_costs costs;
     uint32_t nsteps;
     uint32_t *event;                      /* by step of the timeline: the event that it is part of */
@@ -63,7 +62,8 @@ static void add(making *m, gcut_memory_buffer *b, uint32_t first, uint32_t last)
 /* Of a value; "" for the unknown one. */
 static const char *known_line(const making *m, gcut_ref v)
 {
-    const char *line = gcut_query_at(&m->query, v);
+    const gcut_node *n = gcut_def(m->joint, v);
+    const char *line = gcut_query_line(m->a, m->joint->module, n ? n->loc : 0);
     return strcmp(line, "-") ? gcut_keep(m->keep, line) : "";
 }
 
@@ -84,15 +84,19 @@ static gcut_memory_class class_of_role(gcut_role r)
     }
 }
 
+static const char *type_of(const making *m, gcut_ref v)
+{
+    return gcut_query_type_at(m->keep, m->joint, v, m->p->at, m->p->nat);
+}
+
 /* What the caller binds is there from the first to the last event. */
 static void add_bound(making *m, gcut_role role, const char *name, gcut_ref v)
 {
     const gcut_pipeline *p = m->p;
     gcut_memory_buffer *b = GCUT_NEW(
-        m->keep, gcut_memory_buffer, .name = gcut_keep(m->keep, name),
-        .type = gcut_keep(m->keep, gcut_query_type(&m->query, v, false)), .kind = class_of_role(role),
-        .bytes = gcut_value_bytes(m->joint, v, p->at, p->nat), .offset = -1, .op = gcut_role_name(role),
-        .where = known_line(m, v), .last = m->costs.n ? m->costs.n - 1 : 0);
+        m->keep, gcut_memory_buffer, .name = gcut_keep(m->keep, name), .type = type_of(m, v),
+        .kind = class_of_role(role), .bytes = gcut_value_bytes(m->joint, v, p->at, p->nat), .offset = -1,
+        .op = gcut_role_name(role), .where = known_line(m, v), .last = m->costs.n ? m->costs.n - 1 : 0);
     add(m, b, 0, m->nsteps - 1);
 }
 
@@ -113,12 +117,21 @@ static bool is_gradient(const gcut_graph *g, const char *name)
     return x && x->role == GCUT_ROLE_param;
 }
 
-static gcut_memory_class class_of(const making *m, const gcut_placed *b, gcut_ref v)
+/* Is the value of that name in the backward graph a copy of one of the forward graph?  The split has marked its node. */
+static bool is_recomputed(const making *m, const char *name)
+{
+    const gcut_graph *bwd = m->p->kbwd;
+    const gcut_ref v = gcut_graph_find(bwd, name);
+    const gcut_node *n = v ? gcut_def(bwd, v) : NULL;
+    return n && gcut_mark_find(&n->marks, GCUT_MARK_recomputed);
+}
+
+static gcut_memory_class class_of(const making *m, const gcut_placed *b)
 {
     if (b->workspace) return GCUT_MEMORY_WORKSPACE;
     if (b->saved) return GCUT_MEMORY_SAVED;
-    if (!v || !m->at[m->event[b->birth]]->backward) return GCUT_MEMORY_TEMPORARIES;
-    if (m->p->plan->value[v].decision == GCUT_PLAN_RECOMPUTED) return GCUT_MEMORY_RECOMPUTED;
+    if (!m->at[m->event[b->birth]]->backward) return GCUT_MEMORY_TEMPORARIES;
+    if (is_recomputed(m, b->name)) return GCUT_MEMORY_RECOMPUTED;
     return is_gradient(m->joint, b->name) ? GCUT_MEMORY_GRADIENTS : GCUT_MEMORY_TEMPORARIES;
 }
 
@@ -132,8 +145,7 @@ static void add_placed(making *m, const gcut_placed *b, gcut_ref saved)
     gcut_memory_buffer *out = GCUT_NEW(
         m->keep, gcut_memory_buffer,
         .name = gcut_keep(m->keep, saved ? m->joint->values.at[saved].name : b->name),
-        .type = v ? gcut_keep(m->keep, gcut_query_type(&m->query, v, false)) : NULL,
-        .kind = class_of(m, b, v),
+        .type = v ? type_of(m, v) : NULL, .kind = class_of(m, b),
         .bytes = gcut_bytes_lines(m->p->env, m->p->module->file, b->name, b->bytes),
         .offset = block ? -1 : b->offset, .first = m->event[first], .last = m->event[last],
         .op = v ? gcut_maker_name(m->joint, v) : maker->op, .where = v ? known_line(m, v) : maker->where,
@@ -154,11 +166,11 @@ static const gcut_ref *saved_values(const making *m, uint32_t n)
 {
     const gcut_graph *g = m->joint, *bwd = m->p->kbwd;
     gcut_ref *out = gcut_calloc(m->a, n + 1u, sizeof *out);
-    for (gcut_ref v = 1; v < g->values.n; v++) {
-        if (m->p->plan->value[v].decision != GCUT_PLAN_SAVED) continue;
-        const gcut_param *x = bwd ? gcut_param_find(bwd, g->values.at[v].name) : NULL;
-        const uint32_t b =
-            x ? gcut_program_place_of(m->p->program, GCUT_BACKWARD, x->value).buffer : GCUT_NONE;
+    for (uint32_t i = 0; bwd && i < bwd->params.n; i++) {
+        const gcut_param *x = &bwd->params.at[i];
+        if (x->role != GCUT_ROLE_saved) continue;
+        const uint32_t b = gcut_program_place_of(m->p->program, GCUT_BACKWARD, x->value).buffer;
+        const gcut_ref v = gcut_graph_find(g, bwd->values.at[x->value].name);
         if (b < n && !out[b]) out[b] = v;
     }
     return out;
@@ -247,8 +259,7 @@ static void fill_totals(making *m)
 
 void gcut_memory_of(const gcut_pipeline *p, gcut_arena *keep, gcut_arena *scratch, gcut_memory_profile *out)
 {
-    making m = {.keep = keep, .a = scratch, .p = p, .joint = p->plan->joint, .out = out};
-    m.query = gcut_query_open(p->plan, scratch);
+    making m = {.keep = keep, .a = scratch, .p = p, .joint = p->plan ? p->plan->joint : p->joint, .out = out};
     m.costs = gcut_program_costs(p->program, p->machine, p->at, p->nat, p->threads, scratch);
     int steps;
     (void)gcut_program_launches(p->program, scratch, &steps);
@@ -261,7 +272,7 @@ void gcut_memory_of(const gcut_pipeline *p, gcut_arena *keep, gcut_arena *scratc
     add_arena(&m);
     fill_live(&m);
     out->graph = gcut_keep(keep, p->primal->name);
-    out->policy = gcut_policy_text(keep, &p->plan->options);
+    out->policy = gcut_policy_of(p, keep);
     out->at = gcut_sizes_named(keep, p->module, p->at, p->nat);
     out->nat = p->nat;
     out->threads = p->threads;
@@ -290,7 +301,8 @@ static void make(void *arg, const gcut_made *made)
     gcut_settings opt = gcut_settings_of(j->env, j->given, j->size);
     GCUT_COPY_KNOWN(j->env, gcut_memory_options, j->how_given, j->how_size, &how);
     opt.forward_only = false;
-    gcut_memory_of(gcut_pipeline_of_plan(j->g, &opt, made->scratch), made->keep, made->scratch, out);
+    gcut_memory_of(gcut_pipeline_new(j->g, &opt, GCUT_STAGE_KERNEL, made->scratch), made->keep, made->scratch,
+                   out);
     if (how.against) gcut_memory_add_against(j->g, &opt, how.against, made->keep, made->scratch, out);
     gcut_text json = {.arena = made->keep}, svg = json;
     gcut_write_memory_json(out, &json);

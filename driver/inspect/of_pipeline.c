@@ -5,6 +5,7 @@
 #include "driver/inspect/of_pipeline.h"
 
 #include "driver/options/options.h"
+#include "partition/policies/policy.h"
 
 typedef struct asked_graph {
     gcut_graph *g;
@@ -25,4 +26,11 @@ void *gcut_made_of_graph(gcut_graph *g, const gcut_options *given, size_t size, 
 {
     asked_graph j = {g, given, size, fill};
     return gcut_made_by(g->module->env, object, make, &j);
+}
+
+const char *gcut_policy_of(const gcut_pipeline *p, gcut_arena *keep)
+{
+    return p->plan    ? gcut_policy_text(keep, &p->plan->options)
+           : p->given ? "as the pair has it"
+                      : "forward alone";
 }

@@ -14,6 +14,8 @@ typedef void gcut_fill_of_pipeline(const gcut_pipeline *p, const gcut_made *m);
 void *gcut_made_of_graph(gcut_graph *g, const gcut_options *given, size_t size, size_t object,
                          gcut_fill_of_pipeline *fill);
 
+/* The policy of its plan, or what it has instead of a plan. */
+const char *gcut_policy_of(const gcut_pipeline *p, gcut_arena *keep);
 void gcut_memory_of(const gcut_pipeline *p, gcut_arena *keep, gcut_arena *scratch, gcut_memory_profile *out);
 /* Adds the step of a plan file, at the same sizes, to what gcut_memory_of made of the graph with these settings. */
 void gcut_memory_add_against(gcut_graph *g, const gcut_settings *opt, const char *plan, gcut_arena *keep,

@@ -18,17 +18,28 @@ const char *gcut_query_sym(const gcut_query *r, gcut_dim d)
     return t.at;
 }
 
-/* f32[32,256], or f32[N,256] */
 const char *gcut_query_type(const gcut_query *r, gcut_ref v, bool symbolic)
 {
     const gcut_type *t = gcut_type_of(r->g, v);
-    const gcut_plan_options *o = &r->plan->options;
     gcut_text out = {.arena = r->arena};
+    if (!symbolic) return gcut_query_type_at(r->arena, r->g, v, r->plan->options.at, r->plan->options.nat);
+    gcut_text_add(&out, "%s[", gcut_dtype_name(t->dtype));
+    for (uint32_t i = 0; i < t->rank; i++)
+        gcut_text_add(&out, "%s%s", i ? "," : "", gcut_query_sym(r, t->dim[i]));
+    gcut_text_add(&out, "]");
+    return out.at;
+}
+
+const char *gcut_query_type_at(gcut_arena *a, const gcut_graph *g, gcut_ref v, const gcut_dim_binding *at,
+                               uint32_t nat)
+{
+    const gcut_type *t = gcut_type_of(g, v);
+    gcut_text out = {.arena = a};
     gcut_text_add(&out, "%s[", gcut_dtype_name(t->dtype));
     for (uint32_t i = 0; i < t->rank; i++) {
         int64_t n = 0;
-        gcut_dim_eval(r->g->module->dims, t->dim[i], o->at, o->nat, &n);
-        gcut_text_add(&out, "%s%s", i ? "," : "", gcut_query_sym(r, symbolic ? t->dim[i] : n));
+        gcut_dim_eval(g->module->dims, t->dim[i], at, nat, &n);
+        gcut_text_add(&out, "%s%lld", i ? "," : "", (long long)n);
     }
     gcut_text_add(&out, "]");
     return out.at;

@@ -28,6 +28,9 @@ gcut_query gcut_query_from(const gcut_plan *plan, gcut_arena *arena, double from
 const char *gcut_query_sym(const gcut_query *r, gcut_dim d);
 /* f32[32,256], or f32[N,256] */
 const char *gcut_query_type(const gcut_query *r, gcut_ref v, bool symbolic);
+/* The former at these sizes, without a plan. */
+const char *gcut_query_type_at(gcut_arena *a, const gcut_graph *g, gcut_ref v, const gcut_dim_binding *at,
+                               uint32_t nat);
 /* mlp.c:41 fc1, of a value and of a location */
 const char *gcut_query_at(const gcut_query *r, gcut_ref v);
 const char *gcut_query_line(gcut_arena *a, const gcut_module *m, gcut_locid l);

@@ -13,6 +13,7 @@
 
 #include "driver/dump/changes.h"
 #include "gradcut/gradcut.h"
+#include "gradcut/inspect.h"
 #include "public.h"
 
 static char folder[] = "/tmp/gradcut-dump-XXXXXX";
@@ -319,6 +320,51 @@ static void dumps_of_pairs(void **state)
     unlink(path);
 }
 
+static gcut_memory_profile *memory_of(gcut_ctx *ctx, const char *path, const gcut_options *o)
+{
+    gcut_graph *g = gcut_load(ctx, path, NULL);
+    gcut_memory_profile *m = g ? gcut_memory_new(g, o, NULL) : NULL;
+    if (!m) fail_msg("%s: %s", path, gcut_last_error(ctx));
+    return m;
+}
+
+/* A dump of the kernel stage has no plan, and holds the bytes of the step that was dumped, class by class. */
+static void memory_of_pairs(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"models/mlp", "models/gpt2", "corpus/lstm"};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char path[300], copy[300];
+        gcut_ctx *ctx = gcut_ctx_new(NULL);
+        const gcut_options o = {.budget = GCUT_BUDGET_MIN, .machine = "shipped"};
+        snprintf(path, sizeof path, GCUT_SOURCE_DIR "/tests/%s.gcut", models[i]);
+        snprintf(copy, sizeof copy, "%s.gcut", folder);
+        dumped d = dump_step(path, &o);
+        FILE *f = fopen(copy, "w");
+        assert_non_null(f);
+        fputs(last_of(&d, ".lower.gcut"), f);
+        assert_int_equal(fclose(f), 0);
+        gcut_memory_profile *plan = memory_of(ctx, path, &o),
+                            *pair = memory_of(ctx, copy, &(gcut_options){.machine = "shipped"});
+        TRY("%s", models[i]);
+        assert_string_equal(pair->policy, "as the pair has it");
+        assert_int_equal(pair->peak_bytes, plan->peak_bytes);
+        assert_int_equal(pair->peak, plan->peak);
+        assert_int_equal(pair->nevents, plan->nevents);
+        assert_int_equal(pair->nbuffers, plan->nbuffers);
+        for (size_t e = 0; e < plan->nevents; e++) {
+            const size_t size = sizeof plan->event[e]->live;
+            if (memcmp(pair->event[e]->live, plan->event[e]->live, size) != 0)
+                fail_msg("event %zu differs", e);
+        }
+        gcut_free(plan);
+        gcut_free(pair);
+        unlink(copy);
+        free_dumped(&d);
+        gcut_ctx_free(ctx);
+    }
+}
+
 /* What a pair is not: planned again, differentiated again, of a pass that does not exist. */
 static void pairs_refuse(void **state)
 {
@@ -465,6 +511,7 @@ int main(void)
         cmocka_unit_test(changes),
         cmocka_unit_test(dumps_fed_back),
         cmocka_unit_test(dumps_of_pairs),
+        cmocka_unit_test(memory_of_pairs),
         cmocka_unit_test(pairs_refuse),
         cmocka_unit_test(pairs_run),
         cmocka_unit_test(edited_pairs_run),
