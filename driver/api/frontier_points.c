@@ -129,11 +129,11 @@ static void choose_shown(job *j, uint32_t k)
     drop_dominated(j);
 }
 
-/* The policies, and for each what a budget of its peak takes.  Measured, what it takes is shown too. */
-static void choose_ours(job *j)
+/* The policies, and for each what a budget of its peak takes.  That is shown too: measured, all of it, else, of as many
+ * plans as are asked for, what has a smaller peak than all faster ones. */
+static void choose_ours(job *j, uint32_t most)
 {
     gcut_candidates *o = j->candidates;
-    const bool shows = j->how.rounds > 0;
     j->nbaselines = gcut_candidates_policies(o, &j->baseline);
     j->ours = gcut_calloc(j->a, j->nbaselines + 1, sizeof *j->ours);
     for (uint32_t i = 0; i < j->nbaselines; i++) {
@@ -142,9 +142,13 @@ static void choose_ours(job *j)
         GCUT_ASSERT(of->peak_bytes <= peak); /* the plan of every policy is a candidate */
         bool found = false;
         for (uint32_t k = 0; k < j->shown.n; k++) found = found || j->shown.at[k] == of;
-        if (shows && !found) *GCUT_PUSH(j->a, &j->shown) = of;
+        if (!found && (j->how.rounds > 0 || j->shown.n < most)) *GCUT_PUSH(j->a, &j->shown) = of;
     }
-    qsort(j->shown.at, j->shown.n, sizeof *j->shown.at, larger);
+    if (j->how.rounds > 0)
+        qsort(j->shown.at, j->shown.n, sizeof *j->shown.at, larger);
+    else
+        drop_dominated(j);
+    if (j->out->frontier < j->shown.n && j->how.rounds <= 0) j->out->frontier = j->shown.n;
 }
 
 /* ---- results ---- */
@@ -324,8 +328,9 @@ static void trace(void *arg, const gcut_made *m)
     gcut_given_refuse(j->g);
     j->p = gcut_pipeline_new(j->g, &opt, GCUT_STAGE_JOINT, j->a);
     j->candidates = gcut_candidates_of(j->p, j->a);
-    choose_shown(j, j->how.points ? (uint32_t)j->how.points : POINTS);
-    choose_ours(j);
+    const uint32_t most = j->how.points ? (uint32_t)j->how.points : POINTS;
+    choose_shown(j, most);
+    choose_ours(j, most);
     j->out->graph = gcut_keep(j->keep, j->p->primal->name);
     j->out->at = gcut_sizes_named(j->keep, j->p->module, j->p->at, j->p->nat);
     j->out->nat = j->p->nat;

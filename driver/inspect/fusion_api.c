@@ -93,8 +93,8 @@ static gcut_fused_kernel *kernel_of(const looking *j, const gcut_cost *c, const 
                                     uint32_t n)
 {
     gcut_fused_kernel *out = GCUT_NEW(
-        j->keep, gcut_fused_kernel, .family = c->class, .value = gcut_keep(j->keep, c->value),
-        .op = n ? c->op : "copy", .where = line_of(j, c, op, n), .backward = c->graph != 0,
+        j->keep, gcut_fused_kernel, .family = c->class, .value = gcut_keep(j->keep, c->value), .op = c->op,
+        .where = line_of(j, c, op, n), .backward = c->graph != 0,
         .loop = c->loop ? gcut_keep(j->keep, c->loop) : NULL, .loop_op = c->loop_op, .launch = c->launch,
         .runs = c->times, .ns = c->ns, .flops = c->flops, .bytes = c->read + c->written, .nmade = n);
     for (uint32_t i = 0; i < n; i++)
@@ -281,6 +281,19 @@ static const gcut_fused_kernel *maker_of(const gcut_fusion *f, const char *value
     return found;
 }
 
+/* Has the same been said of another operand of the reader, as of three views of one value? */
+static bool is_said(const gcut_fusion *f, size_t i)
+{
+    const gcut_unfused *x = f->unfused[i];
+    for (size_t k = 0; k < i; k++) {
+        const gcut_unfused *y = f->unfused[k];
+        if (y->from == x->from && y->to == x->to && !strcmp(y->code, x->code) &&
+            !strcmp(y->value, x->value) && !strcmp(y->reader, x->reader))
+            return true;
+    }
+    return false;
+}
+
 static void write_why(void *arg, gcut_text *out)
 {
     const asking *j = arg;
@@ -288,7 +301,7 @@ static void write_why(void *arg, gcut_text *out)
     for (size_t i = 0; i < j->f->nunfused; i++) { /* a recomputed value has two makers */
         const gcut_unfused *x = j->f->unfused[i];
         if (strcmp(x->value, j->value) != 0 || strcmp(x->reader, j->reader) != 0) continue;
-        gcut_write_unfused(x, out);
+        if (!is_said(j->f, i)) gcut_write_unfused(x, out);
         any = true;
     }
     if (any) return;
@@ -304,10 +317,13 @@ static void write_why(void *arg, gcut_text *out)
     const gcut_fused_kernel *a = maker_of(j->f, j->value, NULL), *b = maker_of(j->f, j->reader, a);
     const char *none = !a ? j->value : !b ? j->reader : NULL;
     if (none)
-        gcut_fail(j->env, GCUT_EPLAN, (gcut_place){0},
-                  "views, constants and what the caller binds have none; 'gradcut fuse --all' lists the ops "
+        gcut_fail(
+            j->env, GCUT_EPLAN, (gcut_place){0},
+            strchr(none, '*')
+                ? "in tables, a * stands for several values: name one; 'gradcut fuse --all' lists them"
+                : "views, constants and what the caller binds have none; 'gradcut fuse --all' lists the ops "
                   "of all kernels",
-                  "no kernel computes %%%s", none);
+            "no kernel computes %%%s", none);
     if (a != b)
         gcut_fail(j->env, GCUT_EPLAN, (gcut_place){0}, NULL,
                   "k%d, which computes %%%s, reads nothing of %%%s (k%d)", b->launch, j->reader, j->value,

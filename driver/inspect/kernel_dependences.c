@@ -37,7 +37,7 @@ static void add_write(tracing *t, const gcut_term *x, uint32_t kernel)
 {
     const uint32_t b = whole_of(t, x->buffer);
     list *to = &t->writers[b];
-    if (x->read == 0 && x->written >= (double)t->buffer[b].bytes) to->n = 0;
+    if (x->read == 0 && x->written > 0 && x->written >= (double)t->buffer[b].bytes) to->n = 0;
     if (!to->n || to->at[to->n - 1] != kernel) *GCUT_PUSH(t->a, to) = kernel;
 }
 
@@ -50,8 +50,9 @@ static void trace(tracing *t, const gcut_cost *c, uint32_t kernel, list *on)
             for (uint32_t k = 0; k < c->run[r].nterms; k++) {
                 const gcut_term *x = &c->run[r].term[k];
                 if (x->kind != GCUT_TERM_TRAFFIC) continue;
-                if (!writes && x->read > 0) add_writers(t, x->buffer, kernel, on);
-                if (writes && x->written > 0) add_write(t, x, kernel);
+                const bool empty = x->read == 0 && x->written == 0; /* of no bytes here: whichever it is */
+                if (!writes && (x->read > 0 || empty)) add_writers(t, x->buffer, kernel, on);
+                if (writes && (x->written > 0 || empty)) add_write(t, x, kernel);
             }
 }
 

@@ -60,10 +60,10 @@ static void add(making *m, gcut_memory_buffer *b, uint32_t first, uint32_t last)
 }
 
 /* Of a value; "" for the unknown one. */
-static const char *known_line(const making *m, gcut_ref v)
+static const char *known_line(const making *m, const gcut_graph *g, gcut_ref v)
 {
-    const gcut_node *n = gcut_def(m->joint, v);
-    const char *line = gcut_query_line(m->a, m->joint->module, n ? n->loc : 0);
+    const gcut_node *n = gcut_def(g, v);
+    const char *line = gcut_query_line(m->a, g->module, n ? n->loc : 0);
     return strcmp(line, "-") ? gcut_keep(m->keep, line) : "";
 }
 
@@ -84,19 +84,20 @@ static gcut_memory_class class_of_role(gcut_role r)
     }
 }
 
-static const char *type_of(const making *m, gcut_ref v)
+static const char *type_of(const making *m, const gcut_graph *g, gcut_ref v)
 {
-    return gcut_query_type_at(m->keep, m->joint, v, m->p->at, m->p->nat);
+    return gcut_query_type_at(m->keep, g, v, m->p->at, m->p->nat);
 }
 
 /* What the caller binds is there from the first to the last event. */
 static void add_bound(making *m, gcut_role role, const char *name, gcut_ref v)
 {
     const gcut_pipeline *p = m->p;
-    gcut_memory_buffer *b = GCUT_NEW(
-        m->keep, gcut_memory_buffer, .name = gcut_keep(m->keep, name), .type = type_of(m, v),
-        .kind = class_of_role(role), .bytes = gcut_value_bytes(m->joint, v, p->at, p->nat), .offset = -1,
-        .op = gcut_role_name(role), .where = known_line(m, v), .last = m->costs.n ? m->costs.n - 1 : 0);
+    gcut_memory_buffer *b = GCUT_NEW(m->keep, gcut_memory_buffer, .name = gcut_keep(m->keep, name),
+                                     .type = type_of(m, m->joint, v), .kind = class_of_role(role),
+                                     .bytes = gcut_value_bytes(m->joint, v, p->at, p->nat), .offset = -1,
+                                     .op = gcut_role_name(role), .where = known_line(m, m->joint, v),
+                                     .last = m->costs.n ? m->costs.n - 1 : 0);
     add(m, b, 0, m->nsteps - 1);
 }
 
@@ -135,21 +136,46 @@ static gcut_memory_class class_of(const making *m, const gcut_placed *b)
     return is_gradient(m->joint, b->name) ? GCUT_MEMORY_GRADIENTS : GCUT_MEMORY_TEMPORARIES;
 }
 
+/* A value, and the graph that it is in; v 0: none. */
+typedef struct found_value {
+    const gcut_graph *g;
+    gcut_ref v;
+} found_value;
+
+/* The value of that name in g, or in bodies of its nodes, whose names are of one value each. */
+static found_value find_in(const gcut_graph *g, const char *name)
+{
+    found_value x = {g, gcut_graph_find(g, name)};
+    for (uint32_t i = 0; !x.v && i < g->regions.n; i++) x = find_in(g->regions.at[i].body, name);
+    return x;
+}
+
+/* What the buffer holds: a value of the joint graph or, of a loop or a copy, of the graph of its kernels. */
+static found_value held_in(const making *m, const gcut_placed *b, gcut_ref saved)
+{
+    if (saved) return (found_value){m->joint, saved};
+    if (b->workspace) return (found_value){m->joint, 0};
+    const gcut_ref v = gcut_graph_find(m->joint, b->name);
+    if (v) return (found_value){m->joint, v};
+    return find_in(b->birth >= 0 && m->at[m->event[b->birth]]->backward ? m->p->kbwd : m->p->kfwd, b->name);
+}
+
 /* saved: the value of the joint graph that crosses in it; 0: none does. */
 static void add_placed(making *m, const gcut_placed *b, gcut_ref saved)
 {
-    const gcut_ref v = saved ? saved : b->workspace ? 0 : gcut_graph_find(m->joint, b->name);
+    const found_value x = held_in(m, b, saved);
     const bool block = b->in == GCUT_PLACED_BLOCK;
     const uint32_t first = block ? 0 : (uint32_t)b->birth, last = block ? m->nsteps - 1 : (uint32_t)b->death;
     const gcut_memory_event *maker = m->at[m->event[b->birth]];
-    gcut_memory_buffer *out = GCUT_NEW(
-        m->keep, gcut_memory_buffer,
-        .name = gcut_keep(m->keep, saved ? m->joint->values.at[saved].name : b->name),
-        .type = v ? type_of(m, v) : NULL, .kind = class_of(m, b),
-        .bytes = gcut_bytes_lines(m->p->env, m->p->module->file, b->name, b->bytes),
-        .offset = block ? -1 : b->offset, .first = m->event[first], .last = m->event[last],
-        .op = v ? gcut_maker_name(m->joint, v) : maker->op, .where = v ? known_line(m, v) : maker->where,
-        .made_by = made_at(m, m->event[b->birth]), .last_read_by = made_at(m, m->event[b->death]));
+    gcut_memory_buffer *out =
+        GCUT_NEW(m->keep, gcut_memory_buffer,
+                 .name = gcut_keep(m->keep, saved ? m->joint->values.at[saved].name : b->name),
+                 .type = x.v ? type_of(m, x.g, x.v) : NULL, .kind = class_of(m, b),
+                 .bytes = gcut_bytes_lines(m->p->env, m->p->module->file, b->name, b->bytes),
+                 .offset = block ? -1 : b->offset, .first = m->event[first], .last = m->event[last],
+                 .op = x.v ? gcut_maker_name(x.g, x.v) : maker->op,
+                 .where = x.v ? known_line(m, x.g, x.v) : maker->where,
+                 .made_by = made_at(m, m->event[b->birth]), .last_read_by = made_at(m, m->event[b->death]));
     add(m, out, first, last);
 }
 
@@ -197,7 +223,7 @@ static void add_arena(making *m)
 static const char *line_of(const making *m, const gcut_cost *c)
 {
     const gcut_ref v = gcut_graph_find(m->joint, c->value);
-    if (v) return known_line(m, v);
+    if (v) return known_line(m, m->joint, v);
     return c->place.file && c->place.line ? gcut_printf(m->keep, "%s:%d", c->place.file, c->place.line) : "";
 }
 

@@ -535,13 +535,15 @@ static void fill_model(calibration *c)
         if (s > 0) compare_threads(m);
         m->call_ns = fmax(c->call_ns - smallest_ns(&c->at[0]), c->call_ns / 4);
     }
-    c->model = (gcut_machine_model){.made = gcut_host_name(c->a),
-                                    .default_threads = c->threads[c->n - 1],
-                                    .n = (uint32_t)c->n,
-                                    .at = c->at,
-                                    .note = c->steadiness.busy,
-                                    .spread = c->steadiness.spread,
-                                    .nspread = c->steadiness.nspread};
+    const char *host = gcut_host_name(c->a);
+    c->model =
+        (gcut_machine_model){.made = c->how->whole ? host : gcut_printf(c->a, "%s, measured briefly", host),
+                             .default_threads = c->threads[c->n - 1],
+                             .n = (uint32_t)c->n,
+                             .at = c->at,
+                             .note = c->steadiness.busy,
+                             .spread = c->steadiness.spread,
+                             .nspread = c->steadiness.nspread};
 }
 
 /* ---- output ---- */

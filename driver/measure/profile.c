@@ -24,7 +24,7 @@ const gcut_kernel_time *gcut_profile_kernel(gcut_arena *keep, const gcut_cost *c
     double *busy = share ? gcut_calloc(keep, (size_t)threads, sizeof *busy) : NULL;
     for (int t = 0; share && t < threads; t++) busy[t] = share[t] * ns[1];
     const char *where = "";
-    if (c->place.file) where = gcut_printf(keep, "%s:%d", c->place.file, c->place.line);
+    if (c->place.file && c->place.line) where = gcut_printf(keep, "%s:%d", c->place.file, c->place.line);
     return GCUT_NEW(keep, gcut_kernel_time, .family = c->class,
                     .value = c->value ? gcut_keep(keep, c->value) : "", .op = c->op, .where = where,
                     .backward = c->graph != 0, .launch = c->launch, .runs = c->times, .predicted_ns = c->ns,

@@ -77,18 +77,25 @@ gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcu
     return gcut_pipeline_replay(user, opt, goal, parent, NULL);
 }
 
-/* A joint graph whose loops are planned goes on with their plan.  Elsewhere the mark means nothing. */
+/* A joint graph whose loops are planned goes on with their plan, the dump of a forward graph alone behind the pass that
+ * made it.  Elsewhere the mark means nothing. */
 static void resume(gcut_pipeline *p)
 {
     static const char loops[] = "loops";
+    const bool forward = p->opt.forward_only;
     gcut_marks *marks = &p->primal->marks;
     const gcut_mark *m = gcut_mark_find(marks, GCUT_MARK_pass);
     if (!m) return;
-    if (strcmp(m->arg[0].text, loops) != 0)
-        gcut_fail(p->env, GCUT_EUSAGE, gcut_loc_place(p->module, p->primal->loc), NULL,
-                  "@%s is marked #pass(\"%s\"): a function is marked #pass(\"%s\") or not at all",
-                  p->primal->name, m->arg[0].text, loops);
-    if (!p->opt.forward_only && p->optimizer.kind == GCUT_OPT_NONE && gcut_passes_is_joint(p))
+    const gcut_pass_row *kernels = gcut_passes_named(p, GCUT_MAKES_KERNELS, m->arg[0].text);
+    if (strcmp(m->arg[0].text, loops) != 0 && !(kernels && forward))
+        gcut_fail(p->env, GCUT_EUSAGE, gcut_loc_place(p->module, p->primal->loc),
+                  kernels ? "--forward (options.forward_only) runs it" : NULL,
+                  kernels ? "@%s is marked #pass(\"%s\"): it is a forward graph alone"
+                          : "@%s is marked #pass(\"%s\"), which is no pass that a dump names",
+                  p->primal->name, m->arg[0].text);
+    if (forward)
+        p->made_by = kernels;
+    else if (p->optimizer.kind == GCUT_OPT_NONE && gcut_passes_is_joint(p))
         p->made_by = gcut_passes_named(p, GCUT_MAKES_PLANNED, loops);
     gcut_mark_remove(p->module->arena, marks, GCUT_MARK_pass);
 }
@@ -115,7 +122,8 @@ static gcut_pipeline *begin(const gcut_pass_table *passes, gcut_graphs_kept grap
     gcut_graph *g[2] = {user, NULL};
     gcut_passes_apply(p, GCUT_MAKES_PRIMAL, g);
     p->primal = g[0];
-    p->base = gcut_without_ending(a, p->primal->name, ".joint");
+    gcut_given_unmark(p->primal);
+    p->base = gcut_without_ending(a, p->primal->name, p->opt.forward_only ? ".fwd.kernel" : ".joint");
     p->machine = gcut_machine_find(a, p->opt.machine);
     p->threads = p->opt.threads > 0 ? p->opt.threads : p->machine->default_threads;
     if (p->opt.optimizer) p->optimizer = gcut_optimizer_parse(env, p->opt.optimizer);
@@ -142,8 +150,10 @@ gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt,
 
 /* Refuses a graph that is the stated derivative of a call: its gradients are those of another function's
  * parameters. */
-static void refuse_derivative(const gcut_graph *g)
+static void refuse_derivative(const gcut_pipeline *p)
 {
+    const gcut_graph *g = p->primal;
+    if (gcut_pair_of(g)) return; /* a backward graph, alone */
     for (uint32_t r = 0; gcut_is_derivative(g) && r < g->results.n; r++) {
         const char *name = g->results.at[r].name;
         gcut_ref v = gcut_graph_find(g, name);
@@ -202,7 +212,7 @@ static gcut_pipeline *run(const gcut_pass_table *passes, gcut_graphs_kept graphs
     p->at = gcut_default_sizes(a, p->primal, p->opt.at, p->opt.nat, &p->nat);
     gcut_verify_module(p->module);
     gcut_refuse_lost_statistics(p->primal);
-    if (goal > GCUT_STAGE_PRIMAL) refuse_half(p), refuse_derivative(p->primal);
+    if (goal > GCUT_STAGE_PRIMAL) refuse_half(p), refuse_derivative(p);
     gcut_pipeline_continue(p, goal);
     gcut_dump_rest(p);
     return p;

@@ -198,7 +198,7 @@ void gcut_pipeline_text_names(const gcut_pipeline *p, const gcut_pass_row *made_
     else if (group > GCUT_MAKES_FOLDED && group < GCUT_MAKES_SPLIT)
         opt->name = gcut_printf(p->arena, "%s.joint", p->base);
     else if (group > GCUT_MAKES_SPLIT && !both)
-        opt->name = kernel_name(p, 0);
+        opt->name = kernel_name(p, 0), opt->pass = made_by->name;
     if (group == GCUT_MAKES_PLANNED || group == GCUT_MAKES_PLAN) opt->pass = "loops";
     if (!both) return;
     gcut_pair *pair = gcut_calloc(p->arena, 1, sizeof *pair);

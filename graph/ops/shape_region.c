@@ -27,13 +27,12 @@ static const gcut_type *yielded(const gcut_graph *b, uint32_t k)
     return gcut_type_of(b, b->results.at[k].value);
 }
 
-/* Equal dtype and rank, and sizes that are or will be checked to be equal. */
+/* Equal types: what a region takes or yields may be in the memory of the other, so that equality is not left to a check at
+ * run time. */
 static void agree(infer *r, const gcut_type *have, const gcut_type *want, const char *what, uint32_t k)
 {
-    if (!gcut_types_may_agree(r->g, have, want))
+    if (!gcut_type_equal(have, want))
         BAD(r, "'%s': %s %u is %s, expected %s", opname(r), what, k + 1, text_of(r, have), text_of(r, want));
-    for (uint32_t d = 0; d < want->rank; d++)
-        gcut_dim_require(r->g, want->dim[d], have->dim[d], r->spec->loc, opname(r));
 }
 
 /* Region k takes nargs arguments and what its node captures, and yields `nyields` values. */

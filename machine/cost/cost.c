@@ -156,7 +156,7 @@ static gcut_cost *cost_of(walk *w, const gcut_lowered *h, uint32_t kernel, const
         u->kind == GCUT_KERNEL_COPY ? gcut_def(g, u->copy.value) : gcut_node_at(g, gcut_kernel_result(u));
     *c = (gcut_cost){.class = class, .graph = w->graph, .launch = u->step};
     c->value = g->values.at[u->kind == GCUT_KERNEL_COPY ? u->copy.value : n->res0].name;
-    c->op = n ? gcut_op_of(n)->name : "param";
+    c->op = u->kind == GCUT_KERNEL_COPY ? "copy" : gcut_op_of(n)->name;
     if (w->outer) {
         c->loop = w->c.p->lowered.at[w->graph]->g->values.at[w->outer->res0].name;
         c->loop_op = gcut_op_of(w->outer)->name;

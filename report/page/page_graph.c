@@ -102,12 +102,38 @@ static void put_sums(drawing *d, const gcut_page_line *sum)
     put_bar(out, "b", gcut_time_text(a, sum->backward_ns), sum->backward_ns, d->most.backward_ns);
 }
 
+static bool is_comment(const gcut_page_line *x)
+{
+    return !strncmp(x->at, "//", 2);
+}
+
+/* The lines behind the text, from i on, that say what identities replaced; how many. */
+static uint32_t put_identities(drawing *d, uint32_t i, uint32_t end)
+{
+    uint32_t n = 0;
+    while (i + n < end && is_comment(&d->l->at[i + n])) n++;
+    close_piece(d);
+    gcut_text_add(
+        d->out,
+        "<details><summary><span class=\"g\">identities of real numbers that were applied <small>%u "
+        "line%s</small></span></summary>\n",
+        n, n == 1 ? "" : "s");
+    for (uint32_t k = 0; k < n; k++) put_line(d, &d->l->at[i + k], i + k);
+    close_piece(d);
+    gcut_text_add(d->out, "</details>\n");
+    return n;
+}
+
 static void put_parts(drawing *d, uint32_t i, uint32_t end, size_t from)
 {
     gcut_text *out = d->out;
     const gcut_page_line *at = d->l->at;
     for (uint32_t n; i < end; i += n) {
         size_t component;
+        if (is_comment(&at[i])) {
+            n = put_identities(d, i, end);
+            continue;
+        }
         n = part_length(d, i, end, from, &component);
         if (!component) {
             put_line(d, &at[i], i);

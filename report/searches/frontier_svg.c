@@ -23,6 +23,7 @@ typedef struct picture {
     gcut_text *out;
     gcut_svg_axis x, y;
     GCUT_VEC(box) taken;
+    bool *named; /* by point: its name is in the label of an earlier one */
 } picture;
 
 /* ---- axes ---- */
@@ -164,15 +165,15 @@ static bool are_one(const picture *p, const gcut_frontier_point *a, const gcut_f
                 gcut_svg_place(&p->y, gcut_frontier_point_ns(b))) <= SAME;
 }
 
-/* The names of all policies at the place of point i; NULL when an earlier point has printed them. */
-static const char *names_at(const picture *p, size_t i)
+/* The names of all policies at the place of point i that no earlier point has printed; NULL: its own is printed. */
+static const char *names_at(picture *p, size_t i)
 {
     gcut_text t = {.arena = p->out->arena};
-    for (size_t k = 0; k < p->s->n; k++) {
+    for (size_t k = i; k < p->s->n && !p->named[i]; k++) {
         const gcut_frontier_point *q = p->s->point[k];
-        if (!q->baseline || !are_one(p, q, p->s->point[i])) continue;
-        if (k < i) return NULL;
+        if (!q->baseline || p->named[k] || !are_one(p, q, p->s->point[i])) continue;
         gcut_text_add(&t, "%s%s", t.n ? ", " : "", q->label);
+        if (k > i) p->named[k] = true;
     }
     return t.at;
 }
@@ -250,6 +251,7 @@ void gcut_write_frontier_svg(const gcut_frontier *s, const gcut_frontier_mark *m
     gcut_arena *a = gcut_arena_new(gcut_arena_env(out->arena), out->arena);
     gcut_text t = {.arena = a};
     picture p = {.s = s, .out = &t};
+    p.named = gcut_calloc(a, s->n + 1, sizeof *p.named);
     if (mark && s->n && isnan(s->point[0]->step_ns_median) && !isnan(s->point[0]->step_ns_predicted))
         p.mark = mark;
     set_axes(&p);

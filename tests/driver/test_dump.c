@@ -240,6 +240,7 @@ static void feed_back(const char *model, const gcut_options *options, const dump
     const size_t own = stage_of(d->name[i]);
     gcut_options left = own <= JOINT ? *options : (gcut_options){0};
     if (has_updates(d, i)) left.optimizer = NULL;
+    left.forward_only = options->forward_only;
     snprintf(copy, sizeof copy, "%s.gcut", folder);
     FILE *f = fopen(copy, "w");
     assert_non_null(f);
@@ -280,7 +281,9 @@ static void dumps_fed_back(void **state)
                  {"corpus/custom", {0}},
                  {"corpus/custom", {.budget = GCUT_BUDGET_MIN}},
                  {"corpus/lstm", {.budget = GCUT_BUDGET_MIN, .optimizer = "sgd(lr=1)"}},
-                 {"corpus/transformer_bf16", {.save_dtype = "bf16"}}};
+                 {"corpus/transformer_bf16", {.save_dtype = "bf16"}},
+                 {"corpus/softmax_regression", {.forward_only = true}},
+                 {"corpus/loops", {.forward_only = true}}};
     for (size_t m = 0; m < sizeof cases / sizeof *cases; m++) {
         char path[300];
         snprintf(path, sizeof path, GCUT_SOURCE_DIR "/tests/%s.gcut", cases[m].model);
@@ -441,6 +444,11 @@ static void pairs_run(void **state)
     assert_non_null(g);
     gcut_options o = {.machine = "shipped"};
     gcut_check_report *r = gcut_crosscheck(g, &o, NULL, 0, 0);
+    if (!r || !r->ok) fail_msg("%s%s", r ? r->text : "", gcut_last_error(ctx));
+    gcut_free(r);
+    /* Its backward graph alone, whatever its gradients are called. */
+    gcut_options alone = {.machine = "shipped", .forward_only = true};
+    r = gcut_crosscheck(g, &alone, NULL, 0, 0);
     if (!r || !r->ok) fail_msg("%s%s", r ? r->text : "", gcut_last_error(ctx));
     gcut_free(r);
     /* d(w x)^2/dw = 2 w x^2, and the pair makes w - 0.01 dw of it */
