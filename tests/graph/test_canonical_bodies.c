@@ -120,8 +120,8 @@ static void check_files(const char *pattern, uint32_t *bodies)
     glob_t files;
     assert_int_equal(glob(pattern, 0, NULL, &files), 0);
     for (size_t i = 0; i < files.gl_pathc; i++) {
+        if (strstr(files.gl_pathv[i], "/split.gcut")) continue; /* a pair, not a function */
         job j = {.env = gcut_env_new(NULL, NULL), .path = files.gl_pathv[i]};
-        if (strstr(j.path, "/split.gcut")) continue; /* a pair, not a function */
         TRY("%s", j.path);
         must(j.env, check_file, &j);
         *bodies += j.bodies;
