@@ -115,7 +115,8 @@ static void add_values(looking *j)
 
 static void add_part(looking *j, const char *loop, const gcut_plan *plan, const gcut_problem *p)
 {
-    gcut_plan_lines l = gcut_plan_lines_of(plan, p, j->a);
+    gcut_plan_lines l =
+        loop ? gcut_plan_lines_of_iteration(plan, p, j->a) : gcut_plan_lines_of(plan, p, j->a);
     gcut_replay_part *out = gcut_calloc(j->a, 1, sizeof *out);
     *out = (gcut_replay_part){.loop = loop, .line = l.at, .n = l.n};
     *GCUT_PUSH(j->a, &j->parts) = out;

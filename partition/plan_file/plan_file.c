@@ -5,6 +5,7 @@
 #include "partition/plan_file/plan_file.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "graph/ops/node_facts.h"
@@ -122,6 +123,34 @@ gcut_plan_lines gcut_plan_lines_of(const gcut_plan *plan, const gcut_problem *p,
         const names *b = n && n->res0 == v ? &before[g->values.at[v].def] : NULL;
         if (has_line(plan, v, b)) *GCUT_PUSH(arena, &out) = line_of(plan, p, v, b, arena);
     }
+    return out;
+}
+
+/* A line, where its value is in the backward graph, and where in the list. */
+typedef struct placed_line {
+    const gcut_replay_line *line;
+    uint32_t place, index;
+} placed_line;
+
+static int by_place(const void *a, const void *b)
+{
+    const placed_line *x = a, *y = b;
+    if (x->place != y->place) return x->place < y->place ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+gcut_plan_lines gcut_plan_lines_of_iteration(const gcut_plan *plan, const gcut_problem *p, gcut_arena *arena)
+{
+    gcut_plan_lines out = gcut_plan_lines_of(plan, p, arena);
+    placed_line *placed = gcut_calloc(arena, out.n + 1u, sizeof *placed);
+    for (uint32_t i = 0; i < out.n; i++) {
+        const gcut_ref v = gcut_graph_find(plan->bwd, out.at[i]->name);
+        const uint32_t def = v ? plan->bwd->values.at[v].def : GCUT_NONE; /* a parameter is saved */
+        const bool saved = out.at[i]->decision == GCUT_PLAN_SAVED;
+        placed[i] = (placed_line){out.at[i], saved ? 0 : def == GCUT_NONE ? GCUT_NONE : 1 + def, i};
+    }
+    if (out.n) qsort(placed, out.n, sizeof *placed, by_place);
+    for (uint32_t i = 0; i < out.n; i++) out.at[i] = placed[i].line;
     return out;
 }
 

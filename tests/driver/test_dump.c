@@ -282,6 +282,7 @@ static void dumps_fed_back(void **state)
                  {"corpus/custom", {.budget = GCUT_BUDGET_MIN}},
                  {"corpus/lstm", {.budget = GCUT_BUDGET_MIN, .optimizer = "sgd(lr=1)"}},
                  {"corpus/transformer_bf16", {.save_dtype = "bf16"}},
+                 {"driver/softmax_loop_bf16", {0}},
                  {"corpus/softmax_regression", {.forward_only = true}},
                  {"corpus/loops", {.forward_only = true}}};
     for (size_t m = 0; m < sizeof cases / sizeof *cases; m++) {
