@@ -19,11 +19,16 @@ static const char *gap_text(gcut_arena *a, double ns)
 
 enum { WIDTH = 110 /* of a list, where the terminal's is not known */ };
 
-/* Adds one item of a list, on a new line when this one is full. *column is the current column. */
+/* Adds one item of a list, on a new line when this one is full; one that is wider than the terminal is cut.  *column is
+ * the current column. */
 static void add_item(gcut_text *out, size_t *column, size_t number, int64_t columns, const char *item)
 {
     size_t n = strlen(item), width = columns > 0 ? (size_t)columns : WIDTH;
-    bool fresh = number && *column + n + 3 > width;
+    if (columns > 8 && n + 3 > width) {
+        item = gcut_printf(out->arena, "%.*s..", (int)(width - 5), item);
+        n = width - 3;
+    }
+    bool fresh = (number || columns > 0) && *column + n + 3 > width;
     gcut_text_add(out, "%s%s%s", number ? ";" : "", fresh ? "\n  " : " ", item);
     *column = (fresh ? 2 : *column + 2) + n;
 }
