@@ -6,8 +6,8 @@
  *           and the passes
  *   gives:  typed graphs, verified on request; symbolic sizes; facts about ops and dtypes; decompositions of
  *           composite ops; copies and rewriting of graphs
- *   keeps:  G1 to G10 below; ids of existing values and nodes; a node and its bodies once they are created, but for
- *           gcut_bodies_canonical, which a pass's new graph gets at its end
+ *   keeps:  G1 to G10 below; ids of existing values and nodes; a node and its bodies once they are created, until
+ *           gcut_bodies_canonical replaces the bodies of a new graph
  *
  *   dim/        sizes: normal forms of expressions over symbols, bounds, substitution
  *   ops/        the op table ops.def, shape rules, einsum, counts of multiply-adds
@@ -31,7 +31,8 @@
  * arguments that the op passes, then the values that it captures from the graph around it, which are the
  * last `ncaptured` operands of its node; its results are the values that it yields.  So every graph is a
  * straight line, and a pass that ignores control flow is right on each.  A body is not in the module's
- * list.  Copies of its node may share it until gcut_bodies_canonical gives each its own; it is never changed.  The regions of a
+ * list.  It is immutable: copies of its node may share it, until gcut_bodies_canonical gives each its own.
+ * The regions of a
  * `call` are functions of the module: the one called and, optionally, its derivative (graph/custom.h).
  *
  * References are indices; building a node may move every array, so a pointer into one does not survive the

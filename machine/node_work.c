@@ -27,7 +27,7 @@ static double size(const gcut_work_of *w, const gcut_node *n, gcut_dim d)
     return (double)gcut_dim_at(w->g->module->dims, d, w->at, w->nat, gcut_loc_place(w->g->module, n->loc));
 }
 
-/* Of a pool whose windows have no kernel of their own. */
+/* The arithmetic of a pool by the elements under all windows, where the windows have no special kernel. */
 static double windows_ns(const gcut_work_of *w, const gcut_node *n)
 {
     const gcut_attr *window = gcut_attr_get(w->g, n, GCUT_KEY_window);

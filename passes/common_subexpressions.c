@@ -44,6 +44,18 @@ static uint64_t hash_node(const gcut_rewrite *rw, uint32_t n)
     return h;
 }
 
+/* Do the nodes of two equal graphs, bodies included, have equal marks? */
+static bool same_marks(const gcut_graph *f, const gcut_graph *g)
+{
+    for (uint32_t i = 0; i < f->nodes.n; i++) {
+        const gcut_node *x = gcut_node_at(f, i), *y = gcut_node_at(g, i);
+        if (!gcut_marks_equal(&x->marks, &y->marks)) return false;
+        for (uint32_t k = 0; k < x->nregs; k++)
+            if (!same_marks(gcut_region_at(f, x, k)->body, gcut_region_at(g, y, k)->body)) return false;
+    }
+    return true;
+}
+
 static bool same_node(const gcut_rewrite *rw, uint32_t a, uint32_t b)
 {
     const gcut_graph *g = rw->src;
@@ -53,8 +65,10 @@ static bool same_node(const gcut_rewrite *rw, uint32_t a, uint32_t b)
     for (uint32_t k = 0; k < x->nargs; k++)
         if (gcut_rewrite_arg(rw, a, k) != gcut_rewrite_arg(rw, b, k)) return false;
     if (x->nregs != y->nregs || x->ncaptured != y->ncaptured) return false;
-    for (uint32_t k = 0; k < x->nregs; k++)
-        if (!gcut_graph_same(gcut_region_at(g, x, k)->body, gcut_region_at(g, y, k)->body)) return false;
+    for (uint32_t k = 0; k < x->nregs; k++) {
+        const gcut_graph *f = gcut_region_at(g, x, k)->body, *h = gcut_region_at(g, y, k)->body;
+        if (f != h && (!gcut_graph_same(f, h) || !same_marks(f, h))) return false;
+    }
     return gcut_marks_equal(&x->marks, &y->marks);
 }
 

@@ -129,11 +129,12 @@ static void choose_shown(job *j, uint32_t k)
     drop_dominated(j);
 }
 
-/* The policies, and for each what a budget of its peak takes.  That is shown too: measured, all of it, else, of as many
- * plans as are asked for, what has a smaller peak than all faster ones. */
+/* Chooses for each policy the plan that a budget of its peak takes.  A measured frontier shows all of these plans, a
+ * predicted one those that have a smaller peak than all faster plans, up to `most` plans in all. */
 static void choose_ours(job *j, uint32_t most)
 {
     gcut_candidates *o = j->candidates;
+    const bool measured = j->how.rounds > 0;
     j->nbaselines = gcut_candidates_policies(o, &j->baseline);
     j->ours = gcut_calloc(j->a, j->nbaselines + 1, sizeof *j->ours);
     for (uint32_t i = 0; i < j->nbaselines; i++) {
@@ -142,13 +143,14 @@ static void choose_ours(job *j, uint32_t most)
         GCUT_ASSERT(of->peak_bytes <= peak); /* the plan of every policy is a candidate */
         bool found = false;
         for (uint32_t k = 0; k < j->shown.n; k++) found = found || j->shown.at[k] == of;
-        if (!found && (j->how.rounds > 0 || j->shown.n < most)) *GCUT_PUSH(j->a, &j->shown) = of;
+        if (!found && (measured || j->shown.n < most)) *GCUT_PUSH(j->a, &j->shown) = of;
     }
-    if (j->how.rounds > 0)
+    if (measured) {
         qsort(j->shown.at, j->shown.n, sizeof *j->shown.at, larger);
-    else
-        drop_dominated(j);
-    if (j->out->frontier < j->shown.n && j->how.rounds <= 0) j->out->frontier = j->shown.n;
+        return;
+    }
+    drop_dominated(j);
+    if (j->out->frontier < j->shown.n) j->out->frontier = j->shown.n;
 }
 
 /* ---- results ---- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which kernels read what others write.  Several may write parts of one buffer, as of a concatenation; a kernel that
- * writes all of it, and reads nothing of it, begins another value.  That a buffer is used again makes no dependence.  All
- * kernels of a loop or a branch are one, which reads and writes what each of them does, and the predicate of a branch.
+ * Which kernels read what others write.  Several kernels may write parts of one buffer, as of a concatenation.  A kernel
+ * that writes a whole buffer without reading it starts a new value: reuse of memory is no dependence.  The kernels of
+ * a loop or a branch count as one, which reads and writes what each of them does, and reads the predicate.
  */
 #include "driver/inspect/of_pipeline.h"
 
@@ -41,7 +41,8 @@ static void add_write(tracing *t, const gcut_term *x, uint32_t kernel)
     if (!to->n || to->at[to->n - 1] != kernel) *GCUT_PUSH(t->a, to) = kernel;
 }
 
-/* Adds to `on` what `kernel`, or the loop that begins with it, depends on by the launch c; then what c writes is its. */
+/* Adds to `on` the writers of what launch c reads, then makes `kernel` a writer of what c writes.  kernel: the launch, or
+ * the first one of its loop. */
 static void trace(tracing *t, const gcut_cost *c, uint32_t kernel, list *on)
 {
     for (uint32_t i = 0; i < c->npredicates; i++) add_writers(t, c->predicate[i], kernel, on);
@@ -50,7 +51,8 @@ static void trace(tracing *t, const gcut_cost *c, uint32_t kernel, list *on)
             for (uint32_t k = 0; k < c->run[r].nterms; k++) {
                 const gcut_term *x = &c->run[r].term[k];
                 if (x->kind != GCUT_TERM_TRAFFIC) continue;
-                const bool empty = x->read == 0 && x->written == 0; /* of no bytes here: whichever it is */
+                /* Where the buffer has no bytes, the term does not say whether it is read or written. */
+                const bool empty = x->read == 0 && x->written == 0;
                 if (!writes && (x->read > 0 || empty)) add_writers(t, x->buffer, kernel, on);
                 if (writes && (x->written > 0 || empty)) add_write(t, x, kernel);
             }

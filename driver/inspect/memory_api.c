@@ -118,7 +118,7 @@ static bool is_gradient(const gcut_graph *g, const char *name)
     return x && x->role == GCUT_ROLE_param;
 }
 
-/* Is the value of that name in the backward graph a copy of one of the forward graph?  The split has marked its node. */
+/* Does the backward graph recompute the value of that name?  The split has marked its node. */
 static bool is_recomputed(const making *m, const char *name)
 {
     const gcut_graph *bwd = m->p->kbwd;
@@ -150,14 +150,14 @@ static found_value find_in(const gcut_graph *g, const char *name)
     return x;
 }
 
-/* What the buffer holds: a value of the joint graph or, of a loop or a copy, of the graph of its kernels. */
+/* The value that the buffer holds: of the joint graph, else, as in the body of a loop, of a lowered graph. */
 static found_value held_in(const making *m, const gcut_placed *b, gcut_ref saved)
 {
     if (saved) return (found_value){m->joint, saved};
     if (b->workspace) return (found_value){m->joint, 0};
     const gcut_ref v = gcut_graph_find(m->joint, b->name);
     if (v) return (found_value){m->joint, v};
-    return find_in(b->birth >= 0 && m->at[m->event[b->birth]]->backward ? m->p->kbwd : m->p->kfwd, b->name);
+    return find_in(m->at[m->event[b->birth]]->backward ? m->p->kbwd : m->p->kfwd, b->name);
 }
 
 /* saved: the value of the joint graph that crosses in it; 0: none does. */

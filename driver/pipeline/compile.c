@@ -77,8 +77,20 @@ gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcu
     return gcut_pipeline_replay(user, opt, goal, parent, NULL);
 }
 
-/* A joint graph whose loops are planned goes on with their plan, the dump of a forward graph alone behind the pass that
- * made it.  Elsewhere the mark means nothing. */
+/* Removes the marks of kernels that a dump has: lowering writes them. */
+static void unmark_kernels(gcut_graph *g)
+{
+    static const gcut_mark_name of_kernels[] = {GCUT_MARK_kernel, GCUT_MARK_prologue, GCUT_MARK_epilogue};
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        gcut_node *n = &g->nodes.at[i];
+        for (size_t k = 0; k < sizeof of_kernels / sizeof *of_kernels; k++)
+            gcut_mark_remove(g->module->arena, &n->marks, of_kernels[k]);
+        for (uint32_t k = 0; k < n->nregs; k++) unmark_kernels(gcut_region_at(g, n, k)->body);
+    }
+}
+
+/* Reads and removes the mark #pass of a function: passes before the plan of loops are skipped for a joint graph that has
+ * one, passes before the named one for a dump of a forward graph alone.  On other graphs the mark has no effect. */
 static void resume(gcut_pipeline *p)
 {
     static const char loops[] = "loops";
@@ -122,7 +134,7 @@ static gcut_pipeline *begin(const gcut_pass_table *passes, gcut_graphs_kept grap
     gcut_graph *g[2] = {user, NULL};
     gcut_passes_apply(p, GCUT_MAKES_PRIMAL, g);
     p->primal = g[0];
-    gcut_given_unmark(p->primal);
+    for (uint32_t i = 0; i < p->module->graphs.n; i++) unmark_kernels(p->module->graphs.at[i]);
     p->base = gcut_without_ending(a, p->primal->name, p->opt.forward_only ? ".fwd.kernel" : ".joint");
     p->machine = gcut_machine_find(a, p->opt.machine);
     p->threads = p->opt.threads > 0 ? p->opt.threads : p->machine->default_threads;

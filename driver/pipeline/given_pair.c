@@ -44,17 +44,6 @@ void gcut_given_check(const gcut_graph *user, const gcut_settings *o)
             refuse(user, pair, gcut_printf(user->module->arena, "it takes no option %s", options[i].name));
 }
 
-void gcut_given_unmark(gcut_graph *g)
-{
-    static const gcut_mark_name of_kernels[] = {GCUT_MARK_kernel, GCUT_MARK_prologue, GCUT_MARK_epilogue};
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        gcut_node *n = &g->nodes.at[i];
-        for (size_t k = 0; k < sizeof of_kernels / sizeof *of_kernels; k++)
-            gcut_mark_remove(g->module->arena, &n->marks, of_kernels[k]);
-        for (uint32_t k = 0; k < n->nregs; k++) gcut_given_unmark(gcut_region_at(g, n, k)->body);
-    }
-}
-
 void gcut_given_take(gcut_pipeline *p)
 {
     const gcut_pair *pair = p->opt.forward_only ? NULL : gcut_pair_of(p->primal);
@@ -62,8 +51,6 @@ void gcut_given_take(gcut_pipeline *p)
     gcut_given_pair *given = gcut_calloc(p->arena, 1, sizeof *given);
     *given = (gcut_given_pair){*pair, gcut_module_find(p->module, pair->fwd), p->primal};
     GCUT_ASSERT(given->fwd);
-    gcut_given_unmark(given->fwd);
-    gcut_given_unmark(given->bwd);
     p->given = given;
     const gcut_mark *m = gcut_mark_find(&pair->marks, GCUT_MARK_pass);
     p->made_by = m ? gcut_passes_named(p, GCUT_MAKES_KERNELS, m->arg[0].text) : NULL;

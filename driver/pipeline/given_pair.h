@@ -11,8 +11,6 @@
  * ask for other derivatives, another plan or another graph.  With options.forward_only it is a function like any
  * other. */
 void gcut_given_check(const gcut_graph *user, const gcut_settings *o);
-/* Removes the marks of kernels, which lowering writes anew. */
-void gcut_given_unmark(gcut_graph *g);
 /* Sets p->given, and p->primal to the joint graph, where p->primal is the backward graph of a pair, unless
  * options.forward_only is set. */
 void gcut_given_take(gcut_pipeline *p);

@@ -67,7 +67,8 @@ void gcut_passes_check_without(const struct gcut_pipeline *p);
 /* The first pass of that name in the group `from` or one behind it; NULL: there is none. */
 const gcut_pass_row *gcut_passes_named(const struct gcut_pipeline *p, gcut_pass_group from, const char *name);
 /* Runs the passes of a group, except those whose condition is false or that the options leave out, and
- * verifies each result, whose bodies are canonical.  Removes graphs that are not in g at the end from the module's list of functions. */
+ * verifies each result, whose bodies are canonical.  Removes graphs that are not in g at the end from the
+ * module's list of functions. */
 void gcut_passes_apply(struct gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2]);
 /* The same without a record, for graphs that are no stage of the pipeline. */
 void gcut_passes_apply_aside(struct gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2]);

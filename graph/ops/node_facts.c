@@ -123,7 +123,7 @@ bool gcut_pool_is_2x2(const gcut_graph *g, const gcut_node *n)
 {
     const gcut_attr *window = gcut_attr_get(g, n, GCUT_KEY_window),
                     *stride = gcut_attr_get(g, n, GCUT_KEY_stride), *pad = gcut_attr_get(g, n, GCUT_KEY_pad);
-    if (n->op == GCUT_OP_max_pool2d_take) return false; /* it looks at any windows alike */
+    if (n->op == GCUT_OP_max_pool2d_take) return false; /* one kernel for all windows */
     for (uint32_t k = 0; k < 2; k++)
         if (window->u.dims[k] != 2 || (stride && stride->u.dims[k] != 2)) return false;
     for (uint32_t k = 0; pad && k < pad->n; k++)

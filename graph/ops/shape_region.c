@@ -27,8 +27,8 @@ static const gcut_type *yielded(const gcut_graph *b, uint32_t k)
     return gcut_type_of(b, b->results.at[k].value);
 }
 
-/* Equal types: what a region takes or yields may be in the memory of the other, so that equality is not left to a check at
- * run time. */
+/* Requires equal types.  An operand, the argument and the yield may share memory, so a check of sizes at run time
+ * would not do. */
 static void agree(infer *r, const gcut_type *have, const gcut_type *want, const char *what, uint32_t k)
 {
     if (!gcut_type_equal(have, want))

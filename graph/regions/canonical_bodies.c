@@ -2,12 +2,12 @@
  *
  * Bodies in the form in which the text of their graph reads back.
  *
- * Passes share bodies between nodes, copy them with their names, and capture in any order.  Text shows none of this.
+ * Passes share bodies between nodes, copy them with their names, and capture values in any order; the text of a
+ * graph does not show this.
  * A canonical body
- *   - is of one node;
- *   - has names that nothing else in its function has, but for captured values, which have the name that they have
- *     outside;
- *   - captures what its nodes read, each value once, in the order of the first use.
+ *   - belongs to one node;
+ *   - has value names that are unique in the function, except that a captured value has the name of the outer value;
+ *   - captures the values that its nodes read, each once, in the order of the first use.
  */
 #include "graph/names.h"
 #include "graph/node_draft.h"

@@ -179,7 +179,7 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered 
                         gcut_cost_numel(c, gcut_type_of(h->g, gcut_arg(h->g, n, k))), true);
             continue;
         }
-        /* What is stored in the layout of a view of it, as attention does, has the view as its root. */
+        /* Attention stores its result in the layout of a view of it; the root is then the view. */
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
             if (h->view[v].root)
                 add(c, a, out, h->buffer[h->view[v].root],

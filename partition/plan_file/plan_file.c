@@ -126,7 +126,7 @@ gcut_plan_lines gcut_plan_lines_of(const gcut_plan *plan, const gcut_problem *p,
     return out;
 }
 
-/* A line, where its value is in the backward graph, and where in the list. */
+/* place: of its value in the backward graph; index: in the list. */
 typedef struct placed_line {
     const gcut_replay_line *line;
     uint32_t place, index;

@@ -54,10 +54,10 @@ const char *gcut_decision_name(gcut_plan_decision d);
  * is allocated in `arena`. */
 void gcut_plan_file_flip(gcut_plan_file *f, const char *value, gcut_arena *arena);
 
-/* The lines that a plan's file has, in the graph's order; of an iteration of a loop saved values first, then recomputed
- * ones as the split has them: the order of an iteration's graph is another one where a dump is planned again.  Memory
- * from `arena`. */
+/* The lines of a plan's file in the order of the graph.  Memory from `arena`. */
 gcut_plan_lines gcut_plan_lines_of(const gcut_plan *plan, const gcut_problem *p, gcut_arena *arena);
+/* The lines of a loop's iteration: saved values, then recomputed ones in the order of the backward graph of its split.
+ * The order of the iteration's graph would depend on whether a dump behind the plan was planned again. */
 gcut_plan_lines gcut_plan_lines_of_iteration(const gcut_plan *plan, const gcut_problem *p, gcut_arena *arena);
 /* FNV-1a over the canonical text of a graph without locations; and over its nodes, operands and names alone:
  * the same for other sizes. */

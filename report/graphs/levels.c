@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which kernels of a step could run side by side: kernels by the number of kernels in the longest chain before them, and
- * the critical path, the longest chain by predicted time.  What depends on what: gcut_kernel_dependence.  The kernels of a loop are one, and
- * those that take no time are left out: they multiply by a cotangent, which is 1 here.  gradcut itself runs one kernel at a
- * time, with all threads.
+ * Which kernels of a step could run side by side.  The level of a kernel is the number of kernels in the longest chain of
+ * dependences before it (gcut_kernel_dependence); the critical path is the chain that takes longest, as predicted.  The
+ * kernels of a loop count as one.  Kernels without time are left out: they multiply by a cotangent, which is 1 here.
+ * gradcut itself runs one kernel at a time, with all threads.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -122,8 +122,8 @@ static void refused_binding(void **state)
     gcut_ctx_free(ctx);
 }
 
-/* Inputs, and what has sizes that are symbols, begin as their data says; a caller overrules it.  The sum of
- * (w + 2) m x over N = 5 rows of 3, with w = 1, m = 0.5 and x = -4; at N = 2 likewise. */
+/* An input and a value of symbolic sizes start with the contents of their data until the caller binds them.  The result
+ * is the sum of (w + 2) m x over N x 3 elements, for w = 1, m = 0.5, x = -4 and N = 5, then 2. */
 static void contents_of_inputs_and_any_sizes(void **state)
 {
     (void)state;

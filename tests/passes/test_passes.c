@@ -300,10 +300,33 @@ static void cse_body(void *arg)
     assert_int_equal(gcut_pass_cse(h, "again")->nodes.n, h->nodes.n);
     assert_same(j->arena, g, h, special_params(j->arena, g, 3, 0));
 }
+/* Two loops with bodies of their own are one where the bodies are equal, marks included. */
+static void cse_of_loops(void *arg)
+{
+    job *j = arg;
+    static const char fmt[] =
+        "gcut 1\nfunc @f(param %%w: f32[4], input %%xs: f32[3, 4]) -> (out a: f32[4], out b: f32[4]) {\n"
+        "  %%a: f32[4] = scan(%%w, %%xs, carries=1) body(%%c: f32[4], %%x: f32[4]) {\n"
+        "    %%p = mul(%%c, %%x)\n    %%q = %s(%%p)\n    yield %%q\n  }\n"
+        "  %%b: f32[4] = scan(%%w, %%xs, carries=1) body(%%d: f32[4], %%y: f32[4]) {\n"
+        "    %%r = mul(%%d, %%y)\n    %%s = tanh(%%r) %s\n    yield %%s\n  }\n"
+        "  return %%a, %%b\n}\n";
+    static const struct {
+        const char *op, *mark;
+        uint32_t loops;
+    } cases[] = {{"tanh", "", 1}, {"sin", "", 2}, {"tanh", "#must_recompute", 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gcut_graph *g = parse(j, gcut_printf(j->arena, fmt, cases[i].op, cases[i].mark));
+        TRY("%s %s", cases[i].op, cases[i].mark);
+        assert_int_equal(gcut_pass_cse(g, "h")->nodes.n, cases[i].loops);
+    }
+}
+
 static void cse(void **state)
 {
     (void)state;
     with_env(cse_body, NULL);
+    with_env(cse_of_loops, NULL);
 }
 
 static void dce_body(void *arg)

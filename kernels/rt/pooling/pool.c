@@ -9,7 +9,7 @@
 #include "kernels/rt/pooling/pool_2x2.h"
 #include "kernels/rt/conv/depthwise.h"
 
-enum { CHUNK = 256 }; /* windows that are looked at side by side */
+enum { BLOCK = 256 }; /* windows that find_largest scans together */
 /* Picoseconds of one element under one window. */
 enum { STREAM_PS = 300, SEARCH_PS = 1500 };
 
@@ -26,7 +26,7 @@ static int worthwhile_threads(const gcut_rt_pool *g, int64_t ps, int threads)
     return gcut_rt_threads_worth(threads, g->planes * gcut_rt_max(work, g->h * g->w), ps, g->planes);
 }
 
-/* Flat index in the plane of tap k of window (oh, ow). */
+/* Flat index in the plane of element k of window (oh, ow). */
 static inline int64_t place_of(const gcut_rt_pool *g, int64_t oh, int64_t ow, int64_t k)
 {
     return (oh * g->stride[0] + k / g->window[1] - g->pad[0]) * g->w + ow * g->stride[1] + k % g->window[1] -

@@ -39,8 +39,7 @@ PLANES(avg_grad_2x2, p->kernel->avg_grad(rows, g->ow, g->w, p->a + narrow, p->ou
 
 /* ---- any windows ---- */
 
-/* CALL, whose `step` is a constant where it is 1 or 2: the compiler makes vectors of neighbours and of every second one,
- * not of others. */
+/* Runs CALL with `step`, a constant for strides of 1 and 2: the compiler vectorises these accesses. */
 #define BY_STEP(CALL)                                                                                        \
     do {                                                                                                     \
         if (g->stride[1] == 1) {                                                                             \
@@ -109,9 +108,11 @@ static void NAME(avg_part)(void *arg, int t, int nt)
 
 /* ---- the first largest element of each window ---- */
 
-/* Takes in tap k < 2^31.  at: the tap of the largest so far, < 0: there was none; the first NaN is larger than all else. */
-static inline __attribute__((always_inline)) void NAME(look)(int64_t n, const T *restrict x, int64_t step,
-                                                             int32_t k, T *restrict y, int32_t *restrict at)
+/* Compares element k < 2^31 of n windows with the largest so far, y.  at: which element that is, < 0: none yet; the
+ * first NaN counts as the largest. */
+static inline __attribute__((always_inline)) void NAME(update_largest)(int64_t n, const T *restrict x,
+                                                                       int64_t step, int32_t k, T *restrict y,
+                                                                       int32_t *restrict at)
 {
     for (int64_t j = 0; j < n; j++) {
         const T v = x[j * step];
@@ -121,8 +122,8 @@ static inline __attribute__((always_inline)) void NAME(look)(int64_t n, const T 
     }
 }
 
-/* Of n windows from (oh, ow) on. */
-static inline __attribute__((always_inline)) void NAME(look_at_taps)(const gcut_rt_pool *g, const T *x,
+/* For n windows from (oh, ow) on. */
+static inline __attribute__((always_inline)) void NAME(scan_windows)(const gcut_rt_pool *g, const T *x,
                                                                      int64_t oh, int64_t ow, int64_t n,
                                                                      int64_t step, T *y, int32_t *at)
 {
@@ -133,18 +134,18 @@ static inline __attribute__((always_inline)) void NAME(look_at_taps)(const gcut_
                       offset = k % g->window[1] - g->pad[1] + ow * step;
         inside(offset, step, g->w, n, &lo, &hi);
         if (i < 0 || i >= g->h || lo == hi) continue;
-        NAME(look)(hi - lo, x + (i * g->w + offset + lo * step), step, (int32_t)k, y + lo, at + lo);
+        NAME(update_largest)(hi - lo, x + (i * g->w + offset + lo * step), step, (int32_t)k, y + lo, at + lo);
     }
 }
 
-/* Looks at windows from place r of the results on, up to CHUNK of one row.  place: of the first largest element of each, a
- * flat index in the plane x, -1: it sees padding alone.  Returns how many windows. */
+/* Finds the first largest element of up to BLOCK windows of one row, from result r of the plane on.  place: its flat index
+ * in the plane x, -1 for a window of padding.  Returns the number of windows. */
 static int64_t NAME(find_largest)(const gcut_rt_pool *g, const T *x, int64_t r, int64_t *place)
 {
-    const int64_t oh = r / g->ow, ow = r % g->ow, n = gcut_rt_min(g->ow - ow, CHUNK);
-    T y[CHUNK];
-    int32_t at[CHUNK];
-    BY_STEP(NAME(look_at_taps)(g, x, oh, ow, n, step, y, at));
+    const int64_t oh = r / g->ow, ow = r % g->ow, n = gcut_rt_min(g->ow - ow, BLOCK);
+    T y[BLOCK];
+    int32_t at[BLOCK];
+    BY_STEP(NAME(scan_windows)(g, x, oh, ow, n, step, y, at));
     for (int64_t j = 0; j < n; j++) place[j] = at[j] < 0 ? -1 : place_of(g, oh, ow + j, at[j]);
     return n;
 }
@@ -153,7 +154,7 @@ static void NAME(max_grad_part)(void *arg, int t, int nt)
 {
     const NAME(job) *p = arg;
     const gcut_rt_pool *g = p->g;
-    int64_t begin, end, place[CHUNK];
+    int64_t begin, end, place[BLOCK];
     gcut_rt_share(g->planes, 1, t, nt, &begin, &end);
     for (int64_t q = begin; q < end; q++) {
         const T *x = p->a + q * g->h * g->w, *y = p->b + q * g->oh * g->ow;
@@ -171,7 +172,7 @@ static void NAME(max_take_part)(void *arg, int t, int nt)
 {
     const NAME(job) *p = arg;
     const gcut_rt_pool *g = p->g;
-    int64_t begin, end, place[CHUNK];
+    int64_t begin, end, place[BLOCK];
     gcut_rt_share(g->planes, 1, t, nt, &begin, &end);
     for (int64_t q = begin; q < end; q++) {
         const T *x = p->a + q * g->h * g->w, *s = p->b + q * g->h * g->w;
@@ -183,9 +184,9 @@ static void NAME(max_take_part)(void *arg, int t, int nt)
     }
 }
 
-/* y / size for the windows of a tap. */
-static inline __attribute__((always_inline)) void NAME(give)(int64_t n, const T *restrict y, T size,
-                                                             int64_t step, T *restrict x)
+/* Adds y / size to one element of each of n windows. */
+static inline __attribute__((always_inline)) void NAME(add_quotients)(int64_t n, const T *restrict y, T size,
+                                                                      int64_t step, T *restrict x)
 {
     for (int64_t j = 0; j < n; j++) x[j * step] += y[j] / size;
 }
@@ -208,7 +209,7 @@ static void NAME(avg_grad_part)(void *arg, int t, int nt)
             if (i < 0 || i >= g->h || lo == hi) continue;
             const T *y = p->a + (q * g->oh + oh) * g->ow + lo;
             T *to = x + (i * g->w + offset + lo * g->stride[1]);
-            BY_STEP(NAME(give)(hi - lo, y, size, step, to));
+            BY_STEP(NAME(add_quotients)(hi - lo, y, size, step, to));
         }
     }
 }
