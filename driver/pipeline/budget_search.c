@@ -96,7 +96,7 @@ static _Noreturn void refuse(gcut_candidates *o, const gcut_candidate *least)
 /* ---- local search ---- */
 
 /* Nodes of the graphs that a search lowers.  A budget has one search, and one more with less workspace. */
-#define NODES_SEARCHED 200000
+#define NODES_SEARCHED UINT64_C(200000)
 /* A search ends when this many starts in a row have given no better plan; of starts with less workspace, fewer. */
 #define STARTS_IN_VAIN 16
 #define CHANGED_IN_VAIN 6
@@ -166,16 +166,26 @@ static bool is_better(const gcut_candidate *x, const gcut_candidate *best, int64
            (x->peak_bytes == best->peak_bytes && x->step_ns < best->step_ns);
 }
 
+/* The nodes that a start may lower: all that are left, or half of all where it does not fit the budget. */
+static uint64_t nodes_for(const gcut_candidates *o, const gcut_candidate *start, uint64_t begin,
+                          int64_t budget)
+{
+    const uint64_t spent = o->nodes_tried - begin, left = spent < NODES_SEARCHED ? NODES_SEARCHED - spent : 0;
+    return start->peak_bytes <= budget || left < NODES_SEARCHED / 2 ? left : NODES_SEARCHED / 2;
+}
+
+static const gcut_candidate none_yet = {.peak_bytes = INT64_MAX, .step_ns = INFINITY};
+
 /* Of what it finds from these starts the fastest that fits, or, where none does, the one with the smallest
  * peak. */
 static gcut_candidate search_from(gcut_candidates *o, const starts *from, int64_t budget)
 {
     const uint64_t begin = o->nodes_tried;
-    gcut_candidate best = {.peak_bytes = INT64_MAX, .step_ns = INFINITY};
+    gcut_candidate best = none_yet;
     uint32_t vain = 0;
     for (uint32_t k = 0; k < from->n && vain < STARTS_IN_VAIN; k++) {
-        if (o->nodes_tried - begin >= NODES_SEARCHED) break;
-        uint64_t left = NODES_SEARCHED - (o->nodes_tried - begin);
+        const uint64_t left = nodes_for(o, &from->at[k], begin, budget);
+        if (!left) break;
         gcut_candidate x = gcut_candidate_refined(o, &from->at[k], budget, 0, left);
         const bool better = is_better(&x, &best, budget);
         if (better) best = x;
@@ -184,25 +194,52 @@ static gcut_candidate search_from(gcut_candidates *o, const starts *from, int64_
     return best;
 }
 
+/* By rising time; what has none comes last. */
+static int by_time(const void *a, const void *b)
+{
+    const gcut_candidate *x = a, *y = b;
+    const double s = isnan(x->step_ns) ? INFINITY : x->step_ns, t = isnan(y->step_ns) ? INFINITY : y->step_ns;
+    return s != t ? (s > t) - (s < t) : by_peak(a, b);
+}
+
+/* The starts that fit with less workspace alone, the fastest first, then `others` if they are asked for, which may fit
+ * once flips have made them smaller. */
+static starts in_less_workspace(const gcut_candidates *o, const starts *from, int64_t budget, bool others)
+{
+    starts out = {0};
+    for (uint32_t k = 0; k < from->n; k++) {
+        const gcut_candidate *x = &from->at[k];
+        if (x->peak_bytes > budget && x->least_bytes <= budget) *GCUT_PUSH(o->arena, &out) = *x;
+    }
+    if (out.n) qsort(out.at, out.n, sizeof *out.at, by_time);
+    for (uint32_t k = 0; others && k < from->n; k++)
+        if (from->at[k].least_bytes > budget) *GCUT_PUSH(o->arena, &out) = from->at[k];
+    return out;
+}
+
 /* The better one of `best` and what it finds from these starts and `best`, each with less workspace first.  Starts on
  * which less workspace has no effect are left out. */
 static gcut_candidate search_less_workspace(gcut_candidates *o, const starts *from, gcut_candidate best,
                                             int64_t budget)
 {
     const uint64_t begin = o->nodes_tried;
-    const gcut_candidate first = best;
+    starts all = {0};
+    const starts in = in_less_workspace(o, from, budget, best.peak_bytes > budget);
+    if (best.peak_bytes != none_yet.peak_bytes) *GCUT_PUSH(o->arena, &all) = best;
+    for (uint32_t k = 0; k < in.n; k++) *GCUT_PUSH(o->arena, &all) = in.at[k];
     uint32_t vain = 0;
-    for (uint32_t k = 0; k <= from->n && vain < CHANGED_IN_VAIN; k++) {
-        if (o->nodes_tried - begin >= NODES_SEARCHED) break;
-        const gcut_candidate *start = k ? &from->at[k - 1] : &first;
+    for (uint32_t k = 0; k < all.n && vain < CHANGED_IN_VAIN; k++) {
+        const gcut_candidate *start = &all.at[k];
         const bool fits =
             best.peak_bytes <= budget; /* less workspace takes longer: only a faster start helps */
         if (start->peak_bytes <= budget || (fits && start->least_bytes > budget)) continue;
         if (fits && start->step_ns > best.step_ns) continue;
+        if (!nodes_for(o, start, begin, budget)) break;
         gcut_candidate x = gcut_candidate_with_less_workspace(o, start, budget);
         if (x.less_workspace == start->less_workspace || (fits && x.peak_bytes > budget)) continue;
-        if (o->nodes_tried - begin >= NODES_SEARCHED) break;
-        x = gcut_candidate_refined(o, &x, budget, 0, NODES_SEARCHED - (o->nodes_tried - begin));
+        const uint64_t left = nodes_for(o, &x, begin, budget);
+        if (!left) break;
+        x = gcut_candidate_refined(o, &x, budget, 0, left);
         x = gcut_candidate_with_less_workspace(o, &x, budget);
         const bool better = is_better(&x, &best, budget);
         if (better) best = x;
@@ -211,13 +248,44 @@ static gcut_candidate search_less_workspace(gcut_candidates *o, const starts *fr
     return best;
 }
 
-/* Searches without and with less workspace, so that no plan is slower because workspace is a choice. */
+/* Searches without and with less workspace, so that no plan is slower because workspace is a choice; without first,
+ * unless some start fits only with less. */
 static gcut_candidate search_both(gcut_candidates *o, const starts *from, int64_t budget)
 {
-    return search_less_workspace(o, from, search_from(o, from, budget), budget);
+    bool as_it_is = false, with_less = false;
+    for (uint32_t k = 0; k < from->n; k++) {
+        as_it_is |= from->at[k].peak_bytes <= budget;
+        with_less |= from->at[k].least_bytes <= budget;
+    }
+    if (as_it_is || !with_less) return search_less_workspace(o, from, search_from(o, from, budget), budget);
+    const gcut_candidate less = search_less_workspace(o, from, none_yet, budget);
+    if (less.peak_bytes <= budget) return less;
+    const gcut_candidate plain = search_from(o, from, budget);
+    return is_better(&plain, &less, budget) ? plain : less;
 }
 
-gcut_candidate gcut_budget_least(gcut_candidates *o)
+/* What it finds for the budget from the candidates and `extra`, which may be NULL; where nothing fits, the plan with the
+ * smallest peak. */
+static gcut_candidate search_within(gcut_candidates *o, int64_t budget, const gcut_candidate *extra)
+{
+    starts from = {0};
+    const uint32_t fit = gcut_candidates_fit(o, budget);
+    bool *chosen = gcut_calloc(o->arena, (size_t)o->list.n + 1, sizeof *chosen);
+    choose_compared(o, chosen, budget, fit);
+    if (extra) *GCUT_PUSH(o->arena, &from) = *extra;
+    if (fit == GCUT_NONE)
+        choose_smallest(o, chosen);
+    else
+        *GCUT_PUSH(o->arena, &from) = o->list.at[fit];
+    add_starts(o, chosen, &from);
+    gcut_candidate best = search_both(o, &from, budget);
+    /* Where a search was cut short, flips of the best plan may be left; else all of these plans are known. */
+    if (best.peak_bytes <= budget) best = gcut_candidate_refined(o, &best, budget, 0, NODES_SEARCHED);
+    return gcut_candidate_reformatted(o, &best, budget, NODES_SEARCHED);
+}
+
+/* The plan with the smallest peak that falling targets lead to. */
+static gcut_candidate search_downwards(gcut_candidates *o)
 {
     starts from = {0};
     gcut_candidates_fit(o, 0); /* lowers all of them where they are few */
@@ -238,27 +306,31 @@ gcut_candidate gcut_budget_least(gcut_candidates *o)
     return least;
 }
 
+/* The same; from the candidates alone where one of these leads to a plan that fits, else with `least`, which fits. */
+static gcut_candidate search_above(gcut_candidates *o, int64_t budget, const gcut_candidate *least)
+{
+    const gcut_candidate x = search_within(o, budget, NULL);
+    return x.peak_bytes <= budget ? x : search_within(o, budget, least);
+}
+
+gcut_candidate gcut_budget_least(gcut_candidates *o)
+{
+    gcut_candidate least = search_downwards(o);
+    /* The fastest plan for a budget may have a smaller peak, which is a budget that is met, too. */
+    for (;;) {
+        const gcut_candidate x = search_above(o, least.peak_bytes, &least);
+        if (x.peak_bytes >= least.peak_bytes) return least;
+        least = x;
+    }
+}
+
 gcut_candidate gcut_budget_best(gcut_candidates *o, int64_t budget)
 {
-    starts from = {0};
-    const uint32_t fit = gcut_candidates_fit(o, budget);
-    bool *chosen = gcut_calloc(o->arena, (size_t)o->list.n + 1, sizeof *chosen);
-    choose_compared(o, chosen, budget, fit);
-    if (fit == GCUT_NONE)
-        choose_smallest(o, chosen);
-    else
-        *GCUT_PUSH(o->arena, &from) = o->list.at[fit];
-    add_starts(o, chosen, &from);
-    gcut_candidate best = search_both(o, &from, budget);
+    gcut_candidate best = search_within(o, budget, NULL);
     if (best.peak_bytes > budget) {
-        starts again = {0};
-        *GCUT_PUSH(o->arena, &again) = gcut_budget_least(o);
-        if (again.at[0].peak_bytes > budget) return again.at[0];
-        best = search_both(o, &again, budget);
+        best = gcut_budget_least(o);
+        if (best.peak_bytes <= budget) best = search_within(o, budget, &best);
     }
-    /* Where a search was cut short, flips of the best plan may be left; else all of these plans are known. */
-    if (best.peak_bytes <= budget) best = gcut_candidate_refined(o, &best, budget, 0, NODES_SEARCHED);
-    best = gcut_candidate_reformatted(o, &best, budget, NODES_SEARCHED);
     best.budget = budget;
     return best;
 }

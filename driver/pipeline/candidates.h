@@ -39,6 +39,7 @@ typedef struct gcut_candidate {
     int64_t peak_bytes;              /* exact; -1 until gcut_candidate_peak */
     int64_t least_bytes; /* of the peak if all convolutions took less workspace, but for gaps; set with it */
     double step_ns;      /* predicted; NAN until gcut_candidate_peak, and without a prediction */
+    int64_t settled;     /* the budget for which no flip of it is better; 0: not known of any */
     uint32_t known;      /* 1 + its index in gcut_candidates.known; 0 until gcut_candidate_peak */
 } gcut_candidate;
 

@@ -64,6 +64,7 @@ static bool change(gcut_candidates *o, gcut_candidate *x, int64_t budget)
     gcut_candidate_name(&next, o->arena);
     next.peak_bytes = -1;
     next.step_ns = NAN;
+    next.settled = 0;
     if (gcut_candidate_peak(o, &next) >= x->peak_bytes) return false;
     *x = next;
     return true;

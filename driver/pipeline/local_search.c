@@ -539,6 +539,7 @@ static search search_of(gcut_candidates *o, const gcut_candidate *from, int64_t 
                 .best = *from};
     s.end = o->nodes_tried + nodes;
     s.best.peak_bytes = -1;
+    s.best.settled = 0;
     gcut_candidate_peak(o, &s.best);
     s.alike = classes_of(g, o->arena);
     s.keeps = gcut_calloc(o->arena, g->values.n, sizeof *s.keeps);
@@ -558,6 +559,7 @@ static gcut_candidate result_of(const search *s)
 gcut_candidate gcut_candidate_refined(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
                                       double lambda, uint64_t nodes)
 {
+    if (from->settled == budget && lambda == 0) return *from;
     search s = search_of(o, from, budget, lambda, nodes);
     if (isnan(s.best.step_ns)) return s.best;
     improve(&s);
@@ -569,6 +571,7 @@ gcut_candidate gcut_candidate_refined(gcut_candidates *o, const gcut_candidate *
             better = exchange(&s, &from_here.at[k]);
         if (better) improve(&s);
     }
+    s.best.settled = lambda == 0 && o->nodes_tried < s.end ? budget : 0;
     return result_of(&s);
 }
 
