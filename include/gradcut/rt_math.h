@@ -20,6 +20,5 @@
 #include "gradcut/rt_math_f32.h"
 #include "gradcut/rt_math_f64.h"
 #include "gradcut/rt_random.h"
-#include "gradcut/rt_trig_f32.h"
 
 #endif
