@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -79,6 +80,40 @@ char *gcut_file_read(gcut_arena *arena, const char *path, size_t limit, size_t *
     return out;
 }
 
+/* ---- mapping ---- */
+
+static void unmap(void *arg)
+{
+    const gcut_file_bytes *m = arg;
+    munmap((void *)(uintptr_t)m->at, m->n);
+}
+
+gcut_file_bytes gcut_file_map(gcut_arena *arena, const char *path)
+{
+    gcut_env *env = gcut_arena_env(arena);
+    gcut_file_bytes *m = gcut_calloc(arena, 1, sizeof *m);
+    struct stat st;
+    void *at = MAP_FAILED;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) io_error(env, path, "open", errno);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+        m->n = (size_t)st.st_size;
+        at = mmap(NULL, m->n, PROT_READ, MAP_PRIVATE, fd, 0);
+    }
+    close(fd);
+    m->mapped = at != MAP_FAILED;
+    m->at = m->mapped ? at : gcut_file_read(arena, path, SIZE_MAX / 4, &m->n);
+    if (m->mapped) gcut_arena_defer(arena, unmap, m);
+    return *m;
+}
+
+void gcut_file_unneeded(const gcut_file_bytes *f, const void *at, size_t n)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = ((uintptr_t)at + page - 1) / page * page,
+                    to = ((uintptr_t)at + n) / page * page;
+    if (f->mapped && from < to) madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
 /* ---- writing ---- */
 
 /* RLIMIT_FSIZE in bytes; RLIM_INFINITY also where getrlimit fails. */
@@ -103,15 +138,19 @@ static _Noreturn void size_error(gcut_env *env, const char *path, size_t n)
 }
 
 /* Writes, syncs and closes fd; 0 or the error.  EINVAL of fsync means a pipe or device: nothing to sync. */
-static int put(int fd, const char *data, size_t n)
+static int put(int fd, const gcut_file_part *part, size_t nparts)
 {
     int err = 0;
-    while (n > 0 && !err) {
-        ssize_t wrote = write(fd, data, n < SSIZE_MAX ? n : SSIZE_MAX);
-        if (wrote >= 0)
-            data += wrote, n -= (size_t)wrote;
-        else if (errno != EINTR)
-            err = errno;
+    for (size_t i = 0; i < nparts; i++) {
+        const char *data = part[i].at;
+        size_t n = part[i].n;
+        while (n > 0 && !err) {
+            ssize_t wrote = write(fd, data, n < SSIZE_MAX ? n : SSIZE_MAX);
+            if (wrote >= 0)
+                data += wrote, n -= (size_t)wrote;
+            else if (errno != EINTR)
+                err = errno;
+        }
     }
     if (!err && fsync(fd) != 0 && errno != EINVAL && errno != EROFS) err = errno;
     if (close(fd) != 0 && !err && errno != EINTR) err = errno;
@@ -129,20 +168,20 @@ static int open_temp(const char *path, char *temp, mode_t mode)
     return -1;
 }
 
-/* No call in here throws, so nothing needs to be handed to an arena between open and close. */
-static int replace(const char *path, char *temp, const void *data, size_t n)
+/* n: the bytes of all parts.  No call in here throws, so nothing needs to be handed to an arena between open and close. */
+static int replace(const char *path, char *temp, const gcut_file_part *part, size_t nparts, size_t n)
 {
     struct stat st;
     bool old = stat(path, &st) == 0;
     if (old && !S_ISREG(st.st_mode)) {
         int fd = open(path, O_WRONLY | O_CLOEXEC);
-        return fd < 0 ? errno : put(fd, data, n);
+        return fd < 0 ? errno : put(fd, part, nparts);
     }
     if (!gcut_file_may_hold(n)) return EFBIG;
     int fd = open_temp(path, temp, 0666);
     if (fd < 0) return errno;
     int err = old && fchmod(fd, st.st_mode & 07777) != 0 ? errno : 0;
-    int wrote = put(fd, data, n);
+    int wrote = put(fd, part, nparts);
     if (!err) err = wrote;
     if (!err && rename(temp, path) != 0) err = errno;
     if (err) unlink(temp);
@@ -151,12 +190,19 @@ static int replace(const char *path, char *temp, const void *data, size_t n)
 
 void gcut_file_write(gcut_env *env, const char *path, const void *data, size_t n)
 {
+    gcut_file_write_parts(env, path, &(gcut_file_part){data, n}, 1);
+}
+
+void gcut_file_write_parts(gcut_env *env, const char *path, const gcut_file_part *part, size_t nparts)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < nparts; i++) n += part[i].n;
     gcut_arena *scratch = gcut_arena_new(env, env->arena);
     char *real = realpath(path, NULL); /* fails for a new file, which is no link */
     if (real) gcut_arena_defer(scratch, free, real);
     const char *target = real ? real : path;
     char *temp = gcut_alloc(scratch, strlen(target) + 48);
-    int err = replace(target, temp, data, n);
+    int err = replace(target, temp, part, nparts, n);
     gcut_arena_free(scratch);
     if (err == EFBIG && !gcut_file_may_hold(n)) size_error(env, path, n);
     if (err) io_error(env, path, "write", err);

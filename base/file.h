@@ -12,6 +12,18 @@
  */
 char *gcut_file_read(gcut_arena *arena, const char *path, size_t limit, size_t *size);
 
+/* The bytes of the file at path, read-only, until the arena is freed: mapped, or read where it cannot be mapped.  A mapped
+ * file that is cut short meanwhile ends the process (SIGBUS).  Throws GCUT_EIO, naming the file. */
+typedef struct gcut_file_bytes {
+    const void *at;
+    size_t n;
+    bool mapped;
+} gcut_file_bytes;
+gcut_file_bytes gcut_file_map(gcut_arena *arena, const char *path);
+/* The caller has done with n bytes of f: pages of a mapped file that lie within are no longer in memory; an access reads
+ * them again. */
+void gcut_file_unneeded(const gcut_file_bytes *f, const void *at, size_t n);
+
 /* May a regular file have that many bytes (RLIMIT_FSIZE)?  Beyond the limit the kernel sends SIGXFSZ,
  * which ends the process, so callers that write a regular file ask first. */
 bool gcut_file_may_hold(uint64_t bytes);
@@ -22,5 +34,12 @@ bool gcut_file_may_hold(uint64_t bytes);
  * directly.  Throws GCUT_EIO, also where the process may write no file of n bytes, and leaves no temporary
  * file. */
 void gcut_file_write(gcut_env *env, const char *path, const void *data, size_t n);
+
+/* The same of several parts, one behind the other. */
+typedef struct gcut_file_part {
+    const void *at;
+    size_t n;
+} gcut_file_part;
+void gcut_file_write_parts(gcut_env *env, const char *path, const gcut_file_part *part, size_t nparts);
 
 #endif

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "cli/cli.h"
+#include "gradcut/weights.h"
 
 /* ---- results to files ---- */
 
@@ -115,6 +116,7 @@ static int run_steps(gcut_ctx *ctx, const gcut_cli *c, gcut_step *step, int64_t 
     if (!stats) return gcut_cli_failed(ctx);
     int code = c->out ? save_results(ctx, c, step) : EXIT_FINE;
     if (code) return code;
+    if (c->save_weights && gcut_save_weights(step, c->save_weights) != GCUT_OK) return gcut_cli_failed(ctx);
     if (c->json)
         print_json(c, step, stats, ns, steps);
     else
@@ -125,7 +127,9 @@ static int run_steps(gcut_ctx *ctx, const gcut_cli *c, gcut_step *step, int64_t 
 int gcut_cmd_run(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
     gcut_step *step = gcut_compile(g, &c->opt);
-    if (!step || gcut_step_feed(step, c->feed, c->nfeed) != GCUT_OK || gcut_prepare(step) != GCUT_OK)
+    const gcut_load_options how = {.rename = c->rename, .convert = c->convert, .partial = c->partial};
+    if (!step || gcut_step_feed(step, c->feed, c->nfeed) != GCUT_OK ||
+        (c->weights && gcut_load_weights(step, c->weights, &how) != GCUT_OK) || gcut_prepare(step) != GCUT_OK)
         return gcut_cli_failed(ctx);
     if (c->out && !gcut_cli_make_folder(c->out)) return EXIT_INPUT;
     int64_t steps = c->steps ? c->steps : 1, *ns = calloc((size_t)steps, sizeof *ns);

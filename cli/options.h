@@ -88,10 +88,10 @@ struct gcut_cli {
 
     /* members of cli/options.def; 0 = not given */
     bool help, json, time_passes, passes, csv, no_loc, symbolic, shared, measure, clear, certificate, force,
-        all, at_peak, map, no_frontier, tree, levels;
+        all, at_peak, map, no_frontier, tree, levels, convert, partial;
     gcut_stage_name stage;
     const char *compare, *samples, *out, *most, *output, *svg, *model, *explain_cost, *match, *against, *why,
-        *profile, *flame, *times;
+        *profile, *flame, *times, *weights, *rename, *save_weights;
     int64_t steps, rounds, points, top, depth;
     double tol, seconds;
     gcut_feed *feed;

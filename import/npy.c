@@ -28,7 +28,7 @@ static const struct {
 typedef struct reader {
     gcut_env *env;
     const char *name, *at, *end;
-    gcut_npy out;
+    gcut_tensor out;
     bool fortran;
 } reader;
 
@@ -168,7 +168,7 @@ static size_t count(reader *s)
 }
 
 /* Column-major data in row-major order. */
-static const void *to_row_major(gcut_arena *arena, const gcut_npy *x, const char *data)
+static const void *to_row_major(gcut_arena *arena, const gcut_tensor *x, const char *data)
 {
     size_t item = formats[x->dtype].bytes;
     char *out = gcut_alloc(arena, (size_t)x->n * item + 1);
@@ -185,7 +185,7 @@ static const void *to_row_major(gcut_arena *arena, const gcut_npy *x, const char
  * true. */
 static void check_bools(const reader *s, gcut_arena *arena)
 {
-    const gcut_npy *x = &s->out;
+    const gcut_tensor *x = &s->out;
     const unsigned char *at = x->data;
     int64_t k = 0, index[GCUT_MAX_RANK];
     while (k < x->n && at[k] <= 1) k++;
@@ -199,7 +199,7 @@ static void check_bools(const reader *s, gcut_arena *arena)
               x->rank ? where.at : "", found);
 }
 
-gcut_npy gcut_npy_parse(gcut_arena *arena, const char *name, const void *bytes, size_t size)
+gcut_tensor gcut_npy_parse(gcut_arena *arena, const char *name, const void *bytes, size_t size)
 {
     const char *p = bytes;
     reader s = {.env = gcut_arena_env(arena), .name = name};
@@ -226,27 +226,16 @@ gcut_npy gcut_npy_parse(gcut_arena *arena, const char *name, const void *bytes, 
     return s.out;
 }
 
-gcut_npy gcut_npy_read(gcut_arena *arena, const char *path)
+gcut_tensor gcut_npy_read(gcut_arena *arena, const char *path)
 {
-    size_t size;
-    const char *bytes = gcut_file_read(arena, path, SIZE_MAX / 4, &size);
-    return gcut_npy_parse(arena, path, bytes, size);
-}
-
-gcut_array gcut_npy_read_array(gcut_arena *arena, const char *path)
-{
-    gcut_env *env = gcut_arena_env(arena);
-    gcut_arena *scratch = gcut_arena_new(env, arena);
-    gcut_npy x = gcut_npy_read(scratch, path);
-    gcut_array out = gcut_array_load(arena, x.dtype, x.rank, x.dim, x.data);
-    gcut_arena_free(scratch);
-    return out;
+    const gcut_file_bytes f = gcut_file_map(arena, path);
+    return gcut_npy_parse(arena, path, f.at, f.n);
 }
 
 /* ---- writing ---- */
 
 /* Elements start at a multiple of 64, as NumPy's own files do, so that they can be mapped. */
-void gcut_npy_write(gcut_env *env, const char *path, const gcut_npy *x)
+void gcut_npy_write(gcut_env *env, const char *path, const gcut_tensor *x)
 {
     if (!*formats[x->dtype].descr)
         gcut_fail(env, GCUT_ETYPE, (gcut_place){.file = path}, "cast it to f32 first",

@@ -115,25 +115,9 @@ static void fill_random(const gcut_module *m, const gcut_data *d, gcut_array *ou
                                     out->dtype);
 }
 
-static gcut_array from_file(gcut_arena *arena, const gcut_module *m, const gcut_data *d, const int64_t *dims,
-                            gcut_data_file_fn file, void *user)
+gcut_array gcut_data_array(gcut_arena *arena, const gcut_module *m, const gcut_data *d, const int64_t *dims)
 {
-    if (!file)
-        BAD(m, GCUT_EUNSUPPORTED, "data @%s: files cannot be read here ('%s')", d->name,
-            d->file ? d->file : "");
-    gcut_array x = file(user, arena, m, d, dims);
-    bool same = x.dtype == d->type.dtype && x.rank == d->type.rank;
-    for (uint32_t r = 0; same && r < x.rank; r++) same = x.dim[r] == dims[r];
-    if (!same)
-        BAD(m, GCUT_ETYPE, "data @%s: '%s' does not hold %s", d->name, d->file ? d->file : "",
-            gcut_type_text(m->arena, m, &d->type));
-    return x;
-}
-
-gcut_array gcut_data_array(gcut_arena *arena, const gcut_module *m, const gcut_data *d, const int64_t *dims,
-                           gcut_data_file_fn file, void *user)
-{
-    if (d->kind == GCUT_DATA_file) return from_file(arena, m, d, dims, file, user);
+    GCUT_ASSERT(d->kind != GCUT_DATA_file);
     gcut_array out = gcut_array_new(arena, d->type.dtype, d->type.rank, dims);
     if (d->kind == GCUT_DATA_splat) {
         need(m, d, 1, "splat(x)");

@@ -22,13 +22,9 @@ void gcut_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[
 
 /* The array behind `data @d`, its type's sizes given by dims (as many as its rank): splat(x), dense([..]),
  * normal(seed, std) and uniform(seed, lo, hi), rounded to the dtype; the seed alone chooses the stream, so
- * that renaming a declaration keeps its values. (Rounding to a narrow dtype may give hi itself.) file(..)
- * is read by the callback `file`, which gets `user` and must return an array of d's dtype and dims; NULL =
- * GCUT_EUNSUPPORTED.  Throws GCUT_ETYPE for a declaration that does not fit its type. */
-typedef gcut_array (*gcut_data_file_fn)(void *user, gcut_arena *arena, const gcut_module *m,
-                                        const gcut_data *d, const int64_t *dims);
-gcut_array gcut_data_array(gcut_arena *arena, const gcut_module *m, const gcut_data *d, const int64_t *dims,
-                           gcut_data_file_fn file, void *user);
+ * that renaming a declaration keeps its values. (Rounding to a narrow dtype may give hi itself.) Not of file(..),
+ * whose reader is the caller.  Throws GCUT_ETYPE for a declaration that does not fit its type. */
+gcut_array gcut_data_array(gcut_arena *arena, const gcut_module *m, const gcut_data *d, const int64_t *dims);
 
 /* For an unbound input: floats normal(0, 1), integers and bool uniform in [lo, hi) as far as the dtype can
  * hold them.  The stream is (seed, name).  Throws GCUT_EUSAGE when no integer is in range. */

@@ -57,6 +57,9 @@ _gradcut()
     --compare) _gradcut_reply -W 'eager unfused save-all planned'; return ;;
     --samples) _gradcut_reply -f; return ;;
     --out) _gradcut_reply -d; return ;;
+    --weights) _gradcut_reply -f; return ;;
+    --rename) return ;;
+    --save-weights) _gradcut_reply -f; return ;;
     --tol) return ;;
     --rounds) return ;;
     --points) return ;;
@@ -86,7 +89,7 @@ _gradcut()
     frontier) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --lambda --save-dtype --machine --at --fix --save --recompute --threads --seed --no-algebra --without --keep-grads --in --samples --measure --rounds --points --csv --svg --output -o --time-passes --json --help -h' ;;
     fit) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --save-dtype --machine --at --fix --save --recompute --threads --no-algebra --without --keep-grads --max --output -o --time-passes --json --help -h' ;;
     compile) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --line --unfused --no-algebra --without --keep-grads --output -o --shared --time-passes --json --help -h' ;;
-    run) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --backend --f64 --unfused --no-algebra --without --keep-grads --in --steps --out --time-passes --json --help -h' ;;
+    run) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --backend --f64 --unfused --no-algebra --without --keep-grads --in --steps --out --weights --rename --convert --partial --save-weights --time-passes --json --help -h' ;;
     bench) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --unfused --no-algebra --without --keep-grads --in --steps --compare --samples --csv --time-passes --json --help -h' ;;
     prof) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --unfused --no-algebra --without --keep-grads --all --top --match --in --steps --svg --times --flame --output -o --time-passes --json --help -h' ;;
     crosscheck) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --unfused --no-algebra --without --keep-grads --in --tol --passes --time-passes --json --help -h' ;;

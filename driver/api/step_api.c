@@ -262,7 +262,7 @@ static void do_save(void *arg)
     gcut_slot *x = gcut_slot_get(j->s, j->name);
     if (!memory_of(x))
         WRONG(j, (gcut_place){0}, "call gcut_prepare or gcut_run first", "'%s' has no memory yet", j->name);
-    gcut_npy v = {.dtype = x->type.dtype,
+    gcut_tensor v = {.dtype = x->type.dtype,
                   .rank = x->type.rank,
                   .n = x->bytes / gcut_dtype_bytes(x->type.dtype),
                   .data = x->at};

@@ -19,6 +19,7 @@
 #include "graph/ops/value_bytes.h"
 #include "interp/initial_values.h"
 #include "import/npy.h"
+#include "import/tensor_file.h"
 
 /* ---- slots ---- */
 
@@ -392,20 +393,27 @@ void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const in
 }
 
 /* Keeps the memory of the copy for the next call, which uses it if it is large enough. */
-void gcut_step_set(gcut_step *s, const char *name, const void *from, int rank, const int64_t *dims)
+void *gcut_step_room(gcut_step *s, const char *name, int rank, const int64_t *dims, int64_t *bytes)
 {
     gcut_slot *x = gcut_slot_get(s, name);
-    int64_t bytes = gcut_dtype_bytes(x->type.dtype);
+    *bytes = gcut_dtype_bytes(x->type.dtype);
     check_shape(s, x, rank, dims, (gcut_place){0});
     for (int d = 0; d < rank; d++)
-        if (__builtin_mul_overflow(bytes, dims[d], &bytes))
+        if (__builtin_mul_overflow(*bytes, dims[d], bytes))
             gcut_fail(s->env, GCUT_EDIM, x->place, NULL, "'%s': its axis %d cannot have size %lld", name, d,
                       (long long)dims[d]);
     void *to = x->copy;
-    if (!to || x->copy_bytes < bytes) to = gcut_step_memory(s->arena, bytes);
+    if (!to || x->copy_bytes < *bytes) to = gcut_step_memory(s->arena, *bytes);
     gcut_step_bind(s, name, to, rank, dims);
     x->copy = to;
-    if (x->copy_bytes < bytes) x->copy_bytes = bytes;
+    if (x->copy_bytes < *bytes) x->copy_bytes = *bytes;
+    return to;
+}
+
+void gcut_step_set(gcut_step *s, const char *name, const void *from, int rank, const int64_t *dims)
+{
+    int64_t bytes;
+    void *to = gcut_step_room(s, name, rank, dims, &bytes);
     if (bytes) memcpy(to, from, (size_t)bytes);
 }
 
@@ -428,7 +436,7 @@ void gcut_step_check_inputs(const gcut_step *s, int which)
 void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path)
 {
     gcut_arena *scratch = gcut_arena_new(s->env, s->arena);
-    gcut_npy x = gcut_npy_read(scratch, path);
+    gcut_tensor x = gcut_npy_read(scratch, path);
     gcut_slot *slot = gcut_slot_find(s, name);
     if (slot && slot->type.dtype != x.dtype)
         gcut_fail(s->env, GCUT_ETYPE, (gcut_place){.file = path}, NULL, "'%s' is %s, the file holds %s", name,
@@ -499,28 +507,63 @@ static const char *path_of(gcut_arena *a, const gcut_module *m, const char *name
     return slash ? gcut_printf(a, "%.*s/%s", (int)(slash - m->file), m->file, name) : name;
 }
 
-static gcut_array from_file(void *user, gcut_arena *a, const gcut_module *m, const gcut_data *d,
-                            const int64_t *dims)
+/* The file that the last data of a preparation were of: files of weights have many. */
+typedef struct last_file {
+    gcut_arena *arena; /* of `file` */
+    const gcut_tensor_file *file;
+} last_file;
+
+/* Writes the elements of data of a file. */
+static void fill_from_file(const gcut_step *s, const gcut_slot *x, const gcut_data *d, last_file *last,
+                           void *at)
 {
-    (void)user;
-    (void)dims;
-    if (!gcut_has_suffix(d->file, ".npy"))
-        gcut_fail(m->env, GCUT_EUNSUPPORTED, (gcut_place){.file = d->file}, "use .npy",
-                  "@%s: only .npy files can be read", d->name);
-    return gcut_npy_read_array(a, path_of(a, m, d->file));
+    gcut_arena *scratch = gcut_arena_new(s->env, s->memory);
+    const char *path = path_of(scratch, s->p->module, d->file);
+    if (!last->file || strcmp(last->file->name, path) != 0) {
+        gcut_arena_free(last->arena);
+        *last = (last_file){.arena = gcut_arena_new(s->env, s->memory)};
+        last->file = gcut_tensor_file_open(last->arena, gcut_keep(last->arena, path));
+    }
+    const gcut_tensor *t = gcut_tensor_get(s->env, last->file, d->key);
+    bool same = t->dtype == x->type.dtype && t->rank == x->type.rank;
+    for (uint32_t r = 0; same && r < t->rank; r++) same = t->dim[r] == x->dim[r];
+    if (!same)
+        gcut_fail(s->env, GCUT_ETYPE, (gcut_place){.file = last->file->name}, NULL,
+                  "data @%s is %s, but '%s' holds %s%s%s", d->name,
+                  gcut_type_text(s->arena, s->p->module, &x->type), last->file->name, d->key ? d->key : "",
+                  d->key ? " of type " : "", gcut_tensor_type_text(scratch, t));
+    gcut_tensor_copy(s->env, last->file, t, x->type.dtype, at);
+    gcut_arena_free(scratch);
 }
 
-static gcut_array contents_of(const gcut_step *s, const gcut_slot *x, gcut_arena *a)
+static gcut_array contents_of(const gcut_step *s, const gcut_slot *x, gcut_initial begin, gcut_arena *a)
 {
-    const gcut_param *param = param_of(s, x);
-    const gcut_initial begin = param ? gcut_initial_of(s->p, param) : (gcut_initial){0};
-    if (begin.declared) return gcut_data_array(a, s->p->module, begin.declared, x->dim, from_file, NULL);
+    if (begin.declared) return gcut_data_array(a, s->p->module, begin.declared, x->dim);
     if (begin.drawn)
         return gcut_random_array(a, x->type.dtype, x->type.rank, x->dim, s->p->opt.seed, x->name, begin.lo,
                                  begin.hi);
     gcut_array v = gcut_array_new(a, x->type.dtype, x->type.rank, x->dim);
     for (int64_t i = 0; begin.number != 0 && i < v.n; i++) v.u.f[i] = begin.number;
     return v;
+}
+
+/* Writes what an owned value holds at first. */
+static void fill(const gcut_step *s, const gcut_slot *x, last_file *last, void *at)
+{
+    const gcut_param *param = param_of(s, x);
+    const gcut_initial begin = param ? gcut_initial_of(s->p, param) : (gcut_initial){0};
+    if (begin.declared && begin.declared->kind == GCUT_DATA_file) {
+        fill_from_file(s, x, begin.declared, last, at);
+        return;
+    }
+    if (!begin.declared && !begin.drawn && begin.number == 0) {
+        memset(at, 0, (size_t)x->bytes); /* 0 of every dtype */
+        return;
+    }
+    gcut_arena *scratch = gcut_arena_new(s->env, s->memory);
+    const gcut_array v = contents_of(s, x, begin, scratch);
+    gcut_array_store(&v, at);
+    gcut_arena_free(scratch);
 }
 
 /* Values that keep their contents when sizes change: training continues from them. */
@@ -534,6 +577,7 @@ static bool persists(const gcut_slot *x)
  * new memory is filled, which may throw. */
 static void own_memory(gcut_step *s, gcut_arena *fresh)
 {
+    last_file last = {0};
     for (uint32_t k = 0; k < s->nslots; k++) {
         gcut_slot *x = &s->slot[k];
         if (x->bound) continue;
@@ -543,16 +587,14 @@ static void own_memory(gcut_step *s, gcut_arena *fresh)
         if (kept) {
             memcpy(at, x->at, (size_t)x->bytes);
         } else {
-            gcut_arena *scratch = gcut_arena_new(s->env, fresh);
-            const gcut_array v = contents_of(s, x, scratch);
-            gcut_array_store(&v, at);
-            gcut_arena_free(scratch);
+            fill(s, x, &last, at);
             x->filled = false;
         }
         x->at = at;
         x->held = x->bytes;
         memcpy(x->held_dim, x->dim, sizeof x->dim);
     }
+    gcut_arena_free(last.arena);
 }
 
 /* Allocates the step's own block.  At the same size it copies what a forward call saved: the caller may bind

@@ -15,7 +15,7 @@
  *   - The caller fills these, zero means the default, and the macros pass their size, so they may grow at
  *     their end: gcut_options, gcut_calibrate_options, gcut_frontier_options, gcut_compare_options,
  *     gcut_hooks, gcut_loop, gcut_external_call, gcut_fit_options, gcut_table_options,
- *     gcut_memory_options, gcut_report_options.
+ *     gcut_memory_options, gcut_report_options, gcut_load_options.
  *   - The library fills these and hands them out by pointer, in lists too, so they may grow at their end; a
  *     program neither declares nor copies one: gcut_value_info, gcut_stats, gcut_kernel_time, gcut_profile,
  *     gcut_check_report, gcut_machine_report, gcut_cache_info, gcut_plan_value, gcut_plan_loop,

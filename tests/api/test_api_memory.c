@@ -11,6 +11,7 @@
 
 #include "api.h"
 #include "gradcut/inspect.h"
+#include "gradcut/weights.h"
 #include "public.h"
 
 /* Counts blocks, and refuses one request. */
@@ -48,6 +49,7 @@ enum {
     LINT,
     REPORT,
     APART,
+    WEIGHTS,
     NWAYS
 };
 
@@ -64,6 +66,23 @@ static bool both_calls(gcut_graph *g)
              gcut_run_forward(s) == GCUT_OK && gcut_run_backward(s) == GCUT_OK;
         gcut_step_free(s);
     }
+    return ok;
+}
+
+/* Saved as bytes and as a file, and loaded from both. */
+static bool both_files(gcut_graph *g)
+{
+    gcut_options o = TEST_OPTIONS;
+    o.backend = GCUT_BACKEND_EAGER;
+    const gcut_load_options how = {.rename = "none*=nothing*", .convert = true};
+    gcut_step *s = gcut_compile(g, &o);
+    size_t n = 0;
+    void *bytes = s ? gcut_save_weights_to(s, &n) : NULL;
+    const bool ok = bytes && gcut_save_weights(s, in_tmp("sweep.safetensors")) == GCUT_OK &&
+                    gcut_load_weights_from(s, bytes, n, &how) == GCUT_OK &&
+                    gcut_load_weights(s, in_tmp("sweep.safetensors"), &how) == GCUT_OK;
+    gcut_free(bytes);
+    gcut_step_free(s);
     return ok;
 }
 
@@ -121,6 +140,7 @@ static bool all_of_it(failing *f, const char *graph, int way)
     }
     case REPORT: ok = gcut_report_html(g, &o, &(gcut_report_options){.against = in_tmp("sweep.json")}); break;
     case APART: ok = both_calls(g); break;
+    case WEIGHTS: ok = both_files(g); break;
     }
     if (!ok) {
         if (gcut_last_status(ctx) != GCUT_ENOMEM)

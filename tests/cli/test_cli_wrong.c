@@ -209,7 +209,10 @@ static void test_unsupported(void **state)
     write_text("data.gcut",
                "gcut 1\ndata @w: f32[2] = file(\"w.bin\")\n"
                "func @f(param %w: f32[2]) -> (out r: f32[]) {\n  %r: f32[] = sum(%w)\n  return %r\n}\n");
-    refused(3, "w.bin|npy", ARGV("run", "data.gcut", "--backend", "eager"));
+    write_text("w.bin", "PK\003\004, as .npz files begin");
+    refused(3, "w.bin|npz", ARGV("run", "data.gcut", "--backend", "eager"));
+    write_text("w.bin", "something else");
+    refused(4, "w.bin|safetensors", ARGV("run", "data.gcut", "--backend", "eager"));
 }
 
 static void test_full_disk(void **state)

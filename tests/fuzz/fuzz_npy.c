@@ -19,7 +19,7 @@ typedef struct job {
 static void read_npy(void *arg)
 {
     const job *j = arg;
-    gcut_npy x = gcut_npy_parse(j->env->arena, "fuzz.npy", j->data, j->size);
+    gcut_tensor x = gcut_npy_parse(j->env->arena, "fuzz.npy", j->data, j->size);
     int64_t n = 1;
     for (uint32_t r = 0; r < x.rank; r++) n = x.dim[r] == 0 ? 0 : n * x.dim[r];
     GCUT_ASSERT(n == x.n);

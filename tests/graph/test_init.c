@@ -111,8 +111,6 @@ static void integers(void **state)
 typedef struct job {
     gcut_env *env;
     gcut_data d;
-    gcut_data_file_fn file;
-    void *user;
     gcut_array out;
 } job;
 
@@ -122,7 +120,7 @@ static void data_body(void *arg)
     gcut_module *m = gcut_module_new(j->env, j->env->arena);
     m->file = "w.gcut";
     j->d.name = "w";
-    j->out = gcut_data_array(j->env->arena, m, &j->d, j->d.type.dim, j->file, j->user);
+    j->out = gcut_data_array(j->env->arena, m, &j->d, j->d.type.dim);
 }
 
 static gcut_type vector(gcut_dtype t, int64_t n)
@@ -172,33 +170,6 @@ static void distributions(void **state)
     assert_true(fabs(var - 4.0 / 3) < 5 * 4.0 / 3 * sqrt(0.8 / N)); /* kurtosis of a uniform is 1.8 */
 }
 
-static gcut_array from_file(void *user, gcut_arena *arena, const gcut_module *m, const gcut_data *d,
-                            const int64_t *dims)
-{
-    (void)m;
-    assert_string_equal(d->file, "w.npy");
-    gcut_array x = gcut_array_new(arena, *(gcut_dtype *)user, d->type.rank, dims);
-    x.u.f[1] = 5;
-    return x;
-}
-
-static void files(void **state)
-{
-    gcut_env *env = *state;
-    gcut_dtype t = GCUT_F32;
-    job j = {.env = env,
-             .d = {.type = vector(GCUT_F32, 2), .kind = GCUT_DATA_file, .file = "w.npy"},
-             .file = from_file,
-             .user = &t};
-    must(env, data_body, &j);
-    assert_true(j.out.u.f[1] == 5);
-    t = GCUT_F64;
-    assert_int_equal(gcut_protect(env, data_body, &j), GCUT_ETYPE);
-    gcut_diags_clear(env);
-    j.file = NULL;
-    assert_int_equal(gcut_protect(env, data_body, &j), GCUT_EUNSUPPORTED);
-}
-
 static void no_integer_body(void *arg)
 {
     gcut_random_array(((gcut_env *)arg)->arena, GCUT_U8, 0, NULL, 1, "t", -5, 0);
@@ -232,7 +203,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(integers, setup, teardown),
         cmocka_unit_test_setup_teardown(constants, setup, teardown),
         cmocka_unit_test_setup_teardown(distributions, setup, teardown),
-        cmocka_unit_test_setup_teardown(files, setup, teardown),
         cmocka_unit_test_setup_teardown(misfits, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ typedef struct job {
     char dir[64], path[128];
     const void *bytes;
     size_t size;
-    gcut_npy npy;
+    gcut_tensor npy;
     gcut_array array;
 } job;
 
@@ -61,7 +61,8 @@ static void read_body(void *arg)
 static void read_array_body(void *arg)
 {
     job *j = arg;
-    j->array = gcut_npy_read_array(j->env->arena, j->path);
+    const gcut_tensor x = gcut_npy_read(j->env->arena, j->path);
+    j->array = gcut_array_load(j->env->arena, x.dtype, x.rank, x.dim, x.data);
 }
 
 static void parse_body(void *arg)
@@ -74,7 +75,7 @@ static void write_array(gcut_env *env, const char *path, const gcut_array *x)
 {
     gcut_arena *scratch = gcut_arena_new(env, env->arena);
     void *data = gcut_calloc(scratch, (size_t)x->n + 1, (size_t)gcut_dtype_bytes(x->dtype));
-    gcut_npy out = {.dtype = x->dtype, .rank = x->rank, .n = x->n, .data = data};
+    gcut_tensor out = {.dtype = x->dtype, .rank = x->rank, .n = x->n, .data = data};
     for (uint32_t r = 0; r < x->rank; r++) out.dim[r] = x->dim[r];
     gcut_array_store(x, data);
     gcut_npy_write(env, path, &out);
@@ -115,7 +116,7 @@ static void round_trips(void **state)
         for (int s = 0; s < 5; s++) {
             if (t == GCUT_BF16) continue;
             const unsigned char *data = t == GCUT_BOOL ? bools : bytes;
-            gcut_npy x = {.dtype = (gcut_dtype)t, .rank = ranks[s], .n = 1, .data = data};
+            gcut_tensor x = {.dtype = (gcut_dtype)t, .rank = ranks[s], .n = 1, .data = data};
             for (uint32_t r = 0; r < ranks[s]; r++) x.n *= x.dim[r] = shapes[s][r];
             j->npy = x;
             must(j->env, write_body, j);
@@ -379,7 +380,7 @@ static void failing_writes(void **state)
     job *j = *state;
     char path[sizeof j->path];
     strcpy(path, j->path);
-    j->npy = (gcut_npy){.dtype = GCUT_U8, .rank = 1, .dim = {3}, .n = 3, .data = "abc"};
+    j->npy = (gcut_tensor){.dtype = GCUT_U8, .rank = 1, .dim = {3}, .n = 3, .data = "abc"};
     strcpy(j->path, "/dev/full");
     refuse(j, write_body, GCUT_EIO, "No space left on device");
     struct stat st;

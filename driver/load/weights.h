@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The parameters, states and keys of a step from a file of tensors, and as one.
+ */
+#ifndef GCUT_DRIVER_LOAD_WEIGHTS_H
+#define GCUT_DRIVER_LOAD_WEIGHTS_H
+
+#include "driver/load/step.h"
+#include "gradcut/weights.h"
+#include "import/tensor_file.h"
+
+/* Sets the values of the step that the file has, all or none of them.  Throws GCUT_ETYPE with a list of all that does not
+ * fit, GCUT_EUSAGE for a malformed list of names. */
+void gcut_step_set_weights(gcut_step *s, const gcut_tensor_file *f, const gcut_load_options *how);
+/* The parameters, states and keys of a prepared step; their data are the step's memory.  Names and list in `a`. */
+gcut_tensors gcut_step_weights(gcut_step *s, gcut_arena *a);
+
+#endif

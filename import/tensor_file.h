@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The tensors of a file by name, whatever its format: .safetensors, or .npy, whose only tensor has the name of the file
+ * without ".npy".
+ */
+#ifndef GCUT_IMPORT_TENSOR_FILE_H
+#define GCUT_IMPORT_TENSOR_FILE_H
+
+#include "import/safetensors.h"
+
+typedef struct gcut_tensor_file {
+    const char *name;     /* for diagnostics */
+    gcut_file_bytes file; /* not mapped: memory of the caller */
+    gcut_tensors tensor;  /* names are unique */
+} gcut_tensor_file;
+
+/* The format is that of the first bytes.  The file is mapped until the arena is freed, and its tensors point there.
+ * Throws what gcut_npy_parse and gcut_safetensors_parse throw, and GCUT_EUNSUPPORTED for .npz files. */
+gcut_tensor_file *gcut_tensor_file_open(gcut_arena *arena, const char *path);
+/* The same of bytes in memory, which must outlive it. */
+gcut_tensor_file *gcut_tensor_file_parse(gcut_arena *arena, const char *name, const void *bytes, size_t size);
+
+/* The tensor of that name, or, where name is NULL, the only one.  Throws GCUT_EIO, with the nearest name, where there is
+ * none, and where name is NULL and there is not one. */
+const gcut_tensor *gcut_tensor_get(gcut_env *env, const gcut_tensor_file *f, const char *name);
+
+/* "f32[64, 4]" */
+const char *gcut_tensor_type_text(gcut_arena *a, const gcut_tensor *x);
+/* Can the elements be converted?  Floats can, into every float. */
+bool gcut_tensor_converts(const gcut_tensor *x, gcut_dtype to);
+/* Writes all elements to `at`, which has room for them as `to`: those of x, or converted, rounded to nearest even.
+ * Throws GCUT_ETYPE where they cannot be.  The pages of a mapped file are no longer in memory afterwards. */
+void gcut_tensor_copy(gcut_env *env, const gcut_tensor_file *f, const gcut_tensor *x, gcut_dtype to,
+                      void *at);
+
+#endif
