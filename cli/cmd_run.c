@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "cli/cli.h"
-#include "gradcut/weights.h"
+#include "gradcut/train.h"
 
 /* ---- results to files ---- */
 

@@ -70,6 +70,10 @@ gcut_graph *gcut_inline_underived(gcut_graph *g, const char *name);
  * result k. all: inlines calls with a custom derivative too. */
 void gcut_inline_call(gcut_graph *dst, const gcut_node_spec *call, bool all, gcut_ref *out);
 
+/* A function as it is evaluated: without dropout, updates and gradients, batch_norm by its running statistics
+ * (passes/evaluation.c).  Throws GCUT_ETYPE where no result is left. */
+gcut_graph *gcut_pass_evaluation(gcut_graph *g, const char *name);
+
 /* Symbols -> numbers, in the signature too (passes/fixed_sizes.c). */
 gcut_graph *gcut_pass_fix(gcut_graph *g, const char *name, gcut_dim_subst *sizes, uint32_t n);
 

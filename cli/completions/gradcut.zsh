@@ -48,6 +48,7 @@ _gradcut()
     case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--loss=[differentiate this scalar result]:NAME: ') ;; esac
     case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--cotan=[differentiate these results along cotangents of their types, y along dy (repeatable, comma list)]:NAME: ') ;; esac
     case $subcommand in (show|fuse|lint|compile|run|bench|prof|crosscheck) specs+=('--forward[no derivative]') ;; esac
+    case $subcommand in (show|fuse|lint|compile|run|bench|prof|crosscheck) specs+=('--eval[no derivative, and evaluate: without dropout and updates, batch_norm by its running statistics]') ;; esac
     case $subcommand in (show|dot|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck) specs+=('--apart[forward and backward are called apart: what is saved is in a block of its own]') ;; esac
     case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--optimizer=[update the parameters too: '\''adamw(lr=3e-4)'\'', '\''sgd(lr=0.1)'\'']:TEXT: ') ;; esac
     case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--policy=[who decides what is saved]:NAME:(mincut save-all recompute-all torch sqrt every-2nd-matmul attention-only)') ;; esac

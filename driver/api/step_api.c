@@ -263,9 +263,9 @@ static void do_save(void *arg)
     if (!memory_of(x))
         WRONG(j, (gcut_place){0}, "call gcut_prepare or gcut_run first", "'%s' has no memory yet", j->name);
     gcut_tensor v = {.dtype = x->type.dtype,
-                  .rank = x->type.rank,
-                  .n = x->bytes / gcut_dtype_bytes(x->type.dtype),
-                  .data = x->at};
+                     .rank = x->type.rank,
+                     .n = x->bytes / gcut_dtype_bytes(x->type.dtype),
+                     .data = x->at};
     memcpy(v.dim, x->dim, sizeof v.dim);
     gcut_npy_write(j->s->env, j->path, &v);
 }

@@ -386,6 +386,7 @@ void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const in
     if (!x->bound) s->ready = false;
     x->at = at;
     x->bound = x->sized = true;
+    x->shared = NULL;
     if (!s->ready || !s->entry) return;
     /* Same sizes, another address: only the pointer changes. */
     for (uint32_t i = 0; i < s->nio; i++)
@@ -610,8 +611,19 @@ static void own_block(gcut_step *s)
     s->saved_held = s->saved_bytes;
 }
 
+static void bind_shared(gcut_step *s)
+{
+    gcut_step_prepare(s->training);
+    for (uint32_t k = 0; k < s->nslots; k++) {
+        const gcut_slot *of = s->slot[k].shared;
+        if (of) gcut_step_bind(s, s->slot[k].name, of->at, of->type.rank, of->dim);
+        s->slot[k].shared = of;
+    }
+}
+
 void gcut_step_prepare(gcut_step *s)
 {
+    if (s->training) bind_shared(s);
     if (s->ready) return;
     gcut_arena *old = s->memory;
     s->memory = gcut_arena_new(s->env, s->arena);

@@ -28,6 +28,7 @@ typedef struct gcut_slot {
     void *copy;                      /* memory of gcut_set; NULL = none yet */
     int64_t copy_bytes;              /* capacity of `copy` */
     const gcut_marks *marks;         /* of the parameter or result */
+    const struct gcut_slot *shared;  /* of another step, to whose memory it is bound; NULL: none */
     gcut_place place;                /* of the function */
 } gcut_slot;
 
@@ -44,7 +45,8 @@ struct gcut_step {
     const char *source; /* of a step from the cache: the hash of its C */
     gcut_slot *slot;    /* parameters of the joint graph, then results out and grad */
     uint32_t nslots, nparams;
-    bool ready; /* prepared for the present bindings */
+    bool ready;          /* prepared for the present bindings */
+    gcut_step *training; /* to whose values some slots are bound; NULL: none */
     gcut_dim_binding *size;
     uint32_t nsizes;
     int threads; /* that run it; of the compiled backend at the present sizes */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Weights in and out.  A file is compared with the step as a whole before any value is set.
+ * Weights in, out and of two steps.  A file or step is compared with the step as a whole before any value is set.
  */
 #include "driver/load/weights.h"
 
@@ -185,4 +185,41 @@ gcut_tensors gcut_step_weights(gcut_step *s, gcut_arena *a)
         *GCUT_PUSH(a, &out) = t;
     }
     return out;
+}
+
+/* ---- of two steps ---- */
+
+/* NULL: training has no such value. */
+static const gcut_slot *same_value(gcut_step *training, const gcut_slot *x)
+{
+    const gcut_slot *of = gcut_slot_find(training, x->name);
+    bool same = of && is_weight(of) && of->type.dtype == x->type.dtype && of->type.rank == x->type.rank;
+    for (uint32_t d = 0; same && d < x->type.rank; d++) {
+        const gcut_dim a = of->type.dim[d], b = x->type.dim[d];
+        same = !gcut_dim_known(a) || !gcut_dim_known(b) || a == b;
+    }
+    return same ? of : NULL;
+}
+
+void gcut_step_share(gcut_step *s, gcut_step *training)
+{
+    gcut_arena *scratch = gcut_arena_new(s->env, s->arena);
+    gcut_text lines = {.arena = scratch};
+    const gcut_slot **of = gcut_calloc(scratch, (size_t)s->nslots + 1, sizeof *of);
+    for (uint32_t i = 0; i < s->nslots; i++) {
+        const gcut_slot *x = &s->slot[i];
+        if (!is_weight(x)) continue;
+        of[i] = same_value(training, x);
+        if (!of[i] && x->role != GCUT_ROLE_rng)
+            gcut_text_add(&lines, "%s%s, %s", lines.n ? "\n" : "", x->name,
+                          gcut_type_text(scratch, s->p->module, &x->type));
+    }
+    if (lines.n)
+        gcut_fail(s->env, GCUT_ETYPE, (gcut_place){0}, lines.at,
+                  "the step of @%s lacks values of @%s to share", training->p->primal->name,
+                  s->p->primal->name);
+    for (uint32_t i = 0; i < s->nslots; i++) s->slot[i].shared = of[i];
+    s->training = training;
+    s->ready = false;
+    gcut_arena_free(scratch);
 }

@@ -151,6 +151,7 @@ gcut_settings gcut_settings_of(gcut_env *env, const gcut_options *opt, size_t si
     check(env, &o);
     if (!o.policy) o.policy = gcut_policy_name(GCUT_POLICY_MINCUT);
     if (o.lambda == 0) o.lambda = GCUT_LAMBDA_DEFAULT;
+    o.forward_only = o.forward_only || o.eval;
     o.apart = o.apart && !o.forward_only;
     return o;
 }

@@ -8,8 +8,8 @@
 #include "base/hash.h"
 #include "driver/ctx.h"
 
-/* Options whose defaults are resolved: `policy` is set, `lambda` is not 0, `apart` is false where there is no
- * backward graph; all other members are as the user gives them. */
+/* Options whose defaults are resolved: `policy` is set, `lambda` is not 0, `forward_only` holds where `eval`
+ * does, `apart` is false where there is no backward graph; all other members are as the user gives them. */
 typedef gcut_options gcut_settings;
 
 /* Resolves the user's options, `size` bytes (NULL = none).  Throws GCUT_EUSAGE, naming the option, its value

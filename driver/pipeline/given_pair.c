@@ -37,8 +37,9 @@ void gcut_given_check(const gcut_graph *user, const gcut_settings *o)
                    {"save-dtype", o->save_dtype},
                    {"save", o->nsave},
                    {"recompute", o->nrecompute},
-                   {"fix", o->nfix}};
-    const gcut_pair *pair = o->forward_only ? NULL : gcut_pair_of(user);
+                   {"fix", o->nfix},
+                   {"eval", o->eval}};
+    const gcut_pair *pair = o->forward_only && !o->eval ? NULL : gcut_pair_of(user);
     for (size_t i = 0; pair && i < sizeof options / sizeof *options; i++)
         if (options[i].given)
             refuse(user, pair, gcut_printf(user->module->arena, "it takes no option %s", options[i].name));

@@ -202,18 +202,26 @@ static const char *new_name(const gcut_pipeline *p, const char *pass)
     return gcut_module_unused(p->module, p->base, pass);
 }
 
+/* `made` of g[0] takes its name and place. */
+static void replace(gcut_pipeline *p, gcut_graph *g[2], gcut_graph *made)
+{
+    gcut_module_unlist(p->module, g[0]);
+    made->name = g[0]->name;
+    g[0] = made;
+}
+
 /* The constants of options.fix replace symbols here, before sizes are bound to symbols, so that all later stages
  * see the same symbols. */
 static void clone(gcut_pipeline *p, gcut_graph *g[2])
 {
-    gcut_graph *own = gcut_module_clone(g[0], p->arena);
-    p->module = own->module;
-    g[0] = own;
-    if (!p->opt.nfix) return;
-    g[0] = gcut_pass_fix(own, gcut_module_unused(p->module, own->name, "fixed"),
-                         gcut_fixed_sizes(p->arena, own, &p->opt), (uint32_t)p->opt.nfix);
-    gcut_module_unlist(p->module, own);
-    g[0]->name = own->name;
+    g[0] = gcut_module_clone(g[0], p->arena);
+    p->module = g[0]->module;
+    if (p->opt.nfix)
+        replace(p, g,
+                gcut_pass_fix(g[0], gcut_module_unused(p->module, g[0]->name, "fixed"),
+                              gcut_fixed_sizes(p->arena, g[0], &p->opt), (uint32_t)p->opt.nfix));
+    if (p->opt.eval)
+        replace(p, g, gcut_pass_evaluation(g[0], gcut_module_unused(p->module, g[0]->name, "eval")));
     p->opt.nfix = 0; /* p->primal has none of these symbols */
 }
 

@@ -2,6 +2,7 @@
  *
  * Decompositions of normalisations.
  */
+#include "graph/decompose/decompose.h"
 #include "graph/decompose/decompose_rule.h"
 
 /* d / sqrt(mean d^2 + eps) over the last axis */
@@ -95,6 +96,18 @@ gcut_ref gcut_decompose_batch_norm(composite *c)
     c->more[0] = running(B, c->x[3], m, momentum);
     c->more[1] = running(B, c->x[4], gcut_b2(B, GCUT_OP_div, squares, others), momentum);
     return gcut_b2(B, GCUT_OP_add, y, along_channels(B, c->x[2], y));
+}
+
+gcut_ref gcut_batch_norm_by_statistics(gcut_build *b, const gcut_ref x[5], double eps)
+{
+    const char *result = b->name;
+    b->name = gcut_printf(b->g->module->arena, "%s.batch_norm", result);
+    const gcut_ref scale = gcut_b2(b, GCUT_OP_mul, gcut_b1(b, GCUT_OP_rsqrt, gcut_baddc(b, x[4], eps)), x[1]);
+    const gcut_ref d = gcut_b2(b, GCUT_OP_sub, x[0], along_channels(b, x[3], x[0]));
+    const gcut_ref y = gcut_b2(b, GCUT_OP_mul, d, along_channels(b, scale, d)),
+                   bias = along_channels(b, x[2], y);
+    b->name = result;
+    return gcut_b2(b, GCUT_OP_add, y, bias);
 }
 
 /* y = d / sqrt(mean d^2 + eps) g + b, d = x - mean x, over the last axis of x seen as `rows` */

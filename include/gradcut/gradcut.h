@@ -317,9 +317,8 @@ typedef enum gcut_unbound {
     "gather, fold, cse, merge, dce, algebra, head, products, shifts, loops, refine, sink, localize"
 
 /* {0} = compiled, mincut at 0.05 ns a saved byte, no budget, no optimizer.  Strings and lists are copied by
- * every function that takes options; each of these is a macro over NAME_sized, which is told the size of the
- * options that the caller was compiled with.  The rows of gradcut/options.def have the range and the default of
- * each member that the command line sets too: all but unbound and profile. */
+ * every function that takes options, a macro over NAME_sized, which is told the caller's size of gcut_options.
+ * gradcut/options.def has the range and default of what the command line sets too: all but unbound and profile. */
 typedef struct gcut_options {
     gcut_backend backend;
     gcut_unbound unbound;
@@ -352,7 +351,8 @@ typedef struct gcut_options {
     bool line;         /* for debuggers: emitted C has #line directives and variables named after values */
     bool unfused; /* every op is a kernel of its own that overwrites nothing: a baseline of the same bits */
     bool no_algebra; /* no identities of real numbers (doc/kernels.md): results as the graph computes them */
-    uint8_t reserved[8];        /* 0; later flags are put here, as padding would not be initialised */
+    bool eval;       /* as forward_only, of the function as it is evaluated: gcut_eval of gradcut/train.h */
+    uint8_t reserved[7];        /* 0; later flags are put here, as padding would not be initialised */
     const char *const *without; /* names of GCUT_OPTIONAL_PASSES that are left out, wherever they run */
     size_t nwithout;
     const gcut_size *fix; /* symbols that become numbers of the graph, in its signature too */

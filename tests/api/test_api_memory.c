@@ -11,7 +11,7 @@
 
 #include "api.h"
 #include "gradcut/inspect.h"
-#include "gradcut/weights.h"
+#include "gradcut/train.h"
 #include "public.h"
 
 /* Counts blocks, and refuses one request. */
@@ -69,7 +69,7 @@ static bool both_calls(gcut_graph *g)
     return ok;
 }
 
-/* Saved as bytes and as a file, and loaded from both. */
+/* Saved as bytes and as a file, loaded from both, and shared with an evaluation. */
 static bool both_files(gcut_graph *g)
 {
     gcut_options o = TEST_OPTIONS;
@@ -81,9 +81,15 @@ static bool both_files(gcut_graph *g)
     const bool ok = bytes && gcut_save_weights(s, in_tmp("sweep.safetensors")) == GCUT_OK &&
                     gcut_load_weights_from(s, bytes, n, &how) == GCUT_OK &&
                     gcut_load_weights(s, in_tmp("sweep.safetensors"), &how) == GCUT_OK;
+    gcut_graph *e = ok ? gcut_eval(g) : NULL;
+    gcut_step *evaluation = e ? gcut_compile(e, &o) : NULL;
+    const bool shared =
+        evaluation && gcut_share(s, evaluation) == GCUT_OK && gcut_prepare(evaluation) == GCUT_OK;
+    gcut_step_free(evaluation);
+    gcut_graph_free(e);
     gcut_free(bytes);
     gcut_step_free(s);
-    return ok;
+    return shared;
 }
 
 /* Load and plan in one of those ways; true when all of it went well. */

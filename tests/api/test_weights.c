@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 
 #include "api.h"
-#include "gradcut/weights.h"
+#include "gradcut/train.h"
 
 /* A param, a state of its own, a key and inputs. */
 #define NET                                                                                                  \

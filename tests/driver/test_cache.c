@@ -170,7 +170,7 @@ static void plans_have_keys(void **state)
 #include "gradcut/options.def"
 #undef OPTION
     };
-    assert_int_equal(sizeof options / sizeof *options, 27);
+    assert_int_equal(sizeof options / sizeof *options, 28);
     assert_int_equal(gcut_emit_files(g, &o, in_tmp("emitted"), false), GCUT_OK);
 #define OTHER(member, value)                                                                                 \
     o = plain, o.member = (value);                                                                           \
@@ -187,6 +187,7 @@ static void plans_have_keys(void **state)
     OTHER(loss, "loss");
     OTHER(threads, 3);
     OTHER(forward_only, true);
+    OTHER(eval, true);
     OTHER(line, true);
     OTHER(unfused, true);
     OTHER(no_algebra, true);

@@ -8,7 +8,7 @@ name and type from the head of tests/models/NAME.gcut and filled by a rule
 (class Model) that tests/zoo/test_models.c has too; what is computed from them is
 written here in PyTorch's own functions.
 
-Each line describes one result: role, name, count, Euclidean norm, sum, then
+Each line describes one result, with the role "eval" the loss as it is evaluated: role, name, count, Euclidean norm, sum, then
 index:value probes (all values of a result of up to 8 elements).
 """
 
@@ -71,8 +71,9 @@ def dropout(x, key, p):
 class Model:
     """The values of a .gcut file's parameters, by name: m["layer0.fc.w"]."""
 
-    def __init__(self, name):
+    def __init__(self, name, training=True):
         self.name, self.value, self.params, self.out, self.next = name, {}, [], {}, {}
+        self.training = training
         text = (HERE.parent / "models" / f"{name}.gcut").read_text()
         head = text[text.index("\nfunc ") : text.index("->")]
         for k, (role, what, dtype, dims, lo, hi) in enumerate(PARAM.findall(head)):
@@ -112,9 +113,12 @@ class Model:
 
     def batch_norm(self, layer, x):
         mean, var = (self[f"{layer}.{k}"].clone() for k in ("mean", "var"))
-        y = F.batch_norm(x, mean, var, self[f"{layer}.g"], self[f"{layer}.b"], training=True)
+        y = F.batch_norm(x, mean, var, self[f"{layer}.g"], self[f"{layer}.b"], training=self.training)
         self.next[f"{layer}.mean"], self.next[f"{layer}.var"] = mean, var
         return y
+
+    def dropout(self, x, key, p):
+        return dropout(x, key, p) if self.training else F.dropout(x, p, training=False)
 
     def self_attention(self, scope, x, heads, causal):
         n, t, c = x.shape
@@ -226,10 +230,10 @@ def gpt2(m, heads=2):
 def bert(m, heads=2, p=0.1):
     keys = key_split(m["key"].item(), 3)
     x = F.embedding(m["ids"], m["embedding.token"]) + F.embedding(m["segments"], m["embedding.segment.w"])
-    x = dropout(m.layer_norm("embedding.ln", x + m["embedding.position"][: SIZES["T"]]), keys[0], p)
-    y = dropout(m.self_attention("block0", x, heads, False), keys[1], p)
+    x = m.dropout(m.layer_norm("embedding.ln", x + m["embedding.position"][: SIZES["T"]]), keys[0], p)
+    y = m.dropout(m.self_attention("block0", x, heads, False), keys[1], p)
     x = m.layer_norm("block0.ln1", x + y)
-    y = dropout(m.linear("block0.fc2", F.gelu(m.linear("block0.fc1", x))), keys[2], p)
+    y = m.dropout(m.linear("block0.fc2", F.gelu(m.linear("block0.fc1", x))), keys[2], p)
     x = m.layer_norm("block0.ln2", x + y)
     x = m.layer_norm("head.ln", F.gelu(m.linear("head.fc", x)))
     logits = x @ m["embedding.token"].T + m["head.b"]
@@ -295,8 +299,10 @@ if __name__ == "__main__":
         m = Model(path.stem)
         loss = globals()[path.stem](m)
         loss.backward()
+        evaluated = globals()[path.stem](Model(path.stem, training=False))
         with open(HERE / "models" / f"{path.stem}.txt", "w") as out:
             line("out", "loss", loss, out)
+            line("eval", "loss", evaluated, out)
             for name, v in m.next.items():
                 line("next", name, v, out)
             for name in m.params:

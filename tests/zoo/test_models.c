@@ -2,7 +2,7 @@
  *
  * The models of examples/models at their tiny sizes: what the builder makes is
  * what tests/models holds (GCUT_BLESS=1 writes it); gradients equal central
- * differences and, with losses and new states, PyTorch's in float64 (values from
+ * differences and, with losses, new states and losses as they are evaluated, PyTorch's in float64 (values from
  * tests/reference/models.py); backends agree, policies give equal gradients.
  * Losses that fall and peaks that are predicted are the zoo's own check.
  */
@@ -10,6 +10,7 @@
 
 #include "autodiff/autodiff.h"
 #include "models/models.h"
+#include "passes/passes.h"
 #include "public.h"
 
 enum { BATCH = 3, LENGTH = 5 }; /* N and T, as in models.py */
@@ -221,27 +222,41 @@ static void check_values(FILE *f, const char *what, const gcut_array *x)
     assert_true(probes >= (n < 8 ? n : 8));
 }
 
+/* The result "loss" of the function as it is evaluated, which has the values of g by name. */
+static gcut_array evaluated(gcut_arena *a, gcut_graph *g, const gcut_array *at)
+{
+    gcut_graph *e = gcut_pass_evaluation(g, "evaluated");
+    gcut_array *of = gcut_calloc(a, e->params.n + 1, sizeof *of);
+    gcut_verify(e);
+    for (uint32_t k = 0; k < e->params.n; k++)
+        of[k] = at[find_param(g, e->values.at[e->params.at[k].value].name)];
+    assert_int_equal(e->results.n, 1);
+    return run_graph(a, e, GCUT_EXACT, of)[find_result(e, GCUT_ROLE_out, "loss")];
+}
+
 static void check_against_pytorch(void *arg)
 {
     const job *j = arg;
     gcut_arena *a = gcut_arena_new(j->env, NULL);
     gcut_graph *g = load(a, j), *joint = gcut_joint(g, NULL, "joint");
-    gcut_array *out = run_graph(a, joint, GCUT_EXACT, with_cotangent(a, joint, fill(a, g)));
+    gcut_array *at = fill(a, g), loss = evaluated(a, g, at);
+    gcut_array *out = run_graph(a, joint, GCUT_EXACT, with_cotangent(a, joint, at));
     FILE *f = fopen(path_of(a, "reference/models", j->m, "txt"), "r");
     if (!f) fail_msg("%s: no reference", j->m->name);
     gcut_arena_defer(a, close_file, f);
     char role[16], name[64];
     uint32_t compared = 0;
     while (fscanf(f, " %15s %63s", role, name) == 2) {
+        const char *what = gcut_printf(a, "%s: %s %s", j->m->name, role, name);
         gcut_role r = !strcmp(role, "out")    ? GCUT_ROLE_out
                       : !strcmp(role, "next") ? GCUT_ROLE_next
                                               : GCUT_ROLE_grad;
-        check_values(f, gcut_printf(a, "%s: %s %s", j->m->name, role, name),
-                     &out[find_result(joint, r, name)]);
+        const bool is_evaluated = !strcmp(role, "eval");
+        check_values(f, what, is_evaluated ? &loss : &out[find_result(joint, r, name)]);
         compared++;
     }
     assert_true(feof(f));
-    assert_int_equal(compared, joint->results.n);
+    assert_int_equal(compared, joint->results.n + 1);
     gcut_arena_free(a);
 }
 

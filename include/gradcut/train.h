@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The parameters, states and keys of a step in files.
+ * Around training: evaluation with the parameters of a training step, and parameters, states and keys in files.
  */
-#ifndef GRADCUT_WEIGHTS_H
-#define GRADCUT_WEIGHTS_H
+#ifndef GRADCUT_TRAIN_H
+#define GRADCUT_TRAIN_H
 
 #include "gradcut/gradcut.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- evaluation ---- */
+
+/* The same function as it is evaluated, a graph of its own under the same name: dropout passes its operand on,
+ * batch_norm normalises by its running statistics, and nothing is updated: without `next` values and gradients, and
+ * without keys that only dropout reads.  Calls are inlined.  The caller's (gcut_graph_free); NULL on error, with
+ * GCUT_ETYPE where no result is left.  options.eval compiles a graph so. */
+GCUT_API gcut_graph *gcut_eval(gcut_graph *g);
+/* From now on `step` reads the parameters and states of `training`, by name, where they are, also when they move there.
+ * GCUT_ETYPE, with a list, where `training` has no value of that name and type.  `training` must not be freed before
+ * `step`. */
+GCUT_API gcut_status gcut_share(gcut_step *training, gcut_step *step);
+
+/* ---- weights ---- */
 
 typedef struct gcut_load_options {
     const char *
