@@ -311,6 +311,11 @@ gcut_val gcut_mean_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep)
     return gcut_builder_op(at, NULL, GCUT_OP_mean, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_KEY_keep, .u.b = keep}}, 2);
 }
 
+gcut_val gcut_var_at(gcut_here at, gcut_val x, gcut_shape axes, gcut_var_options how)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_var, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_KEY_keep, .u.b = how.keep, .zero_is_default = true}, {.key = GCUT_KEY_correction, .u.f = how.correction, .zero_is_default = true}}, 3);
+}
+
 gcut_val gcut_max_reduce_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep)
 {
     return gcut_builder_op(at, NULL, GCUT_OP_max_reduce, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_KEY_keep, .u.b = keep}}, 2);
@@ -409,6 +414,21 @@ gcut_val gcut_cross_entropy_at(gcut_here at, gcut_val logits, gcut_val labels, g
 gcut_val gcut_mse_at(gcut_here at, gcut_val a, gcut_val b)
 {
     return gcut_builder_op(at, NULL, GCUT_OP_mse, (gcut_val[]){a, b}, 2, NULL, 0);
+}
+
+gcut_val gcut_huber_at(gcut_here at, gcut_val a, gcut_val b, double delta)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_huber, (gcut_val[]){a, b}, 2, (gcut_op_attr[]){{.key = GCUT_KEY_delta, .u.f = delta}}, 1);
+}
+
+gcut_val gcut_bce_at(gcut_here at, gcut_val logits, gcut_val targets)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_bce, (gcut_val[]){logits, targets}, 2, NULL, 0);
+}
+
+gcut_val gcut_nll_at(gcut_here at, gcut_val logs, gcut_val labels, double ignore)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_nll, (gcut_val[]){logs, labels}, 2, (gcut_op_attr[]){{.key = GCUT_KEY_ignore, .u.f = ignore}}, 1);
 }
 
 gcut_val gcut_attention_at(gcut_here at, gcut_val q, gcut_val k, gcut_val v, gcut_attention_options how)

@@ -14,6 +14,20 @@ gcut_ref gcut_decompose_mean(composite *c)
     return kept(c, gcut_b2(B, GCUT_OP_div, s, gcut_bcount(B, c->x[0], mask, s)), mask);
 }
 
+/* y = sum((x - mean x)^2) / max(n - correction, 0) */
+gcut_ref gcut_decompose_var(composite *c)
+{
+    uint32_t mask = axes_attr(c);
+    const gcut_ref x = c->x[0];
+    gcut_ref mean = gcut_breduce(B, GCUT_OP_mean, x, mask);
+    gcut_ref d = gcut_b2(B, GCUT_OP_sub, x, gcut_bexpand(B, mean, x, mask));
+    gcut_ref s = gcut_breduce(B, GCUT_OP_sum, gcut_b2(B, GCUT_OP_mul, d, d), mask);
+    gcut_ref n = gcut_bcount(B, x, mask, s);
+    const double correction = number(c, GCUT_KEY_correction);
+    if (correction != 0) n = gcut_b2(B, GCUT_OP_max, gcut_baddc(B, n, -correction), gcut_bconst(B, n, 0));
+    return kept(c, gcut_b2(B, GCUT_OP_div, s, n), mask);
+}
+
 /* y = sum over c of (c == i ? x[.., c, ..] : 0).  An index out of range would pick 0, hence `bounded`. */
 gcut_ref gcut_decompose_pick(composite *c)
 {

@@ -294,6 +294,18 @@ GCUT_API gcut_val gcut_mean_at(gcut_here at, gcut_val x, gcut_shape axes, bool k
 #define gcut_mean(...) gcut_mean_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)), false)
 #define gcut_mean_keep(...) gcut_mean_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)), true)
 
+/* var: sum of (x - mean)^2 over axes divided by their size less correction, or by 0 where that is negative */
+typedef struct gcut_var_options {
+    bool keep;
+    double correction; /* 0 = 1; GCUT_ZERO = 0 */
+} gcut_var_options;
+GCUT_API gcut_val gcut_var_at(gcut_here at, gcut_val x, gcut_shape axes, gcut_var_options how GCUT_ELSE_(gcut_var_options()));
+#ifdef __cplusplus
+#define gcut_var(...) gcut_var_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_var(...) gcut_var_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_var_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
+#endif
+
 /* max_reduce: largest over axes; NaN wins; ties share the derivative */
 GCUT_API gcut_val gcut_max_reduce_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep);
 #define gcut_max_reduce(...) gcut_max_reduce_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)), false)
@@ -409,6 +421,26 @@ GCUT_API gcut_val gcut_cross_entropy_at(gcut_here at, gcut_val logits, gcut_val 
 /* mse: mean of (a - b)^2 */
 GCUT_API gcut_val gcut_mse_at(gcut_here at, gcut_val a, gcut_val b);
 #define gcut_mse(...) gcut_mse_at(GCUT_HERE, __VA_ARGS__)
+
+/* huber: mean of d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), d = a - b */
+GCUT_API gcut_val gcut_huber_at(gcut_here at, gcut_val a, gcut_val b, double delta GCUT_ELSE_(1));
+#ifdef __cplusplus
+#define gcut_huber(...) gcut_huber_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_huber(...) gcut_huber_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(double , 1, GCUT_AFTER_2_(__VA_ARGS__, )))
+#endif
+
+/* bce: binary cross entropy: mean of softplus(x) - x t, where sigmoid(x) is the probability and t the target */
+GCUT_API gcut_val gcut_bce_at(gcut_here at, gcut_val logits, gcut_val targets);
+#define gcut_bce(...) gcut_bce_at(GCUT_HERE, __VA_ARGS__)
+
+/* nll: mean over the rows not ignored of -p[label], p being logarithms of probabilities */
+GCUT_API gcut_val gcut_nll_at(gcut_here at, gcut_val logs, gcut_val labels, double ignore GCUT_ELSE_(-100));
+#ifdef __cplusplus
+#define gcut_nll(...) gcut_nll_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_nll(...) gcut_nll_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(double , -100, GCUT_AFTER_2_(__VA_ARGS__, )))
+#endif
 
 /* attention: softmax(q k' scale + bias) v; q [B,H,T,D], k v [B,G,S,D], G divides H */
 typedef struct gcut_attention_options {

@@ -181,8 +181,8 @@ static void rises(run_case *c, int64_t from, int64_t to)
         gcut_options o = with_budget(from + (to - from) * k / BUDGETS);
         gcut_plan *plan = gcut_plan_new(c->g, &o);
         if (!CHECK(c, plan, "the budget %lld is refused", (long long)o.budget)) return;
-        CHECK(c, plan->step_ns <= best * 1.01, "budget %lld: %g ns, a smaller one %g ns",
-              (long long)o.budget, plan->step_ns, best);
+        CHECK(c, plan->step_ns <= best * 1.01, "budget %lld: %g ns, a smaller one %g ns", (long long)o.budget,
+              plan->step_ns, best);
         best = fmin(best, plan->step_ns);
         gcut_plan_free(plan);
     }

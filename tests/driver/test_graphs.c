@@ -23,6 +23,7 @@ typedef struct graph_case {
     graph_gen gen;
     uint32_t index;
     bool thorough; /* one in eleven: that is in every part of the tests */
+    bool may_skip; /* it has loops that end early, or branches: memory of the rest may stay untouched */
     int64_t size[NSIZES][2];
     size_t nreferences; /* for how many of the sizes the interpreter is asked too */
 } graph_case;
@@ -155,7 +156,8 @@ static void compiled(graph_case *c, const way *ways, size_t nways, const outcome
         for (size_t i = 0; s && i < NSIZES; i++) {
             if (!run_at(c, s, c->size[i][0], c->size[i][1], k ? &got : &first[i])) continue;
             gcut_stats st = *gcut_step_stats(s);
-            CHECK(&c->run, st.peak_bytes == st.predicted_bytes,
+            CHECK(&c->run,
+                  st.peak_bytes == st.predicted_bytes || (c->may_skip && st.peak_bytes < st.predicted_bytes),
                   "%s at %lld: peak measured %lld, predicted %lld", label, (long long)c->size[i][0],
                   (long long)st.peak_bytes, (long long)st.predicted_bytes);
             if (i < c->nreferences)
@@ -254,6 +256,7 @@ static bool passes(uint32_t index)
     c.index = index;
     c.thorough = index % 11 == 0;
     c.run.all_f64 = !strstr(j.text.at, "f32");
+    c.may_skip = strstr(j.text.at, "while(") || strstr(j.text.at, "if(");
     c.run.half = unit_of(j.text.at);
     int w = try_graph_twice(&c);
     if (w) fprintf(stderr, "graph %u is:\n%s\n", index, j.text.at);

@@ -23,13 +23,15 @@ void make_reduce(graph_gen *r, gcut_op op)
         axes[n++] = d;
         over *= (double)gen_nominal(r, t.dim[d]);
     }
-    gcut_attr a[2];
+    gcut_attr a[3];
+    if (op == GCUT_OP_var) a[na++] = gcut_attr_int(GCUT_KEY_correction, 0); /* 1 makes 0 / 0 of one element */
     if (!all) a[na++] = gen_dims(r, GCUT_KEY_axes, axes, n);
     if (gen_coin(r)) a[na++] = gcut_attr_bool(GCUT_KEY_keep, gen_coin(r));
     if (gen_has_kink(op) && !r->item[x].exact) r->kinked = true;
     gcut_ref in = op == GCUT_OP_prod ? gen_factors(r, gen_use(r, x)) : gen_use(r, x);
     double mag = r->item[x].mag * (adds ? all ? gen_elements(r, &t) : over : 1);
     if (op == GCUT_OP_logsumexp) mag += 9;
+    if (op == GCUT_OP_var) mag = 4 * r->item[x].mag * r->item[x].mag;
     gen_keep(r, gen_node(r, op, &in, 1, a, na), mag, r->item[x].exact && gen_is_exact(op));
 }
 
@@ -147,7 +149,7 @@ void make_cross_entropy(graph_gen *r, gcut_op op)
     gcut_ref in[2] = {gen_use(r, x), gen_indices(r, t.rank - 1u, t.dim, t.dim[t.rank - 1])};
     gcut_attr a[2];
     uint32_t n = 0;
-    if (gen_coin(r)) a[n++] = gcut_attr_real(GCUT_KEY_smooth, 0.125);
+    if (op == GCUT_OP_cross_entropy && gen_coin(r)) a[n++] = gcut_attr_real(GCUT_KEY_smooth, 0.125);
     if (gen_draw(r, 3) == 0) a[n++] = gcut_attr_int(GCUT_KEY_ignore, 3);
     gen_keep(r, gen_node(r, op, in, 2, a, n), 4, false);
 }
@@ -159,5 +161,6 @@ void make_mse(graph_gen *r, gcut_op op)
     for (uint32_t d = 0; d < t.rank; d++)
         if (gen_may_be_empty(r, t.dim[d])) return;
     gcut_ref in[2] = {gen_use(r, x), gen_use(r, y)};
-    gen_keep(r, gen_node(r, op, in, 2, NULL, 0), 16, false);
+    const gcut_attr delta = gcut_attr_real(GCUT_KEY_delta, 0.5);
+    gen_keep(r, gen_node(r, op, in, 2, &delta, op == GCUT_OP_huber && gen_coin(r)), 16, false);
 }

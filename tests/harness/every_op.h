@@ -89,6 +89,8 @@ static inline void every_elementwise(gcut_graph *g, every_op_fn *fn, void *user)
     EVERY_1(gcut_cast(x, GCUT_BF16), "cast", x, "to=\"bf16\"");
     EVERY_1(gcut_clamp(x, -1, 1), "clamp", x, "lo=-1.0, hi=1.0");
     EVERY_2(gcut_mse(x, y), "mse", x, y, "");
+    EVERY_2(gcut_huber(x, y), "huber", x, y, "");
+    EVERY_2(gcut_bce(x, y), "bce", x, y, "");
 }
 
 static inline void every_move(gcut_graph *g, every_op_fn *fn, void *user)
@@ -141,6 +143,9 @@ static inline void every_reduction(gcut_graph *g, every_op_fn *fn, void *user)
 {
     gcut_val r = gcut_input(g, "r", GCUT_F32, GCUT_SHAPE(2, 3, 4));
     EVERY_1(gcut_sum(r), "sum", r, "");
+    EVERY_1(gcut_var(r, GCUT_SHAPE(1)), "var", r, "axes=[1]");
+    gcut_var_options population = {true, GCUT_ZERO};
+    EVERY_1(gcut_var(r, GCUT_SHAPE(0, -1), population), "var", r, "axes=[0, 2], keep=true, correction=0.0");
     EVERY_1(gcut_sum(r, 0, -1), "sum", r, "axes=[0, 2]");
     EVERY_1(gcut_sum_keep(r), "sum", r, "keep=true");
     EVERY_1(gcut_mean(r), "mean", r, "");
@@ -172,6 +177,7 @@ static inline void every_layer(gcut_graph *g, every_op_fn *fn, void *user)
     EVERY_3(gcut_group_norm(image, h, h, 2, 1e-5), "group_norm", image, h, h, "groups=2");
     EVERY_3(gcut_instance_norm(image, h, h, 1e-3), "instance_norm", image, h, h, "eps=1e-3");
     EVERY_2(gcut_cross_entropy(m, t), "cross_entropy", m, t, "");
+    EVERY_2(gcut_nll(m, t), "nll", m, t, "");
 
     gcut_cross_entropy_options smooth = {GCUT_ZERO, 0.1};
     EVERY_2(gcut_cross_entropy(m, t, smooth), "cross_entropy", m, t, "ignore=0.0, smooth=0.1");

@@ -131,6 +131,14 @@ CASES += [
     ("rms", "rms_norm({0}, {1}, eps=1e-3)", [(2, 4), (4,)], lambda x, g: F.rms_norm(x, (4,), g, 1e-3)),
     ("ce", modulo(5, 3) + "%{n}.s = cross_entropy({0}, %{n}.index, ignore=2, smooth=0.1)\nreshape(%{n}.s, shape=[1])",
      [(5, 3)], smoothed),
+    ("huber", "%{n}.s = huber({0}, {1}, delta=0.7)\nreshape(%{n}.s, shape=[1])", [(2, 3), (2, 3)],
+     lambda x, y: F.huber_loss(x, y, delta=0.7).reshape(1)),
+    ("bce", "%{n}.s = bce({0}, {1})\nreshape(%{n}.s, shape=[1])", [(2, 3), (2, 3)],
+     lambda x, y: F.binary_cross_entropy_with_logits(x, y).reshape(1)),
+    ("nll", modulo(5, 3) + "%{n}.s = nll({0}, %{n}.index, ignore=2)\nreshape(%{n}.s, shape=[1])", [(5, 3)],
+     lambda x: F.nll_loss(x, torch.tensor([0, 1, 2, 0, 1]), ignore_index=2).reshape(1)),
+    ("var1", "var({0}, axes=[0, 2])", [(2, 3, 2)], lambda x: x.var((0, 2))),
+    ("var2", "var({0}, axes=[1], keep=true, correction=0)", [(2, 3)], lambda x: x.var(1, correction=0, keepdim=True)),
     ("mse", "%{n}.s = mse({0}, {1})\nreshape(%{n}.s, shape=[1])", [(2, 3), (2, 3)], lambda x, y: F.mse_loss(x, y).reshape(1)),
 ]
 
