@@ -31,7 +31,7 @@
  *     gcut_unfused, gcut_fusion, gcut_lint_finding, gcut_lint_report.
  *   - These are passed by value, or listed by value, and stay as they are: gcut_allocator, gcut_feed,
  *     gcut_size, gcut_shape, gcut_val, gcut_here, gcut_conv, gcut_pool, gcut_pad_options,
- *     gcut_cross_entropy_options, gcut_attention_options, gcut_plan_reader, gcut_plan_op,
+ *     gcut_cross_entropy_options, gcut_var_options, gcut_attention_options, gcut_plan_reader, gcut_plan_op,
  *     gcut_kernel_dependence.
  *
  * Threads.  Two threads may use two contexts at the same time, but not one context or objects made from it.

@@ -44,6 +44,7 @@ FROZEN(gcut_pool, 64);
 FROZEN(gcut_pad_options, 80);
 FROZEN(gcut_cross_entropy_options, 16);
 FROZEN(gcut_attention_options, 32);
+FROZEN(gcut_var_options, 16);
 FROZEN(gcut_plan_reader, 24);
 FROZEN(gcut_plan_op, 16);
 #endif

@@ -379,7 +379,7 @@ static void rooms_page(void *arg)
     static const char *const headers[] = {
         "base/env.h",        "graph/graph.h",     "text/text.h",         "interp/interp.h",
         "passes/passes.h",   "machine/machine.h", "autodiff/autodiff.h", "partition/partition.h",
-        "kernels/kernels.h", "import/tensor.h",      "report/report.h",     "driver/ctx.h",
+        "kernels/kernels.h", "import/tensor.h",   "report/report.h",     "driver/ctx.h",
         "cli/cli.h"};
     gcut_env *env = arg;
     gcut_text want = {.arena = env->arena};
