@@ -615,9 +615,11 @@ static void bind_shared(gcut_step *s)
 {
     gcut_step_prepare(s->training);
     for (uint32_t k = 0; k < s->nslots; k++) {
-        const gcut_slot *of = s->slot[k].shared;
-        if (of) gcut_step_bind(s, s->slot[k].name, of->at, of->type.rank, of->dim);
-        s->slot[k].shared = of;
+        gcut_slot *x = &s->slot[k];
+        const gcut_slot *of = x->shared;
+        if (!of || (x->bound && x->at == of->at && !memcmp(x->dim, of->dim, sizeof x->dim))) continue;
+        gcut_step_bind(s, x->name, of->at, of->type.rank, of->dim);
+        x->shared = of;
     }
 }
 

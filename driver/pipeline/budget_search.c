@@ -248,8 +248,8 @@ static gcut_candidate search_less_workspace(gcut_candidates *o, const starts *fr
     return best;
 }
 
-/* Searches without and with less workspace, so that no plan is slower because workspace is a choice; without first,
- * unless some start fits only with less. */
+/* Searches without and with less workspace; without first, so that no plan is slower because workspace is a choice.  Where
+ * starts fit with less alone, these come first, and the others are searched only if none of these leads to a fit. */
 static gcut_candidate search_both(gcut_candidates *o, const starts *from, int64_t budget)
 {
     bool as_it_is = false, with_less = false;

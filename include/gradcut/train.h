@@ -25,11 +25,11 @@ GCUT_API gcut_status gcut_share(gcut_step *training, gcut_step *step);
 
 /* ---- weights ---- */
 
+/* rename has FILE'S=STEP'S names, separated by commas; one * on both sides stands for the same characters, and the first
+ * rule that fits a name counts: "model.*=*,lm_head=head.w". */
 typedef struct gcut_load_options {
-    const char *
-        rename; /* FILE'S=STEP'S names, separated by commas; one * on both sides stands for the same characters:
-                           "model.*=*,lm_head=head.w".  The first rule that fits counts.  NULL: names are the same */
-    bool convert; /* floats of another dtype too, rounded to nearest even */
+    const char *rename; /* NULL: names are the same */
+    bool convert;       /* floats of another dtype too, rounded to nearest even */
     bool partial; /* parameters that the file lacks keep their values, and what the step lacks is left out */
 } gcut_load_options;
 
