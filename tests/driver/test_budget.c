@@ -332,11 +332,11 @@ static void check_candidates(void *arg)
     assert_true(o->list.n > 0);
     for (uint32_t i = 0; i < o->list.n; i++) {
         gcut_candidate *of = &o->list.at[i];
-        /* The frontier is that of the only base. */
-        bool ok =
-            bound <= of->peak_bytes && gcut_candidate_least(o, of) <= of->peak_bytes &&
-            (!f || gcut_bound_for_bytes(f, of->peak_bytes - o->resident) <= of->cost_ns * (1 + 1e-12)) &&
-            (i == 0 || of[-1].step_ns <= of->step_ns);
+        /* The frontier is that of the only base.  A cost is the difference of two times of the whole graph. */
+        const double rounding = 1e-12 * of->base->work_ns;
+        bool ok = bound <= of->peak_bytes && gcut_candidate_least(o, of) <= of->peak_bytes &&
+                  (!f || gcut_bound_for_bytes(f, of->peak_bytes - o->resident) <= of->cost_ns + rounding) &&
+                  (i == 0 || of[-1].step_ns <= of->step_ns);
         if (ok) continue;
         gcut_text t = {.arena = j->arena};
         gcut_print_graph(g, &(gcut_print_options){.no_loc = true}, &t);
