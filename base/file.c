@@ -107,7 +107,7 @@ gcut_file_bytes gcut_file_map(gcut_arena *arena, const char *path)
     return *m;
 }
 
-void gcut_file_unneeded(const gcut_file_bytes *f, const void *at, size_t n)
+void gcut_file_drop_pages(const gcut_file_bytes *f, const void *at, size_t n)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = ((uintptr_t)at + page - 1) / page * page,
                     to = ((uintptr_t)at + n) / page * page;
@@ -141,7 +141,7 @@ static _Noreturn void size_error(gcut_env *env, const char *path, size_t n)
 static int put(int fd, const gcut_file_part *part, size_t nparts)
 {
     int err = 0;
-    for (size_t i = 0; i < nparts; i++) {
+    for (size_t i = 0; i < nparts && !err; i++) {
         const char *data = part[i].at;
         size_t n = part[i].n;
         while (n > 0 && !err) {

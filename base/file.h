@@ -20,9 +20,8 @@ typedef struct gcut_file_bytes {
     bool mapped;
 } gcut_file_bytes;
 gcut_file_bytes gcut_file_map(gcut_arena *arena, const char *path);
-/* The caller has done with n bytes of f: pages of a mapped file that lie within are no longer in memory; an access reads
- * them again. */
-void gcut_file_unneeded(const gcut_file_bytes *f, const void *at, size_t n);
+/* Drops the pages of a mapped file that lie within these n bytes from memory; a later access reads them again. */
+void gcut_file_drop_pages(const gcut_file_bytes *f, const void *at, size_t n);
 
 /* May a regular file have that many bytes (RLIMIT_FSIZE)?  Beyond the limit the kernel sends SIGXFSZ,
  * which ends the process, so callers that write a regular file ask first. */

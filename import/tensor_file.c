@@ -10,7 +10,7 @@
 #include "graph/ops/dtype_info.h"
 #include "import/npy.h"
 
-/* Elements that are copied at a time: so many of a mapped file are in memory. */
+/* Elements of one copy.  Of a mapped file, the pages of at most one copy are in memory. */
 enum { BLOCK = 1 << 18 };
 
 /* ---- files ---- */
@@ -105,6 +105,6 @@ void gcut_tensor_copy(gcut_env *env, const gcut_tensor_file *f, const gcut_tenso
             gcut_array_store(&v, out);
             gcut_arena_free(block);
         }
-        gcut_file_unneeded(&f->file, from, (size_t)n * width);
+        gcut_file_drop_pages(&f->file, from, (size_t)n * width);
     }
 }

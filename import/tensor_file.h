@@ -29,7 +29,7 @@ const char *gcut_tensor_type_text(gcut_arena *a, const gcut_tensor *x);
 /* Can the elements be converted?  Floats can, into every float. */
 bool gcut_tensor_converts(const gcut_tensor *x, gcut_dtype to);
 /* Writes all elements to `at`, which has room for them as `to`: those of x, or converted, rounded to nearest even.
- * Throws GCUT_ETYPE where they cannot be.  The pages of a mapped file are no longer in memory afterwards. */
+ * Throws GCUT_ETYPE where they cannot be.  Drops the pages of a mapped file from memory. */
 void gcut_tensor_copy(gcut_env *env, const gcut_tensor_file *f, const gcut_tensor *x, gcut_dtype to,
                       void *at);
 

@@ -5,11 +5,10 @@
  *   in:    a primal or joint graph
  *   out:   without dropout, whose result is its operand; without batch_norm, which normalises by its running statistics;
  *          without next values and gradients, what these alone need, and keys that are not read
- *   keeps: the other parameters and results; names, marks and locations; values, but for those that depend on dropout
- *          and batch_norm
+ *   keeps: the other parameters and results; names and locations; marks, but for those of dropout and batch_norm; values
+ *          that depend on neither
  */
 #include "graph/decompose/decompose.h"
-#include "graph/ops/node_facts.h"
 #include "graph/rewrite.h"
 #include "passes/passes.h"
 
@@ -45,18 +44,8 @@ static bool is_evaluated(const gcut_result *r)
     return r->role != GCUT_ROLE_next && r->role != GCUT_ROLE_grad;
 }
 
-/* The results but for updates and gradients. */
-static gcut_graph *without_updates(gcut_graph *g, const char *name)
-{
-    gcut_rewrite rw = gcut_rewrite_begin(g, name);
-    for (uint32_t n = 0; n < g->nodes.n; n++) gcut_rewrite_copy(&rw, n);
-    for (uint32_t i = 0; i < g->results.n; i++)
-        if (is_evaluated(&g->results.at[i])) gcut_result_copy(rw.dst, g, i, rw.map);
-    gcut_arena_free(rw.scratch);
-    return rw.dst;
-}
-
-static gcut_graph *without_unread_keys(gcut_graph *g, const char *name)
+/* A copy without results that are updates or gradients, and without keys that nothing reads. */
+static gcut_graph *reduced(gcut_graph *g, const char *name)
 {
     gcut_graph *dst = gcut_graph_shell(g, name);
     gcut_arena *scratch = gcut_arena_new(g->module->env, g->module->arena);
@@ -66,15 +55,17 @@ static gcut_graph *without_unread_keys(gcut_graph *g, const char *name)
         if (g->params.at[i].role != GCUT_ROLE_rng || uses[g->params.at[i].value])
             gcut_param_copy(dst, g, i, map);
     gcut_rewrite_append(dst, g, map);
-    for (uint32_t i = 0; i < g->results.n; i++) gcut_result_copy(dst, g, i, map);
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (is_evaluated(&g->results.at[i])) gcut_result_copy(dst, g, i, map);
     gcut_arena_free(scratch);
     return dst;
 }
 
 gcut_graph *gcut_pass_evaluation(gcut_graph *g, const char *name)
 {
-    static gcut_graph *(*const parts[])(gcut_graph *, const char *) = {
-        gcut_pass_inline, evaluated, without_updates, gcut_pass_dce, without_unread_keys};
+    static gcut_graph *(*const parts[])(gcut_graph *,
+                                        const char *) = {gcut_pass_inline, evaluated, reduced, gcut_pass_dce,
+                                                         reduced}; /* keys are unread once updates are gone */
     enum { N = sizeof parts / sizeof *parts };
     gcut_module *m = g->module;
     gcut_graph *made = g;

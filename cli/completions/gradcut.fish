@@ -84,7 +84,7 @@ complete -c gradcut -n '__fish_seen_subcommand_from run' -l weights -r -F -d 'be
 complete -c gradcut -n '__fish_seen_subcommand_from run' -l rename -x -d 'names in the file of --weights and here: \'model.*=*,lm_head=head.w\''
 complete -c gradcut -n '__fish_seen_subcommand_from run' -l convert -d '--weights: floats of another dtype too, rounded'
 complete -c gradcut -n '__fish_seen_subcommand_from run' -l partial -d '--weights: what the file or the function lacks is no error'
-complete -c gradcut -n '__fish_seen_subcommand_from run' -l save-weights -r -F -d 'write the parameters, states and keys behind the last step as .safetensors'
+complete -c gradcut -n '__fish_seen_subcommand_from run' -l save-weights -r -F -d 'write the parameters, states and keys after the last step as .safetensors'
 complete -c gradcut -n '__fish_seen_subcommand_from crosscheck gradcheck' -l tol -x -d 'largest relative error that passes'
 complete -c gradcut -n '__fish_seen_subcommand_from crosscheck' -l passes -d 'interpret the graph behind each pass instead, up to the first that changes a result'
 complete -c gradcut -n '__fish_seen_subcommand_from frontier' -l measure -d 'compile the plans and run them, in random order, for measured peaks and times'

@@ -40,6 +40,9 @@ static void share(void *arg)
     if (j->step == j->training)
         gcut_fail(j->step->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
                   "gcut_share: a step cannot read its own values");
+    if (j->step->env != j->training->env)
+        gcut_fail(j->step->env, GCUT_EUSAGE, (gcut_place){0}, "compile both in one context",
+                  "gcut_share: the two steps are of different contexts");
     gcut_step_share(j->step, j->training);
 }
 

@@ -7,6 +7,7 @@
 #include "driver/measure/step_stats.h"
 #include "driver/options/options.h"
 #include "driver/load/step.h"
+#include "driver/load/weights.h"
 #include "import/npy.h"
 
 typedef struct job {
@@ -262,11 +263,7 @@ static void do_save(void *arg)
     gcut_slot *x = gcut_slot_get(j->s, j->name);
     if (!memory_of(x))
         WRONG(j, (gcut_place){0}, "call gcut_prepare or gcut_run first", "'%s' has no memory yet", j->name);
-    gcut_tensor v = {.dtype = x->type.dtype,
-                     .rank = x->type.rank,
-                     .n = x->bytes / gcut_dtype_bytes(x->type.dtype),
-                     .data = x->at};
-    memcpy(v.dim, x->dim, sizeof v.dim);
+    const gcut_tensor v = gcut_slot_tensor(x);
     gcut_npy_write(j->s->env, j->path, &v);
 }
 

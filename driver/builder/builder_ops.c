@@ -426,9 +426,9 @@ gcut_val gcut_bce_at(gcut_here at, gcut_val logits, gcut_val targets)
     return gcut_builder_op(at, NULL, GCUT_OP_bce, (gcut_val[]){logits, targets}, 2, NULL, 0);
 }
 
-gcut_val gcut_nll_at(gcut_here at, gcut_val logs, gcut_val labels, double ignore)
+gcut_val gcut_nll_at(gcut_here at, gcut_val log_probs, gcut_val labels, double ignore)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_nll, (gcut_val[]){logs, labels}, 2, (gcut_op_attr[]){{.key = GCUT_KEY_ignore, .u.f = ignore}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_nll, (gcut_val[]){log_probs, labels}, 2, (gcut_op_attr[]){{.key = GCUT_KEY_ignore, .u.f = ignore}}, 1);
 }
 
 gcut_val gcut_attention_at(gcut_here at, gcut_val q, gcut_val k, gcut_val v, gcut_attention_options how)

@@ -567,12 +567,6 @@ static void fill(const gcut_step *s, const gcut_slot *x, last_file *last, void *
     gcut_arena_free(scratch);
 }
 
-/* Values that keep their contents when sizes change: training continues from them. */
-static bool persists(const gcut_slot *x)
-{
-    return x->role == GCUT_ROLE_param || x->role == GCUT_ROLE_state || x->role == GCUT_ROLE_rng;
-}
-
 /* Allocates the values that the step owns, at new sizes.  Contents are copied where a value's sizes did not
  * change; for parameters, states and keys, where its number of bytes did not.  x->at changes only after its
  * new memory is filled, which may throw. */
@@ -584,7 +578,7 @@ static void own_memory(gcut_step *s, gcut_arena *fresh)
         if (x->bound) continue;
         void *at = gcut_step_memory(fresh, x->bytes);
         const bool same = !memcmp(x->held_dim, x->dim, sizeof x->dim);
-        const bool kept = x->at && x->held == x->bytes && (same || persists(x));
+        const bool kept = x->at && x->held == x->bytes && (same || gcut_slot_persists(x));
         if (kept) {
             memcpy(at, x->at, (size_t)x->bytes);
         } else {

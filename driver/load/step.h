@@ -80,6 +80,11 @@ const char *gcut_slot_name(gcut_arena *a, gcut_role role, const char *name);
 gcut_slot *gcut_slot_find(gcut_step *s, const char *name);
 /* Throws, with a list of the names. */
 gcut_slot *gcut_slot_get(gcut_step *s, const char *name);
+/* Values that keep their contents when sizes change, since training continues from them: parameters, states and keys. */
+static inline bool gcut_slot_persists(const gcut_slot *x)
+{
+    return x->role == GCUT_ROLE_param || x->role == GCUT_ROLE_state || x->role == GCUT_ROLE_rng;
+}
 /* All functions below throw. */
 /* Makes a step in arena `a`, which the step then owns: passes, plan, and what its backend needs. */
 gcut_step *gcut_step_of_graph(gcut_graph *g, const gcut_settings *opt, gcut_arena *a);

@@ -10,11 +10,6 @@
 
 enum { LISTED = 100 }; /* lines of one message */
 
-static bool is_weight(const gcut_slot *x)
-{
-    return x->role == GCUT_ROLE_param || x->role == GCUT_ROLE_state || x->role == GCUT_ROLE_rng;
-}
-
 /* ---- names ---- */
 
 typedef struct renaming {
@@ -105,7 +100,7 @@ static void compare_tensor(comparison *c, const renamings *rules, const gcut_ten
     const char *name = renamed(c->a, rules, t->name),
                *called = strcmp(name, t->name) ? gcut_printf(c->a, "%s (%s)", t->name, name) : name;
     const gcut_slot *x = gcut_slot_find(c->s, name);
-    if (!x || !is_weight(x)) {
+    if (!x || !gcut_slot_persists(x)) {
         if (c->how->partial) return;
         c->left_over++;
         add_line(c, gcut_printf(c->a, "left over      %s, %s", called, gcut_tensor_type_text(c->a, t)));
@@ -170,20 +165,22 @@ void gcut_step_set_weights(gcut_step *s, const gcut_tensor_file *f, const gcut_l
     gcut_arena_free(a);
 }
 
+gcut_tensor gcut_slot_tensor(const gcut_slot *x)
+{
+    gcut_tensor t = {.name = x->name,
+                     .dtype = x->type.dtype,
+                     .rank = x->type.rank,
+                     .n = x->bytes / gcut_dtype_bytes(x->type.dtype),
+                     .data = x->at};
+    memcpy(t.dim, x->dim, sizeof t.dim);
+    return t;
+}
+
 gcut_tensors gcut_step_weights(gcut_step *s, gcut_arena *a)
 {
     gcut_tensors out = {0};
-    for (uint32_t i = 0; i < s->nslots; i++) {
-        const gcut_slot *x = &s->slot[i];
-        if (!is_weight(x)) continue;
-        gcut_tensor t = {.name = x->name,
-                         .dtype = x->type.dtype,
-                         .rank = x->type.rank,
-                         .n = x->bytes / gcut_dtype_bytes(x->type.dtype),
-                         .data = x->at};
-        memcpy(t.dim, x->dim, sizeof t.dim);
-        *GCUT_PUSH(a, &out) = t;
-    }
+    for (uint32_t i = 0; i < s->nslots; i++)
+        if (gcut_slot_persists(&s->slot[i])) *GCUT_PUSH(a, &out) = gcut_slot_tensor(&s->slot[i]);
     return out;
 }
 
@@ -193,7 +190,8 @@ gcut_tensors gcut_step_weights(gcut_step *s, gcut_arena *a)
 static const gcut_slot *same_value(gcut_step *training, const gcut_slot *x)
 {
     const gcut_slot *of = gcut_slot_find(training, x->name);
-    bool same = of && is_weight(of) && of->type.dtype == x->type.dtype && of->type.rank == x->type.rank;
+    bool same =
+        of && gcut_slot_persists(of) && of->type.dtype == x->type.dtype && of->type.rank == x->type.rank;
     for (uint32_t d = 0; same && d < x->type.rank; d++) {
         const gcut_dim a = of->type.dim[d], b = x->type.dim[d];
         same = !gcut_dim_known(a) || !gcut_dim_known(b) || a == b;
@@ -208,7 +206,7 @@ void gcut_step_share(gcut_step *s, gcut_step *training)
     const gcut_slot **of = gcut_calloc(scratch, (size_t)s->nslots + 1, sizeof *of);
     for (uint32_t i = 0; i < s->nslots; i++) {
         const gcut_slot *x = &s->slot[i];
-        if (!is_weight(x)) continue;
+        if (!gcut_slot_persists(x)) continue;
         of[i] = same_value(training, x);
         if (!of[i] && x->role != GCUT_ROLE_rng)
             gcut_text_add(&lines, "%s%s, %s", lines.n ? "\n" : "", x->name,

@@ -306,19 +306,13 @@ static gcut_candidate search_downwards(gcut_candidates *o)
     return least;
 }
 
-/* The same; from the candidates alone where one of these leads to a plan that fits, else with `least`, which fits. */
-static gcut_candidate search_above(gcut_candidates *o, int64_t budget, const gcut_candidate *least)
-{
-    const gcut_candidate x = search_within(o, budget, NULL);
-    return x.peak_bytes <= budget ? x : search_within(o, budget, least);
-}
-
 gcut_candidate gcut_budget_least(gcut_candidates *o)
 {
     gcut_candidate least = search_downwards(o);
     /* The fastest plan for a budget may have a smaller peak, which is a budget that is met, too. */
     for (;;) {
-        const gcut_candidate x = search_above(o, least.peak_bytes, &least);
+        gcut_candidate x = search_within(o, least.peak_bytes, NULL);
+        if (x.peak_bytes > least.peak_bytes) x = search_within(o, least.peak_bytes, &least);
         if (x.peak_bytes >= least.peak_bytes) return least;
         least = x;
     }

@@ -435,7 +435,7 @@ GCUT_API gcut_val gcut_bce_at(gcut_here at, gcut_val logits, gcut_val targets);
 #define gcut_bce(...) gcut_bce_at(GCUT_HERE, __VA_ARGS__)
 
 /* nll: mean over the rows not ignored of -p[label], p being logarithms of probabilities */
-GCUT_API gcut_val gcut_nll_at(gcut_here at, gcut_val logs, gcut_val labels, double ignore GCUT_ELSE_(-100));
+GCUT_API gcut_val gcut_nll_at(gcut_here at, gcut_val log_probs, gcut_val labels, double ignore GCUT_ELSE_(-100));
 #ifdef __cplusplus
 #define gcut_nll(...) gcut_nll_at(GCUT_HERE, __VA_ARGS__)
 #else

@@ -19,8 +19,8 @@ extern "C" {
  * GCUT_ETYPE where no result is left.  options.eval compiles a graph so. */
 GCUT_API gcut_graph *gcut_eval(gcut_graph *g);
 /* From now on `step` reads the parameters and states of `training`, by name, where they are, also when they move there.
- * GCUT_ETYPE, with a list, where `training` has no value of that name and type.  `training` must not be freed before
- * `step`. */
+ * GCUT_ETYPE, with a list, where `training` has no value of that name and type.  GCUT_EUSAGE for steps of two contexts.
+ * `training` must not be freed before `step`. */
 GCUT_API gcut_status gcut_share(gcut_step *training, gcut_step *step);
 
 /* ---- weights ---- */

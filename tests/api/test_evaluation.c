@@ -155,6 +155,12 @@ static void other_steps_are_refused(void **state)
     assert_int_equal(gcut_share(NULL, b), GCUT_EUSAGE);
     assert_int_equal(gcut_share(a, NULL), GCUT_EUSAGE);
     assert_int_equal(gcut_share(a, a), GCUT_EUSAGE);
+    gcut_ctx *other = new_ctx();
+    gcut_step *elsewhere = gcut_compile(graph_from(other, GROWS), &forward);
+    assert_non_null(elsewhere);
+    assert_int_equal(gcut_share(a, elsewhere), GCUT_EUSAGE);
+    assert_says(other, GCUT_EUSAGE, "different contexts");
+    gcut_ctx_free(other);
     gcut_ctx_free(ctx);
 }
 

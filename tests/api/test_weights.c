@@ -175,7 +175,7 @@ static void declared(void **state)
     } cases[] = {{", \"b\"", NULL},
                  {", \"bb\"", "has no tensor 'bb'"},
                  {"", "has 4 tensors"},
-                 {", \"w\"", "data @p is f32[3], but 'w.safetensors' holds w of type f32[4, 3]"}};
+                 {", \"w\"", "holds w of type f32[4, 3]"}};
     gcut_ctx *ctx = new_ctx();
     gcut_step *from = step_of(ctx, NET, NULL);
     static const float b[3] = {5, 6, 7};
@@ -194,8 +194,7 @@ static void declared(void **state)
             continue;
         }
         assert_int_not_equal(gcut_run(s), GCUT_OK);
-        if (!strstr(gcut_last_error(ctx), "safetensors") ||
-            !strstr(gcut_last_error(ctx), i == 3 ? "of type" : cases[i].says))
+        if (!strstr(gcut_last_error(ctx), cases[i].says))
             fail_msg("expected '%s' in: %s", cases[i].says, gcut_last_error(ctx));
     }
     gcut_ctx_free(ctx);
