@@ -107,6 +107,12 @@ gcut_file_bytes gcut_file_map(gcut_arena *arena, const char *path)
     return *m;
 }
 
+bool gcut_file_is_link(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
 void gcut_file_drop_pages(const gcut_file_bytes *f, const void *at, size_t n)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = ((uintptr_t)at + page - 1) / page * page,

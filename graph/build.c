@@ -168,3 +168,65 @@ gcut_ref gcut_bcount(gcut_build *b, gcut_ref x, uint32_t mask, gcut_ref like)
     gcut_ref size = gcut_bconvert(b, node(b, GCUT_OP_dim, NULL, 0, &of, 1), t.dtype);
     return l.rank == 0 ? size : gcut_bbroadcast(b, size, l.dim, l.rank, NULL);
 }
+
+/* ---- broadcasting ---- */
+
+/* The size of x's axis, counted from the end; 1 where it has no such axis. */
+static gcut_dim size_at(const gcut_type *t, uint32_t back)
+{
+    return back <= t->rank ? t->dim[t->rank - back] : 1;
+}
+
+static _Noreturn void no_broadcast(const gcut_build *b, const char *op, gcut_ref x, gcut_ref y, uint32_t back)
+{
+    gcut_module *m = b->g->module;
+    const gcut_type *tx = gcut_type_of(b->g, x), *ty = gcut_type_of(b->g, y);
+    gcut_fail(m->env, GCUT_ETYPE, gcut_loc_place(m, b->loc),
+              "axes are matched from the last one; only a size of 1 repeats",
+              "'%s': %%%s %s and %%%s %s do not broadcast: the sizes %s and %s of axis -%u differ", op,
+              b->g->values.at[x].name, gcut_type_text(m->arena, m, tx), b->g->values.at[y].name,
+              gcut_type_text(m->arena, m, ty), gcut_dim_text(m->arena, m->dims, size_at(tx, back)),
+              gcut_dim_text(m->arena, m->dims, size_at(ty, back)), (unsigned)back);
+}
+
+gcut_type gcut_bcommon_shape(gcut_build *b, const char *op, const gcut_ref *x, uint32_t n)
+{
+    gcut_type s = {.rank = 0};
+    for (uint32_t i = 0; i < n; i++)
+        if (gcut_type_of(b->g, x[i])->rank > s.rank) s.rank = gcut_type_of(b->g, x[i])->rank;
+    for (uint32_t back = 1; back <= s.rank; back++) {
+        gcut_ref of = 0; /* the operand with this size */
+        gcut_dim *size = &s.dim[s.rank - back];
+        *size = 1;
+        for (uint32_t i = 0; i < n; i++) {
+            gcut_dim d = size_at(gcut_type_of(b->g, x[i]), back);
+            if (d == 1) continue;
+            if (of && gcut_dims_differ(b->g, d, *size)) no_broadcast(b, op, of, x[i], back);
+            if (!of) *size = d, of = x[i];
+        }
+    }
+    return s;
+}
+
+gcut_ref gcut_bspread(gcut_build *b, gcut_ref x, const gcut_type *s)
+{
+    gcut_type t = *gcut_type_of(b->g, x);
+    gcut_dim axes[GCUT_MAX_RANK], to[GCUT_MAX_RANK];
+    bool same = t.rank == s->rank;
+    for (uint32_t d = 0; d < t.rank; d++) {
+        axes[d] = s->rank - t.rank + d;
+        same = same && (t.dim[d] != 1 || s->dim[axes[d]] == 1);
+    }
+    if (same) return x;
+    for (uint32_t d = 0; d < s->rank; d++) {
+        int i = (int)d - (s->rank - t.rank);
+        to[d] = i >= 0 && t.dim[i] != 1 ? t.dim[i] : s->dim[d];
+    }
+    return gcut_bbroadcast(b, x, to, s->rank, axes);
+}
+
+void gcut_bbroadcast_all(gcut_build *b, const char *op, gcut_ref *x, uint32_t n)
+{
+    gcut_type s = gcut_bcommon_shape(b, op, x, n);
+    for (uint32_t i = 0; i < n; i++) x[i] = gcut_bspread(b, x[i], &s);
+}

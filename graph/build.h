@@ -2,8 +2,8 @@
  *
  * Short forms of gcut_node_new for code that writes algebra: VJP rules,
  * decompositions, optimizers, the public builder.  No implicit broadcasting:
- * elementwise operands must already have one shape.  Every call throws on a
- * type error.  A gcut_build carries where new nodes go and what they are called.
+ * elementwise operands must already have one shape, which gcut_bbroadcast_all gives them.  Every call throws on
+ * a type error.  A gcut_build carries where new nodes go and what they are called.
  */
 #ifndef GCUT_GRAPH_BUILD_H
 #define GCUT_GRAPH_BUILD_H
@@ -47,6 +47,14 @@ gcut_ref gcut_bscatter_add(gcut_build *b, gcut_ref x, gcut_ref i, gcut_ref u, in
 /* x's size along the axes of `mask` as a value of x's dtype, a scalar (full when known, dim + cast when
  * symbolic) broadcast to the shape of `like`. */
 gcut_ref gcut_bcount(gcut_build *b, gcut_ref x, uint32_t mask, gcut_ref like);
+
+/* NumPy's broadcasting of operands that may differ in shape.  Axes are aligned at the end; only the literal size 1 and
+ * missing axes repeat.  The common shape, without a dtype; throws GCUT_ETYPE, in the name of `op`, where there is none. */
+gcut_type gcut_bcommon_shape(gcut_build *b, const char *op, const gcut_ref *x, uint32_t n);
+/* x repeated to that shape; x itself where it has it. */
+gcut_ref gcut_bspread(gcut_build *b, gcut_ref x, const gcut_type *shape);
+/* Replaces the operands by such of their common shape. */
+void gcut_bbroadcast_all(gcut_build *b, const char *op, gcut_ref *x, uint32_t n);
 
 /* einsum.c: NumPy's notation, with or without "->", without ellipsis.  All axes of one letter have one
  * size. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Room import/: files of tensors: NumPy's .npy, versions 1 to 3 (numpy.lib.format), and .safetensors.
+ * Room import/: files of tensors: NumPy's .npy, versions 1 to 3 (numpy.lib.format), and .safetensors; models of
+ * ONNX.
  *
  *   takes:  files, little-endian, mapped or in memory; tensors to write
- *   gives:  tensors in C order, by name (tensor_file.h); .npy and .safetensors files
+ *   gives:  tensors in C order, by name (tensor_file.h); .npy and .safetensors files; of a model its initializers and, in
+ *           onnx/, a function (import.h)
  *   keeps:  every bit of the elements; malformed files are refused, and dtypes that gradcut does not have where their
  *           elements are asked for
  */

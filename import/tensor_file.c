@@ -9,6 +9,7 @@
 #include "base/names.h"
 #include "graph/ops/dtype_info.h"
 #include "import/npy.h"
+#include "import/onnx/model.h"
 
 /* Elements of one copy.  Of a mapped file, the pages of at most one copy are in memory. */
 enum { BLOCK = 1 << 18 };
@@ -44,8 +45,23 @@ gcut_tensor_file *gcut_tensor_file_parse(gcut_arena *arena, const char *name, co
     return f;
 }
 
+/* The initializers of a model. */
+static gcut_tensor_file *open_model(gcut_arena *arena, const char *path)
+{
+    gcut_tensor_file *f = gcut_calloc(arena, 1, sizeof *f);
+    gcut_onnx_file *model = gcut_onnx_open(arena, path);
+    const Onnx__ModelProto *m = gcut_onnx_model(model);
+    f->name = path;
+    f->file = model->file;
+    for (size_t i = 0; m->graph && i < m->graph->n_initializer; i++)
+        *GCUT_PUSH(arena, &f->tensor) = gcut_onnx_tensor(model, m->graph->initializer[i]);
+    return f;
+}
+
 gcut_tensor_file *gcut_tensor_file_open(gcut_arena *arena, const char *path)
 {
+    const size_t n = strlen(path);
+    if (n > 5 && !strcmp(path + n - 5, ".onnx")) return open_model(arena, path);
     const gcut_file_bytes bytes = gcut_file_map(arena, path);
     gcut_tensor_file *f = gcut_tensor_file_parse(arena, path, bytes.at, bytes.n);
     f->file = bytes;

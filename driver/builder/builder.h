@@ -82,8 +82,6 @@ const char *gcut_builder_show(const gcut_graph *g, gcut_ref v);
 void gcut_builder_check_size(gcut_graph *g, gcut_here at, const char *kind, const char *name, gcut_dim d);
 /* The axis of x, counted from 0; a negative axis counts from the end.  Throws when x has no such axis. */
 int gcut_builder_axis(gcut_graph *g, gcut_here at, const char *op, gcut_ref x, int64_t axis);
-/* Broadcasts the n operands of an elementwise op, as NumPy does; throws, naming two that do not broadcast. */
-void gcut_builder_broadcast(gcut_build *b, const char *op, gcut_ref *x, int n);
 
 /* Letters, digits, _ and . as in the text IR. */
 static inline bool is_name(const char *s)

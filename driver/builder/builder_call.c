@@ -168,69 +168,6 @@ void gcut_builder_check_size(gcut_graph *g, gcut_here at, const char *kind, cons
                   "%s '%s': the size %s is not declared by @%s", kind, name, symbol, g->name);
 }
 
-/* ---- broadcasting ---- */
-
-/* The size of x's axis, counted from the end; 1 where it has no such axis. */
-static gcut_dim size_at(const gcut_type *t, int back)
-{
-    return back <= t->rank ? t->dim[t->rank - back] : 1;
-}
-
-/* The common shape: axes are aligned at the end; only the literal size 1 and missing axes repeat. */
-static gcut_shape common(gcut_build *b, const char *op, const gcut_ref *x, int n)
-{
-    gcut_module *m = b->g->module;
-    gcut_shape s = {.rank = 0};
-    for (int i = 0; i < n; i++)
-        if (gcut_type_of(b->g, x[i])->rank > s.rank) s.rank = gcut_type_of(b->g, x[i])->rank;
-    for (int back = 1; back <= s.rank; back++) {
-        int of = -1; /* the operand with this size */
-        gcut_dim *size = &s.dim[s.rank - back];
-        *size = 1;
-        for (int i = 0; i < n; i++) {
-            gcut_dim d = size_at(gcut_type_of(b->g, x[i]), back);
-            if (d == 1) continue;
-            if (of >= 0 &&
-                gcut_dim_compare(m->dims, d, *size, b->g->decls.at, b->g->decls.n) == GCUT_DIM_DIFFERS) {
-                gcut_text have = {.arena = m->arena}, want = {.arena = m->arena};
-                gcut_dim_print(m->dims, d, &have);
-                gcut_dim_print(m->dims, *size, &want);
-                gcut_fail(m->env, GCUT_ETYPE, gcut_loc_place(m, b->loc),
-                          "axes are matched from the last one; only a size of 1 repeats",
-                          "'%s': %s and %s do not broadcast: the sizes %s and %s of axis %d differ", op,
-                          gcut_builder_show(b->g, x[of]), gcut_builder_show(b->g, x[i]), want.at, have.at,
-                          -back);
-            }
-            if (of < 0) *size = d, of = i;
-        }
-    }
-    return s;
-}
-
-static gcut_ref spread(gcut_build *b, gcut_ref x, const gcut_shape *s)
-{
-    gcut_type t = *gcut_type_of(b->g, x);
-    gcut_dim axes[GCUT_MAX_RANK];
-    bool same = t.rank == s->rank;
-    for (int d = 0; d < t.rank; d++) {
-        axes[d] = s->rank - t.rank + d;
-        same = same && (t.dim[d] != 1 || s->dim[axes[d]] == 1);
-    }
-    if (same) return x;
-    gcut_dim to[GCUT_MAX_RANK];
-    for (int d = 0; d < s->rank; d++) {
-        int i = d - (s->rank - t.rank);
-        to[d] = i >= 0 && t.dim[i] != 1 ? t.dim[i] : s->dim[d];
-    }
-    return gcut_bbroadcast(b, x, to, (uint32_t)s->rank, axes);
-}
-
-void gcut_builder_broadcast(gcut_build *b, const char *op, gcut_ref *x, int n)
-{
-    gcut_shape s = common(b, op, x, n);
-    for (int i = 0; i < n; i++) x[i] = spread(b, x[i], &s);
-}
-
 /* ---- one call ---- */
 
 gcut_ref gcut_builder_ref(gcut_graph *g, gcut_val v)

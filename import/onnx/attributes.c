@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The attributes of a node.
+ */
+#include <string.h>
+
+#include "import/onnx/scope.h"
+
+static const Onnx__AttributeProto *attr_of(const Onnx__NodeProto *p, const char *name)
+{
+    for (size_t i = 0; i < p->n_attribute; i++)
+        if (p->attribute[i]->name && !strcmp(p->attribute[i]->name, name)) return p->attribute[i];
+    return NULL;
+}
+
+/* Within a function of the model an attribute may stand for one of its call. */
+const Onnx__AttributeProto *gcut_onnx_attr(const gcut_onnx_node *n, const char *name)
+{
+    const Onnx__AttributeProto *a = attr_of(n->p, name);
+    const gcut_onnx_node *call = n->scope->call;
+    while (a && a->ref_attr_name && *a->ref_attr_name) {
+        if (!call) return NULL;
+        a = attr_of(call->p, a->ref_attr_name);
+        call = call->scope->call;
+    }
+    return a;
+}
+
+#define NEED_TYPE(n, a, TYPE, what)                                                                          \
+    do {                                                                                                     \
+        if ((a)->has_type && (a)->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##TYPE)                     \
+            GCUT_ONNX_WRONG(n, "expected %s for the attribute '%s'", what, (a)->name);                       \
+    } while (0)
+
+int64_t gcut_onnx_int(const gcut_onnx_node *n, const char *name, int64_t otherwise)
+{
+    const Onnx__AttributeProto *a = gcut_onnx_attr(n, name);
+    if (!a) return otherwise;
+    NEED_TYPE(n, a, INT, "an integer");
+    return a->i;
+}
+
+double gcut_onnx_float(const gcut_onnx_node *n, const char *name, double otherwise)
+{
+    const Onnx__AttributeProto *a = gcut_onnx_attr(n, name);
+    if (!a) return otherwise;
+    NEED_TYPE(n, a, FLOAT, "a float");
+    return (double)a->f;
+}
+
+const char *gcut_onnx_text(const gcut_onnx_node *n, const char *name, const char *otherwise)
+{
+    const Onnx__AttributeProto *a = gcut_onnx_attr(n, name);
+    if (!a) return otherwise;
+    NEED_TYPE(n, a, STRING, "a string");
+    return gcut_strndup(n->o->arena, a->s.data ? (const char *)a->s.data : "", a->s.len);
+}
+
+gcut_onnx_list gcut_onnx_ints(const gcut_onnx_node *n, const char *name)
+{
+    static const int64_t empty[1];
+    const Onnx__AttributeProto *a = gcut_onnx_attr(n, name);
+    if (!a) return (gcut_onnx_list){0};
+    NEED_TYPE(n, a, INTS, "a list of integers");
+    return (gcut_onnx_list){a->n_ints ? a->ints : empty, (uint32_t)a->n_ints};
+}

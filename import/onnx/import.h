@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Import of an ONNX model as a function of a module.  Inputs and initializers become parameters, nodes ops.  Whatever
+ * follows from constants and sizes alone is computed meanwhile, so that the plumbing of shapes becomes no ops.
+ */
+#ifndef GCUT_IMPORT_ONNX_IMPORT_H
+#define GCUT_IMPORT_ONNX_IMPORT_H
+
+#include "import/onnx/model.h"
+
+typedef struct gcut_onnx_constant_input {
+    const char *name; /* of an input of the model */
+    gcut_tensor value;
+} gcut_onnx_constant_input;
+
+typedef struct gcut_onnx_options {
+    const char *const
+        *train; /* patterns of the names of initializers that are params; ntrain = 0: all floats are */
+    size_t ntrain;
+    const gcut_onnx_constant_input *constant; /* what inputs hold that sizes are made of */
+    size_t nconstants;
+} gcut_onnx_options;
+
+typedef struct gcut_onnx_import {
+    gcut_graph *g;
+    size_t nodes;                 /* of the model, those of its subgraphs and functions included */
+    size_t batch_norms, dropouts; /* that the model has in the mode for inference */
+    bool *specialised;            /* by constant of the options: sizes were made of it */
+} gcut_onnx_import;
+
+/* The function @name in a new module under `parent`.  Contents of parameters refer to the model's file, in which they
+ * have the names of its initializers.  Throws GCUT_EUNSUPPORTED with a list of all ops that are missing, GCUT_ETYPE
+ * where the model contradicts itself or an op. */
+gcut_onnx_import gcut_onnx_import_model(gcut_onnx_file *f, gcut_arena *parent, const char *name,
+                                        const gcut_onnx_options *opt);
+
+/* An op that the model uses, and whether it can be imported. */
+typedef struct gcut_onnx_use {
+    const char *domain, *op; /* "" is ONNX's own domain */
+    size_t nodes;
+    bool supported;
+    const char *first; /* the name of the first node */
+} gcut_onnx_use;
+typedef GCUT_VEC(gcut_onnx_use) gcut_onnx_uses;
+/* Sorted by domain and name; in the arena of f. */
+gcut_onnx_uses gcut_onnx_ops_of(gcut_onnx_file *f, const Onnx__ModelProto *m);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The interpreter computes on numbers.  It also moves elements, whatever these are; arithmetic on elements that are
+ * expressions over symbols, gcut_dim, is done here.
+ */
+#include "import/onnx/known.h"
+
+#include "graph/ops/op_info.h"
+#include "import/onnx/node.h"
+#include "interp/interp.h"
+
+bool gcut_onnx_has_symbols(const gcut_array *x)
+{
+    if (gcut_dtype_is_float(x->dtype)) return false;
+    for (int64_t k = 0; k < x->n; k++)
+        if (gcut_onnx_is_symbolic(x->u.i[k])) return true;
+    return false;
+}
+
+/* Ops whose result has elements of their first operands, at places that only attributes and other operands decide. */
+static bool moves(gcut_op op)
+{
+    switch (op) {
+    case GCUT_OP_reshape:
+    case GCUT_OP_transpose:
+    case GCUT_OP_broadcast:
+    case GCUT_OP_slice:
+    case GCUT_OP_concat:
+    case GCUT_OP_flip:
+    case GCUT_OP_pad:
+    case GCUT_OP_take: return true;
+    default: return false;
+    }
+}
+
+/* ---- arithmetic on two elements, one of which is an expression ---- */
+
+static bool add(gcut_dims *t, int64_t a, int64_t b, int64_t *out)
+{
+    if (!gcut_onnx_is_symbolic(a)) return add(t, b, a, out);
+    if (!gcut_onnx_is_symbolic(b) && b < 0)
+        *out = gcut_dim_make(t, GCUT_DIM_SUB, a, -b);
+    else
+        *out = gcut_dim_make(t, GCUT_DIM_ADD, a, b);
+    return true;
+}
+
+static bool subtract(gcut_dims *t, int64_t a, int64_t b, int64_t *out)
+{
+    if (!gcut_onnx_is_symbolic(b)) return add(t, a, -b, out);
+    if (a == b) return *out = 0, true;
+    if (!gcut_onnx_is_symbolic(a)) return false; /* a number less an expression may be negative */
+    *out = gcut_dim_make(t, GCUT_DIM_SUB, a, b);
+    return true;
+}
+
+static bool is_negative(int64_t x)
+{
+    return !gcut_onnx_is_symbolic(x) && x < 0;
+}
+
+static bool arithmetic(gcut_dims *t, gcut_op op, int64_t a, int64_t b, int64_t *out)
+{
+    if (op == GCUT_OP_add) return add(t, a, b, out);
+    if (op == GCUT_OP_sub) return subtract(t, a, b, out);
+    if (op == GCUT_OP_max || op == GCUT_OP_min) {
+        const bool larger = op == GCUT_OP_max;
+        if (is_negative(a)) return *out = larger ? b : a, true;
+        if (is_negative(b)) return *out = larger ? a : b, true;
+        *out = gcut_dim_make(t, larger ? GCUT_DIM_MAXOF : GCUT_DIM_MIN, a, b);
+        return true;
+    }
+    if (is_negative(a) || is_negative(b)) return false;
+    if (op == GCUT_OP_mul) return *out = gcut_dim_make(t, GCUT_DIM_MUL, a, b), true;
+    if (b == 0) return false;
+    if (op == GCUT_OP_div) return *out = gcut_dim_make(t, GCUT_DIM_DIV, a, b), true;
+    if (op == GCUT_OP_mod) return *out = gcut_dim_make(t, GCUT_DIM_MOD, a, b), true;
+    return false;
+}
+
+/* The bounds of an element. */
+static void range(const gcut_graph *g, int64_t x, int64_t *lo, int64_t *hi)
+{
+    *lo = *hi = x;
+    if (gcut_onnx_is_symbolic(x)) gcut_dim_range(g->module->dims, x, g->decls.at, g->decls.n, lo, hi);
+}
+
+static bool compare(const gcut_graph *g, gcut_op op, int64_t a, int64_t b, int64_t *out)
+{
+    int64_t alo, ahi, blo, bhi;
+    range(g, a, &alo, &ahi);
+    range(g, b, &blo, &bhi);
+    const bool equal = a == b, differ = !equal && (is_negative(a) || is_negative(b) || ahi < blo ||
+                                                   bhi < alo || gcut_dims_differ(g, a, b));
+    switch (op) {
+    case GCUT_OP_eq: return *out = equal, equal || differ;
+    case GCUT_OP_ne: return *out = differ, equal || differ;
+    case GCUT_OP_lt: return *out = ahi < blo, ahi < blo || alo >= bhi || equal;
+    case GCUT_OP_ge: return *out = !(ahi < blo), ahi < blo || alo >= bhi || equal;
+    case GCUT_OP_gt: return *out = alo > bhi, alo > bhi || ahi <= blo || equal;
+    case GCUT_OP_le: return *out = !(alo > bhi), alo > bhi || ahi <= blo || equal;
+    default: return false;
+    }
+}
+
+static bool is_comparison(gcut_op op)
+{
+    return op == GCUT_OP_eq || op == GCUT_OP_ne || op == GCUT_OP_lt || op == GCUT_OP_le || op == GCUT_OP_gt ||
+           op == GCUT_OP_ge;
+}
+
+static bool number(gcut_op op, int64_t a, int64_t b, int64_t *out)
+{
+    switch (op) {
+    case GCUT_OP_add: return !__builtin_add_overflow(a, b, out);
+    case GCUT_OP_sub: return !__builtin_sub_overflow(a, b, out);
+    case GCUT_OP_mul: return !__builtin_mul_overflow(a, b, out);
+    case GCUT_OP_max: return *out = a > b ? a : b, true;
+    case GCUT_OP_min: return *out = a < b ? a : b, true;
+    case GCUT_OP_div: return b > 0 && a >= 0 && (*out = a / b, true);
+    case GCUT_OP_mod: return b > 0 && a >= 0 && (*out = a % b, true);
+    default: return false;
+    }
+}
+
+static bool elementwise(const gcut_graph *g, gcut_op op, const gcut_array *x, const gcut_array *y,
+                        gcut_array *out)
+{
+    for (int64_t k = 0; k < out->n; k++) {
+        const int64_t a = x->u.i[k], b = y->u.i[k];
+        bool known;
+        if (is_comparison(op))
+            known = compare(g, op, a, b, &out->u.i[k]);
+        else if (gcut_onnx_is_symbolic(a) || gcut_onnx_is_symbolic(b))
+            known = arithmetic(g->module->dims, op, a, b, &out->u.i[k]);
+        else
+            known = number(op, a, b, &out->u.i[k]);
+        if (!known) return false;
+    }
+    return true;
+}
+
+/* The sum or product of all elements. */
+static bool reduce(const gcut_graph *g, gcut_op op, const gcut_array *x, gcut_array *out)
+{
+    const gcut_op by = op == GCUT_OP_sum ? GCUT_OP_add : GCUT_OP_mul;
+    if (out->n != 1 || x->n < 1 || (op != GCUT_OP_sum && op != GCUT_OP_prod)) return false;
+    int64_t all = x->u.i[0];
+    for (int64_t k = 1; k < x->n; k++) {
+        const int64_t next = x->u.i[k];
+        if (gcut_onnx_is_symbolic(all) || gcut_onnx_is_symbolic(next)
+                ? !arithmetic(g->module->dims, by, all, next, &all)
+                : !number(by, all, next, &all))
+            return false;
+    }
+    out->u.i[0] = all;
+    return true;
+}
+
+/* ---- one node ---- */
+
+/* By the interpreter, in a graph of its own. */
+static void interpret(const gcut_graph *g, uint32_t n, gcut_arena *a, const gcut_array *x, gcut_array *out)
+{
+    const gcut_node *node = gcut_node_at(g, n);
+    gcut_graph *one = gcut_body_new((gcut_graph *)(uintptr_t)g);
+    gcut_ref *args = gcut_calloc(a, node->nargs + 1, sizeof *args);
+    for (uint32_t k = 0; k < node->nargs; k++)
+        args[k] = gcut_param_new(one, GCUT_ROLE_input, gcut_printf(a, "x%u", (unsigned)k),
+                                 gcut_type_of(g, gcut_arg(g, node, k)));
+    const uint32_t nres = node->nres;
+    gcut_ref y = gcut_node_copy(one, g, n, args, NULL, 0, NULL);
+    for (uint32_t k = 0; k < nres; k++) gcut_body_yield(one, y + k);
+    gcut_interp(one, GCUT_STATED, a, x, out, NULL);
+}
+
+static bool evaluate(const gcut_graph *g, uint32_t n, gcut_arena *a, const gcut_array *x, gcut_array *out)
+{
+    const gcut_node *node = gcut_node_at(g, n);
+    const gcut_op op = (gcut_op)node->op;
+    const gcut_type *t = gcut_type_of(g, node->res0);
+    bool symbols = false, later = false; /* in any operand; in one that is not the first */
+    for (uint32_t k = 0; k < node->nargs; k++) {
+        const bool has = gcut_onnx_has_symbols(&x[k]);
+        symbols |= has;
+        later |= has && k > 0;
+    }
+    if (!symbols || (moves(op) && (!later || op == GCUT_OP_concat))) return interpret(g, n, a, x, out), true;
+    *out = gcut_array_new(a, t->dtype, t->rank, t->dim);
+    if (op == GCUT_OP_cast && (t->dtype == GCUT_I64 || t->dtype == GCUT_I32)) {
+        for (int64_t k = 0; k < out->n; k++) out->u.i[k] = x->u.i[k];
+        return true;
+    }
+    if (op == GCUT_OP_select) {
+        for (int64_t k = 0; k < out->n; k++) out->u.i[k] = x[x[0].u.i[k] ? 1 : 2].u.i[k];
+        return true;
+    }
+    if (gcut_op_get(op)->elementwise && node->nargs == 2) return elementwise(g, op, &x[0], &x[1], out);
+    return node->nargs == 1 && reduce(g, op, &x[0], out);
+}
+
+bool gcut_onnx_evaluate(const gcut_graph *g, gcut_arena *a, const gcut_array *params, gcut_array *out)
+{
+    gcut_array *value = gcut_calloc(a, g->values.n + 1, sizeof *value);
+    bool symbols = false;
+    for (uint32_t v = 1; v < g->values.n; v++) {
+        const gcut_type *t = gcut_type_of(g, v);
+        int64_t n = 1;
+        for (uint32_t r = 0; r < t->rank; r++)
+            if (!gcut_dim_known(t->dim[r]) || __builtin_mul_overflow(n, t->dim[r], &n)) return false;
+        if (n > GCUT_ONNX_MOST_KNOWN) return false;
+    }
+    for (uint32_t i = 0; i < g->params.n; i++) {
+        symbols |= gcut_onnx_has_symbols(&params[i]);
+        value[g->params.at[i].value] = params[i];
+    }
+    if (!symbols) return gcut_interp(g, GCUT_STATED, a, params, out, NULL), true;
+    for (uint32_t n = 0; n < g->nodes.n; n++) {
+        const gcut_node *node = gcut_node_at(g, n);
+        gcut_array *x = gcut_calloc(a, node->nargs + 1, sizeof *x);
+        for (uint32_t k = 0; k < node->nargs; k++) x[k] = value[gcut_arg(g, node, k)];
+        if (node->nregs || !evaluate(g, n, a, x, &value[node->res0])) return false;
+    }
+    for (uint32_t i = 0; i < g->results.n; i++) out[i] = value[g->results.at[i].value];
+    return true;
+}

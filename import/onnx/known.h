@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The results of a graph of constants, of which integers may be expressions over symbols.
+ */
+#ifndef GCUT_IMPORT_ONNX_KNOWN_H
+#define GCUT_IMPORT_ONNX_KNOWN_H
+
+#include "graph/graph.h"
+#include "interp/array.h"
+
+#define GCUT_ONNX_MOST_KNOWN 4096 /* elements of a result */
+
+/* params by parameter of g, out by result.  False where a result has more elements, or an op is not computed on
+ * symbols; `decls` declares these. */
+bool gcut_onnx_evaluate(const gcut_graph *g, gcut_arena *a, const gcut_array *params, gcut_array *out);
+/* Is an element of an integer array an expression? */
+bool gcut_onnx_has_symbols(const gcut_array *x);
+
+#endif

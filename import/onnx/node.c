@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Short forms of ops for the rules.
+ */
+#include "import/onnx/node.h"
+
+uint32_t gcut_onnx_axis(const gcut_onnx_node *n, int64_t axis, uint32_t rank)
+{
+    if (axis < -(int64_t)rank || axis >= (int64_t)rank)
+        GCUT_ONNX_WRONG(n, "there is no axis %lld: the operand has %u", (long long)axis, (unsigned)rank);
+    return (uint32_t)(axis < 0 ? axis + rank : axis);
+}
+
+gcut_type gcut_onnx_type(const gcut_onnx_node *n, gcut_ref v)
+{
+    return *gcut_type_of(n->b.g, v);
+}
+
+gcut_array gcut_onnx_array(gcut_onnx_node *n, gcut_dtype t, uint32_t rank, const int64_t *dim)
+{
+    return gcut_array_new(n->b.g->module->arena, t, rank, dim);
+}
+
+gcut_ref gcut_onnx_node_new(gcut_onnx_node *n, gcut_op op, const gcut_ref *x, uint32_t nx, const gcut_attr *a,
+                            uint32_t na)
+{
+    return gcut_node_new(n->b.g, op, x, nx, a, na, n->b.loc, NULL);
+}
+
+gcut_dim gcut_onnx_dim(const gcut_onnx_node *n, gcut_dim_op op, gcut_dim a, gcut_dim b)
+{
+    return gcut_dim_make(n->b.g->module->dims, op, a, b);
+}
+
+gcut_dim gcut_onnx_numel(const gcut_onnx_node *n, const gcut_type *t, uint32_t from, uint32_t to)
+{
+    gcut_dim all = 1;
+    for (uint32_t r = from; r < to; r++) all = gcut_onnx_dim(n, GCUT_DIM_MUL, all, t->dim[r]);
+    return all;
+}
+
+gcut_ref gcut_onnx_number(gcut_onnx_node *n, gcut_dtype t, const gcut_type *shape, double x)
+{
+    gcut_type type = shape ? *shape : (gcut_type){.rank = 0};
+    type.dtype = t;
+    return gcut_bfull(&n->b, &type, x);
+}
+
+gcut_ref gcut_onnx_binary(gcut_onnx_node *n, gcut_op op, gcut_ref x, gcut_ref y)
+{
+    gcut_ref v[] = {x, y};
+    gcut_bbroadcast_all(&n->b, n->p->op_type, v, 2);
+    return gcut_b2(&n->b, op, v[0], v[1]);
+}
+
+gcut_ref gcut_onnx_reshape(gcut_onnx_node *n, gcut_ref x, const gcut_dim *dim, uint32_t rank)
+{
+    const gcut_type t = gcut_onnx_type(n, x);
+    bool same = t.rank == rank;
+    for (uint32_t r = 0; same && r < rank; r++) same = t.dim[r] == dim[r];
+    return same ? x : gcut_breshape(&n->b, x, dim, rank);
+}
+
+gcut_ref gcut_onnx_slice(gcut_onnx_node *n, gcut_ref x, uint32_t axis, gcut_dim start, gcut_dim limit,
+                         gcut_dim step)
+{
+    const gcut_type t = gcut_onnx_type(n, x);
+    gcut_dim from[GCUT_MAX_RANK] = {0}, to[GCUT_MAX_RANK], by[GCUT_MAX_RANK];
+    if (start == 0 && limit == t.dim[axis] && step == 1) return x;
+    for (uint32_t r = 0; r < t.rank; r++) to[r] = t.dim[r], by[r] = 1;
+    from[axis] = start;
+    to[axis] = limit;
+    by[axis] = step;
+    return gcut_bslice(&n->b, x, from, to, step == 1 ? NULL : by);
+}
+
+gcut_ref gcut_onnx_concat(gcut_onnx_node *n, const gcut_ref *x, uint32_t nx, uint32_t axis)
+{
+    gcut_attr a = gcut_attr_dim(GCUT_KEY_axis, axis);
+    return nx == 1 ? x[0] : gcut_onnx_node_new(n, GCUT_OP_concat, x, nx, &a, 1);
+}
+
+gcut_ref gcut_onnx_pad(gcut_onnx_node *n, gcut_ref x, const gcut_dim *low, const gcut_dim *high, double value)
+{
+    static const gcut_dim none[GCUT_MAX_RANK];
+    gcut_module *m = n->b.g->module;
+    const gcut_type t = gcut_onnx_type(n, x);
+    const bool real = gcut_dtype_is_float(t.dtype);
+    const gcut_attr a[] = {gcut_attr_dims(m, GCUT_KEY_low, low ? low : none, t.rank),
+                           gcut_attr_dims(m, GCUT_KEY_high, high ? high : none, t.rank),
+                           real ? gcut_attr_real(GCUT_KEY_value, value)
+                                : gcut_attr_int(GCUT_KEY_value, (int64_t)value)};
+    return gcut_onnx_node_new(n, GCUT_OP_pad, &x, 1, a, 3);
+}
+
+gcut_ref gcut_onnx_reduce(gcut_onnx_node *n, gcut_op op, gcut_ref x, uint32_t mask, bool keep)
+{
+    const uint32_t rank = gcut_onnx_type(n, x).rank;
+    gcut_dim axes[GCUT_MAX_RANK] = {0};
+    uint32_t k = 0;
+    for (uint32_t r = 0; r < rank; r++)
+        if (mask >> r & 1) axes[k++] = r;
+    const gcut_attr a[] = {gcut_attr_dims(n->b.g->module, GCUT_KEY_axes, axes, k),
+                           gcut_attr_bool(GCUT_KEY_keep, keep)};
+    return k ? gcut_onnx_node_new(n, op, &x, 1, a, 2) : x;
+}
+
+gcut_ref gcut_onnx_iota(gcut_onnx_node *n, const gcut_type *shape, uint32_t axis)
+{
+    gcut_type t = *shape;
+    t.dtype = GCUT_I64;
+    return gcut_biota(&n->b, &t, (int)axis);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the rules of ops see: one node of a model that is being imported.  A rule reads attributes and inputs and sets
+ * every output that the node names, as a value of the graph or as a constant.
+ */
+#ifndef GCUT_IMPORT_ONNX_NODE_H
+#define GCUT_IMPORT_ONNX_NODE_H
+
+#include "graph/build.h"
+#include "import/onnx/model.h"
+
+typedef struct gcut_onnx gcut_onnx;             /* the import of a model */
+typedef struct gcut_onnx_scope gcut_onnx_scope; /* the names that a node sees */
+
+typedef struct gcut_onnx_node {
+    gcut_onnx *o;
+    gcut_onnx_scope *scope;
+    const Onnx__NodeProto *p;
+    gcut_build b; /* b.name: the first output */
+    gcut_op op;   /* the column of its row; GCUT_NOPS: none */
+    int64_t opset;
+    bool folding; /* into constants: b.g is a graph of this node alone */
+} gcut_onnx_node;
+
+typedef void gcut_onnx_rule(gcut_onnx_node *n);
+typedef struct gcut_onnx_row {
+    const char *name;
+    gcut_onnx_rule *rule;
+    gcut_op op;
+} gcut_onnx_row;
+/* NULL: the op is not supported. */
+const gcut_onnx_row *gcut_onnx_row_of(const char *domain, const char *op);
+
+/* ---- errors, at the node ---- */
+
+#define GCUT_ONNX_FAIL(n, status, ...)                                                                       \
+    gcut_fail((n)->b.g->module->env, (status), gcut_loc_place((n)->b.g->module, (n)->b.loc),                 \
+              gcut_onnx_called(n), __VA_ARGS__)
+#define GCUT_ONNX_WRONG(n, ...) GCUT_ONNX_FAIL(n, GCUT_ETYPE, __VA_ARGS__)
+#define GCUT_ONNX_UNSUPPORTED(n, ...) GCUT_ONNX_FAIL(n, GCUT_EUNSUPPORTED, __VA_ARGS__)
+/* "it is the node 'Conv_3', of the op Conv, version 11" */
+const char *gcut_onnx_called(const gcut_onnx_node *n);
+
+/* ---- attributes ---- */
+
+const Onnx__AttributeProto *gcut_onnx_attr(const gcut_onnx_node *n, const char *name); /* NULL: not given */
+int64_t gcut_onnx_int(const gcut_onnx_node *n, const char *name, int64_t otherwise);
+double gcut_onnx_float(const gcut_onnx_node *n, const char *name, double otherwise);
+const char *gcut_onnx_text(const gcut_onnx_node *n, const char *name, const char *otherwise);
+/* A list of integers; NULL: not given. */
+typedef struct gcut_onnx_list {
+    const int64_t *at;
+    uint32_t n;
+} gcut_onnx_list;
+gcut_onnx_list gcut_onnx_ints(const gcut_onnx_node *n, const char *name);
+
+/* ---- inputs ---- */
+
+bool gcut_onnx_has(const gcut_onnx_node *n, uint32_t i);
+uint32_t gcut_onnx_inputs(const gcut_onnx_node *n); /* with those that are left out */
+/* Input i as a value of the graph. */
+gcut_ref gcut_onnx_in(gcut_onnx_node *n, uint32_t i);
+/* The same, a float initializer becoming a state. */
+gcut_ref gcut_onnx_in_state(gcut_onnx_node *n, uint32_t i);
+gcut_type gcut_onnx_type(const gcut_onnx_node *n, gcut_ref v);
+/* The contents of input i, or NULL: they are not known.  Elements of an integer may be sizes (gcut_dim). */
+const gcut_array *gcut_onnx_known(gcut_onnx_node *n, uint32_t i);
+/* The same of an input that must be known; those of an initializer or of a constant of the options are. */
+const gcut_array *gcut_onnx_need(gcut_onnx_node *n, uint32_t i, const char *what);
+/* Integers from input i, else from the attribute, as `axes` and others became inputs; at NULL: neither is given. */
+gcut_onnx_list gcut_onnx_input_or_attr(gcut_onnx_node *n, uint32_t i, const char *name);
+/* The axis counted from 0. */
+uint32_t gcut_onnx_axis(const gcut_onnx_node *n, int64_t axis, uint32_t rank);
+
+/* ---- outputs ---- */
+
+bool gcut_onnx_wants(const gcut_onnx_node *n, uint32_t k);
+void gcut_onnx_set(gcut_onnx_node *n, uint32_t k, gcut_ref v);
+void gcut_onnx_set_known(gcut_onnx_node *n, uint32_t k, const gcut_array *x);
+
+/* ---- values ---- */
+
+/* A constant as a value of the graph. */
+gcut_ref gcut_onnx_constant(gcut_onnx_node *n, const gcut_array *x);
+gcut_array gcut_onnx_array(gcut_onnx_node *n, gcut_dtype t, uint32_t rank, const int64_t *dim); /* zeroed */
+gcut_ref gcut_onnx_node_new(gcut_onnx_node *n, gcut_op op, const gcut_ref *x, uint32_t nx, const gcut_attr *a,
+                            uint32_t na);
+gcut_dim gcut_onnx_dim(const gcut_onnx_node *n, gcut_dim_op op, gcut_dim a, gcut_dim b);
+/* Is it an expression over symbols?  Other elements are numbers, negative ones included. */
+static inline bool gcut_onnx_is_symbolic(int64_t x)
+{
+    return x < -(INT64_C(1) << 62);
+}
+/* A number as a scalar of the dtype, spread to the shape where there is one. */
+gcut_ref gcut_onnx_number(gcut_onnx_node *n, gcut_dtype t, const gcut_type *shape, double x);
+gcut_ref gcut_onnx_binary(gcut_onnx_node *n, gcut_op op, gcut_ref x, gcut_ref y); /* broadcasts */
+gcut_ref gcut_onnx_reshape(gcut_onnx_node *n, gcut_ref x, const gcut_dim *dim, uint32_t rank);
+/* x[start, limit) along the axis, with a step of 1 or more. */
+gcut_ref gcut_onnx_slice(gcut_onnx_node *n, gcut_ref x, uint32_t axis, gcut_dim start, gcut_dim limit,
+                         gcut_dim step);
+gcut_ref gcut_onnx_concat(gcut_onnx_node *n, const gcut_ref *x, uint32_t nx, uint32_t axis);
+/* Padding with one number; NULL: none on that side. */
+gcut_ref gcut_onnx_pad(gcut_onnx_node *n, gcut_ref x, const gcut_dim *low, const gcut_dim *high,
+                       double value);
+/* reduces over the axes in `mask` */
+gcut_ref gcut_onnx_reduce(gcut_onnx_node *n, gcut_op op, gcut_ref x, uint32_t mask, bool keep);
+/* 0, 1, … along the axis of a shape, as i64. */
+gcut_ref gcut_onnx_iota(gcut_onnx_node *n, const gcut_type *shape, uint32_t axis);
+/* The number of elements along axes from..to-1. */
+gcut_dim gcut_onnx_numel(const gcut_onnx_node *n, const gcut_type *t, uint32_t from, uint32_t to);
+
+/* ---- bodies ---- */
+
+/* Imports a subgraph whose inputs are bound to x, values of `body`, which captures what it reads of the graphs around it;
+ * out has room for its outputs. */
+void gcut_onnx_body(gcut_onnx_node *n, const Onnx__GraphProto *p, gcut_graph *body, const gcut_ref *x,
+                    uint32_t nx, gcut_ref *out);
+
+#endif

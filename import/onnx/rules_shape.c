@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Shapes, constants, and moving of elements at places that are known at import.
+ */
+#include "import/onnx/rules.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- shapes ---- */
+
+static void set_integers(gcut_onnx_node *n, const int64_t *at, uint32_t count, uint32_t rank)
+{
+    gcut_array x = gcut_onnx_array(n, GCUT_I64, rank, (int64_t[]){count});
+    memcpy(x.u.i, at, count * sizeof *at);
+    gcut_onnx_set_known(n, 0, &x);
+}
+
+/* The type of input i without making it a value. */
+static gcut_type type_of_input(gcut_onnx_node *n, uint32_t i)
+{
+    const gcut_array *x = gcut_onnx_known(n, i);
+    gcut_type t = {0};
+    if (!x) return gcut_onnx_type(n, gcut_onnx_in(n, i));
+    t.dtype = x->dtype;
+    t.rank = x->rank;
+    memcpy(t.dim, x->dim, sizeof t.dim);
+    return t;
+}
+
+static int64_t clamp(int64_t x, int64_t lo, int64_t hi)
+{
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
+void gcut_onnx_shape(gcut_onnx_node *n)
+{
+    const gcut_type t = type_of_input(n, 0);
+    int64_t start = gcut_onnx_int(n, "start", 0), end = gcut_onnx_int(n, "end", t.rank);
+    start = clamp(start < 0 ? start + t.rank : start, 0, t.rank);
+    end = clamp(end < 0 ? end + t.rank : end, start, t.rank);
+    set_integers(n, t.dim + start, (uint32_t)(end - start), 1);
+}
+
+void gcut_onnx_size(gcut_onnx_node *n)
+{
+    const gcut_type t = type_of_input(n, 0);
+    set_integers(n, (gcut_dim[]){gcut_onnx_numel(n, &t, 0, t.rank)}, 1, 0);
+}
+
+/* The sizes of a list; `what` is for errors. */
+static uint32_t sizes(gcut_onnx_node *n, uint32_t i, const char *what, gcut_dim *out)
+{
+    const gcut_array *x = gcut_onnx_need(n, i, what);
+    if (gcut_dtype_is_float(x->dtype) || x->rank > 1)
+        GCUT_ONNX_WRONG(n, "expected a list of integers for %s", what);
+    if (x->n > GCUT_MAX_RANK) GCUT_ONNX_UNSUPPORTED(n, "%s has more than %d sizes", what, GCUT_MAX_RANK);
+    memcpy(out, x->u.i, (size_t)x->n * sizeof *out);
+    return (uint32_t)x->n;
+}
+
+static bool is_size(gcut_dim d)
+{
+    return d >= 0 || gcut_onnx_is_symbolic(d);
+}
+
+/* 0 stands for the size that the operand has there, -1 for what is left. */
+void gcut_onnx_reshape_to(gcut_onnx_node *n)
+{
+    gcut_ref x = gcut_onnx_in(n, 0);
+    const gcut_type t = gcut_onnx_type(n, x);
+    gcut_dim dim[GCUT_MAX_RANK], rest = 1;
+    uint32_t rank;
+    if (n->opset < 5) {
+        const gcut_onnx_list l = gcut_onnx_ints(n, "shape");
+        for (rank = 0; rank < l.n && rank < GCUT_MAX_RANK; rank++) dim[rank] = l.at[rank];
+    } else {
+        rank = sizes(n, 1, "the shape", dim);
+    }
+    int infer = -1;
+    for (uint32_t r = 0; r < rank; r++) {
+        if (dim[r] == 0 && !gcut_onnx_int(n, "allowzero", 0) && r < t.rank) dim[r] = t.dim[r];
+        if (dim[r] == -1 && infer < 0)
+            infer = (int)r;
+        else if (!is_size(dim[r]))
+            GCUT_ONNX_WRONG(n, "expected a size, found %lld", (long long)dim[r]);
+        else
+            rest = gcut_onnx_dim(n, GCUT_DIM_MUL, rest, dim[r]);
+    }
+    if (infer >= 0)
+        dim[infer] = rest == 0 ? 0 : gcut_onnx_dim(n, GCUT_DIM_DIV, gcut_onnx_numel(n, &t, 0, t.rank), rest);
+    gcut_onnx_set(n, 0, gcut_onnx_reshape(n, x, dim, rank));
+}
+
+void gcut_onnx_flatten(gcut_onnx_node *n)
+{
+    gcut_ref x = gcut_onnx_in(n, 0);
+    const gcut_type t = gcut_onnx_type(n, x);
+    const int64_t axis = gcut_onnx_int(n, "axis", 1);
+    const uint32_t at = axis == t.rank ? t.rank : gcut_onnx_axis(n, axis, t.rank);
+    gcut_onnx_set(
+        n, 0,
+        gcut_onnx_reshape(
+            n, x, (gcut_dim[]){gcut_onnx_numel(n, &t, 0, at), gcut_onnx_numel(n, &t, at, t.rank)}, 2));
+}
+
+void gcut_onnx_transpose(gcut_onnx_node *n)
+{
+    gcut_ref x = gcut_onnx_in(n, 0);
+    const uint32_t rank = gcut_onnx_type(n, x).rank;
+    const gcut_onnx_list given = gcut_onnx_ints(n, "perm");
+    gcut_dim perm[GCUT_MAX_RANK];
+    if (given.at && given.n != rank) GCUT_ONNX_WRONG(n, "'perm' has %u axes, the operand %u", given.n, rank);
+    for (uint32_t r = 0; r < rank; r++)
+        perm[r] = given.at ? gcut_onnx_axis(n, given.at[r], rank) : rank - 1 - r;
+    gcut_onnx_set(n, 0, rank < 2 ? x : gcut_btranspose(&n->b, x, perm));
+}
+
+uint32_t gcut_onnx_axes_mask(const gcut_onnx_node *n, gcut_onnx_list axes, uint32_t rank)
+{
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < axes.n; i++) mask |= 1u << gcut_onnx_axis(n, axes.at[i], rank);
+    return mask;
+}
+
+void gcut_onnx_squeeze(gcut_onnx_node *n)
+{
+    gcut_ref x = gcut_onnx_in(n, 0);
+    const gcut_type t = gcut_onnx_type(n, x);
+    const gcut_onnx_list axes = gcut_onnx_input_or_attr(n, 1, "axes");
+    const uint32_t mask = gcut_onnx_axes_mask(n, axes, t.rank);
+    gcut_dim dim[GCUT_MAX_RANK];
+    uint32_t rank = 0;
+    for (uint32_t r = 0; r < t.rank; r++) {
+        if (axes.at ? !(mask >> r & 1) : t.dim[r] != 1)
+            dim[rank++] = t.dim[r];
+        else
+            gcut_dim_require(n->b.g, t.dim[r], 1, n->b.loc, "squeezed");
+    }
+    gcut_onnx_set(n, 0, gcut_onnx_reshape(n, x, dim, rank));
+}
+
+void gcut_onnx_unsqueeze(gcut_onnx_node *n)
+{
+    gcut_ref x = gcut_onnx_in(n, 0);
+    const gcut_type t = gcut_onnx_type(n, x);
+    const gcut_onnx_list axes = gcut_onnx_input_or_attr(n, 1, "axes");
+    const uint32_t rank = t.rank + axes.n;
+    if (rank > GCUT_MAX_RANK) GCUT_ONNX_UNSUPPORTED(n, "the result has more than %d axes", GCUT_MAX_RANK);
+    const uint32_t mask = gcut_onnx_axes_mask(n, axes, rank);
+    gcut_dim dim[GCUT_MAX_RANK];
+    for (uint32_t r = 0, k = 0; r < rank; r++) dim[r] = mask >> r & 1 ? 1 : k < t.rank ? t.dim[k++] : 1;
+    gcut_onnx_set(n, 0, gcut_onnx_reshape(n, x, dim, rank));
+}
+
+/* The shape repeats sizes of 1, in both directions. */
+void gcut_onnx_expand(gcut_onnx_node *n)
+{
+    gcut_ref x = gcut_onnx_in(n, 0);
+    const gcut_type t = gcut_onnx_type(n, x);
+    gcut_type to = {.dtype = t.dtype};
+    gcut_dim want[GCUT_MAX_RANK];
+    const uint32_t rank = sizes(n, 1, "the shape", want);
+    to.rank = (uint8_t)(rank > t.rank ? rank : t.rank);
+    for (uint32_t r = 0; r < to.rank; r++) {
+        const int a = (int)(r + t.rank) - to.rank, b = (int)(r + rank) - to.rank;
+        to.dim[r] = b >= 0 && (a < 0 || want[b] != 1) ? want[b] : t.dim[a];
+        if (!is_size(to.dim[r])) GCUT_ONNX_WRONG(n, "expected a size, found %lld", (long long)to.dim[r]);
+    }
+    gcut_onnx_set(n, 0, gcut_bspread(&n->b, x, &to));
+}
+
+/* As a broadcast: an axis of 1 before each, and one axis of both. */
+void gcut_onnx_tile(gcut_onnx_node *n)
+{
+    gcut_ref x = gcut_onnx_in(n, 0);
+    const gcut_type t = gcut_onnx_type(n, x);
+    gcut_dim times[GCUT_MAX_RANK], wide[2 * GCUT_MAX_RANK], axes[GCUT_MAX_RANK], dim[GCUT_MAX_RANK];
+    if (n->opset < 6) GCUT_ONNX_UNSUPPORTED(n, "expected version 6 or later");
+    if (sizes(n, 1, "the number of repeats", times) != t.rank)
+        GCUT_ONNX_WRONG(n, "expected a number of repeats for each of %u axes", (unsigned)t.rank);
+    for (uint32_t r = 0; r < t.rank; r++) dim[r] = t.dim[r];
+    for (uint32_t r = 0; r < t.rank; r++) { /* axis by axis, since there may be no room for twice the axes */
+        if (times[r] == 1) continue;
+        uint32_t rank = 0;
+        for (uint32_t k = 0; k < t.rank; k++) {
+            if (k == r) wide[rank++] = times[r];
+            axes[k] = rank;
+            wide[rank++] = dim[k];
+        }
+        if (rank > GCUT_MAX_RANK) { /* axes before and behind r are one each */
+            gcut_type now = gcut_onnx_type(n, x);
+            const gcut_dim before = gcut_onnx_numel(n, &now, 0, r),
+                           behind = gcut_onnx_numel(n, &now, r, t.rank);
+            x = gcut_onnx_reshape(n, x, (gcut_dim[]){before, behind}, 2);
+            x = gcut_bbroadcast(&n->b, x, (gcut_dim[]){before, times[r], behind}, 3, (gcut_dim[]){0, 2});
+        } else {
+            x = gcut_bbroadcast(&n->b, x, wide, rank, axes);
+        }
+        dim[r] = gcut_onnx_dim(n, GCUT_DIM_MUL, dim[r], times[r]);
+        x = gcut_onnx_reshape(n, x, dim, t.rank);
+    }
+    gcut_onnx_set(n, 0, x);
+}
+
+/* ---- constants ---- */
+
+void gcut_onnx_constant_of(gcut_onnx_node *n)
+{
+    const Onnx__AttributeProto *a = gcut_onnx_attr(n, "value");
+    gcut_array x;
+    if (a && a->t) {
+        x = gcut_onnx_load(n, a->t);
+    } else if ((a = gcut_onnx_attr(n, "value_float"))) {
+        x = gcut_onnx_array(n, GCUT_F32, 0, NULL);
+        x.u.f[0] = (double)a->f;
+    } else if ((a = gcut_onnx_attr(n, "value_int"))) {
+        x = gcut_onnx_array(n, GCUT_I64, 0, NULL);
+        x.u.i[0] = a->i;
+    } else if ((a = gcut_onnx_attr(n, "value_ints"))) {
+        x = gcut_onnx_array(n, GCUT_I64, 1, (int64_t[]){(int64_t)a->n_ints});
+        for (size_t i = 0; i < a->n_ints; i++) x.u.i[i] = a->ints[i];
+    } else if ((a = gcut_onnx_attr(n, "value_floats"))) {
+        x = gcut_onnx_array(n, GCUT_F32, 1, (int64_t[]){(int64_t)a->n_floats});
+        for (size_t i = 0; i < a->n_floats; i++) x.u.f[i] = (double)a->floats[i];
+    } else {
+        GCUT_ONNX_UNSUPPORTED(n, "the constant is of strings, or sparse");
+    }
+    gcut_onnx_set_known(n, 0, &x);
+}
+
+void gcut_onnx_constant_of_shape(gcut_onnx_node *n)
+{
+    const Onnx__AttributeProto *a = gcut_onnx_attr(n, "value");
+    gcut_type t = {.dtype = GCUT_F32};
+    double value = 0;
+    t.rank = (uint8_t)sizes(n, 0, "the shape", t.dim);
+    if (a && a->t) {
+        const gcut_array x = gcut_onnx_load(n, a->t);
+        if (x.n != 1) GCUT_ONNX_WRONG(n, "expected one element for the attribute 'value'");
+        t.dtype = x.dtype;
+        value = gcut_dtype_is_float(x.dtype) ? x.u.f[0] : (double)x.u.i[0];
+    }
+    gcut_onnx_set(n, 0, gcut_bfull(&n->b, &t, value));
+}
+
+static double scalar(gcut_onnx_node *n, uint32_t i, const char *what)
+{
+    const gcut_array *x = gcut_onnx_need(n, i, what);
+    if (x->n != 1) GCUT_ONNX_WRONG(n, "expected one element for %s", what);
+    return gcut_dtype_is_float(x->dtype) ? x->u.f[0] : (double)x->u.i[0];
+}
+
+/* start, start + step, … before limit.  The limit may be a size. */
+void gcut_onnx_range(gcut_onnx_node *n)
+{
+    const gcut_array *start = gcut_onnx_need(n, 0, "the start"), *limit = gcut_onnx_need(n, 1, "the limit");
+    const gcut_dtype t = start->dtype;
+    const double step = scalar(n, 2, "the step");
+    gcut_dim count;
+    if (step == 0) GCUT_ONNX_WRONG(n, "the step is 0");
+    if (gcut_onnx_has_symbols(start))
+        GCUT_ONNX_UNSUPPORTED(n, "the start follows from sizes that are symbols");
+    if (gcut_onnx_has_symbols(limit)) {
+        if (step < 1 || start->u.i[0] < 0)
+            GCUT_ONNX_UNSUPPORTED(n, "the limit follows from sizes that are symbols");
+        count = gcut_onnx_dim(n, GCUT_DIM_CEILDIV,
+                              gcut_onnx_dim(n, GCUT_DIM_SUB, limit->u.i[0], start->u.i[0]), (int64_t)step);
+    } else {
+        const double c = ceil((scalar(n, 1, "the limit") - scalar(n, 0, "the start")) / step);
+        if (c > 1e15) GCUT_ONNX_WRONG(n, "the range has more than 10^15 elements");
+        count = c > 0 ? (int64_t)c : 0;
+    }
+    gcut_ref i = gcut_bconvert(&n->b, gcut_biota(&n->b, &(gcut_type){GCUT_I64, 1, {count}}, 0), t);
+    if (step != 1) i = gcut_bscale(&n->b, i, step);
+    const double from = gcut_dtype_is_float(t) ? start->u.f[0] : (double)start->u.i[0];
+    gcut_onnx_set(n, 0, from == 0 ? i : gcut_baddc(&n->b, i, from));
+}
+
+void gcut_onnx_eye_like(gcut_onnx_node *n)
+{
+    gcut_type t = type_of_input(n, 0);
+    const gcut_dtype to = gcut_onnx_attr(n, "dtype") ? gcut_onnx_dtype_attr(n, "dtype", 0) : t.dtype;
+    if (t.rank != 2) GCUT_ONNX_WRONG(n, "expected a matrix");
+    gcut_ref row = gcut_onnx_iota(n, &t, 0), col = gcut_onnx_iota(n, &t, 1);
+    row = gcut_baddc(&n->b, row, (double)gcut_onnx_int(n, "k", 0));
+    gcut_onnx_set(n, 0, gcut_bconvert(&n->b, gcut_b2(&n->b, GCUT_OP_eq, row, col), to));
+}
+
+/* ---- parts ---- */
+
+void gcut_onnx_concat_of(gcut_onnx_node *n)
+{
+    const uint32_t count = gcut_onnx_inputs(n);
+    gcut_ref *x = gcut_calloc(n->b.g->module->arena, count + 1, sizeof *x);
+    for (uint32_t i = 0; i < count; i++) x[i] = gcut_onnx_in(n, i);
+    const int64_t axis = gcut_onnx_int(n, "axis", n->opset < 4 ? 1 : 0);
+    gcut_onnx_set(n, 0, gcut_onnx_concat(n, x, count, gcut_onnx_axis(n, axis, gcut_onnx_type(n, x[0]).rank)));
+}
+
+void gcut_onnx_split(gcut_onnx_node *n)
+{
+    gcut_ref x = gcut_onnx_in(n, 0);
+    const gcut_type t = gcut_onnx_type(n, x);
+    const uint32_t axis = gcut_onnx_axis(n, gcut_onnx_int(n, "axis", 0), t.rank),
+                   parts = (uint32_t)n->p->n_output;
+    const gcut_onnx_list given = gcut_onnx_input_or_attr(n, 1, "split");
+    if (given.at && given.n != parts)
+        GCUT_ONNX_WRONG(n, "'split' has %u sizes for %u outputs", given.n, parts);
+    const gcut_dim each = gcut_onnx_dim(n, GCUT_DIM_CEILDIV, t.dim[axis], parts);
+    gcut_dim at = 0;
+    for (uint32_t k = 0; k < parts; k++) {
+        gcut_dim end = gcut_onnx_dim(n, GCUT_DIM_ADD, at, given.at ? given.at[k] : each);
+        if (!given.at && k + 1 == parts) end = t.dim[axis];
+        gcut_onnx_set(n, k, gcut_onnx_slice(n, x, axis, at, end, 1));
+        at = end;
+    }
+}
+
+/* A bound of a slice counted from 0 and within the axis, whose size is d. */
+static gcut_dim within(gcut_onnx_node *n, int64_t at, gcut_dim d, bool backward)
+{
+    const int64_t huge = INT64_C(1) << 30; /* exporters write some large number for "to the end" */
+    if (gcut_onnx_is_symbolic(at)) return at == d ? d : gcut_onnx_dim(n, GCUT_DIM_MIN, at, d);
+    if (gcut_dim_known(d)) {
+        if (at < 0) at = at < -d ? -1 : at + d;
+        return clamp(at, backward ? -1 : 0, backward ? d - 1 : d);
+    }
+    if (at >= huge) return backward ? gcut_onnx_dim(n, GCUT_DIM_SUB, d, 1) : d;
+    if (at <= -huge) return backward ? -1 : 0;
+    if (at < 0) return gcut_onnx_dim(n, GCUT_DIM_SUB, d, -at);
+    int64_t lo, hi;
+    gcut_dim_range(n->b.g->module->dims, d, n->b.g->decls.at, n->b.g->decls.n, &lo, &hi);
+    return at <= lo ? at : gcut_onnx_dim(n, GCUT_DIM_MIN, at, d);
+}
+
+static gcut_ref slice_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t start, int64_t end,
+                           int64_t step)
+{
+    const gcut_dim d = gcut_onnx_type(n, x).dim[axis];
+    if (step == 0 || gcut_onnx_is_symbolic(step))
+        GCUT_ONNX_WRONG(n, "expected a step that is a number, and not 0");
+    gcut_dim from = within(n, start, d, step < 0), to = within(n, end, d, step < 0);
+    if (step < 0) { /* what is counted down from `from` to behind `to`, in a flipped operand */
+        const gcut_attr a = gcut_attr_dims(n->b.g->module, GCUT_KEY_axes, (gcut_dim[]){axis}, 1);
+        if (!gcut_dim_known(d) && !(from == gcut_onnx_dim(n, GCUT_DIM_SUB, d, 1) && to == -1))
+            GCUT_ONNX_UNSUPPORTED(n,
+                                  "a slice backward of an axis whose size is a symbol must be of all of it");
+        x = gcut_onnx_node_new(n, GCUT_OP_flip, &x, 1, &a, 1);
+        if (!gcut_dim_known(d)) return gcut_onnx_slice(n, x, axis, 0, d, -step);
+        from = d - 1 - from;
+        to = d - 1 - to;
+        step = -step;
+    }
+    if (gcut_dim_known(from) && gcut_dim_known(to) && to < from) to = from;
+    return gcut_onnx_slice(n, x, axis, from, to, step);
+}
+
+void gcut_onnx_slice_of(gcut_onnx_node *n)
+{
+    gcut_ref x = gcut_onnx_in(n, 0);
+    const uint32_t rank = gcut_onnx_type(n, x).rank;
+    const gcut_onnx_list start = gcut_onnx_input_or_attr(n, 1, "starts"),
+                         end = gcut_onnx_input_or_attr(n, 2, "ends"),
+                         axes = gcut_onnx_input_or_attr(n, 3, "axes"),
+                         step = gcut_onnx_input_or_attr(n, 4, "steps");
+    if (start.n != end.n || (axes.at && axes.n != start.n) || (step.at && step.n != start.n))
+        GCUT_ONNX_WRONG(n, "the lists of a slice have different lengths");
+    for (uint32_t i = 0; i < start.n; i++)
+        x = slice_axis(n, x, gcut_onnx_axis(n, axes.at ? axes.at[i] : (int64_t)i, rank), start.at[i],
+                       end.at[i], step.at ? step.at[i] : 1);
+    gcut_onnx_set(n, 0, x);
+}
+
+/* ---- padding ---- */
+
+static gcut_ref flip(gcut_onnx_node *n, gcut_ref x, uint32_t axis)
+{
+    const gcut_attr a = gcut_attr_dims(n->b.g->module, GCUT_KEY_axes, (gcut_dim[]){axis}, 1);
+    return gcut_onnx_node_new(n, GCUT_OP_flip, &x, 1, &a, 1);
+}
+
+/* `count` elements beyond one end of the axis: reflected in the last element, or that repeated, or those of the other
+ * end. */
+static gcut_ref beyond(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t count, const char *mode,
+                       bool before)
+{
+    const gcut_type t = gcut_onnx_type(n, x);
+    const gcut_dim d = t.dim[axis];
+    if (!strcmp(mode, "wrap"))
+        return before ? gcut_onnx_slice(n, x, axis, gcut_onnx_dim(n, GCUT_DIM_SUB, d, count), d, 1)
+                      : gcut_onnx_slice(n, x, axis, 0, count, 1);
+    const gcut_dim last = gcut_onnx_dim(n, GCUT_DIM_SUB, d, 1);
+    if (!strcmp(mode, "reflect"))
+        return flip(n,
+                    before
+                        ? gcut_onnx_slice(n, x, axis, 1, count + 1, 1)
+                        : gcut_onnx_slice(n, x, axis, gcut_onnx_dim(n, GCUT_DIM_SUB, last, count), last, 1),
+                    axis);
+    gcut_type to = t;
+    gcut_ref edge = before ? gcut_onnx_slice(n, x, axis, 0, 1, 1) : gcut_onnx_slice(n, x, axis, last, d, 1);
+    to.dim[axis] = count;
+    return gcut_bspread(&n->b, edge, &to);
+}
+
+static gcut_ref pad_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t low, int64_t high,
+                         const char *mode)
+{
+    gcut_ref part[3];
+    uint32_t k = 0;
+    if (low > 0) part[k++] = beyond(n, x, axis, low, mode, true);
+    part[k++] = x;
+    if (high > 0) part[k++] = beyond(n, x, axis, high, mode, false);
+    return gcut_onnx_concat(n, part, k, axis);
+}
+
+/* Negative padding cuts off. */
+static gcut_ref cut(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t low, int64_t high)
+{
+    const gcut_dim d = gcut_onnx_type(n, x).dim[axis];
+    return gcut_onnx_slice(n, x, axis, low < 0 ? -low : 0,
+                           high < 0 ? gcut_onnx_dim(n, GCUT_DIM_SUB, d, -high) : d, 1);
+}
+
+void gcut_onnx_pad_of(gcut_onnx_node *n)
+{
+    gcut_ref x = gcut_onnx_in(n, 0);
+    const gcut_type t = gcut_onnx_type(n, x);
+    const char *mode = gcut_onnx_text(n, "mode", "constant");
+    const gcut_onnx_list pads = gcut_onnx_input_or_attr(n, 1, "pads"),
+                         axes = gcut_onnx_input_or_attr(n, 3, "axes");
+    const uint32_t count = axes.at ? axes.n : t.rank;
+    double value = gcut_onnx_float(n, "value", 0);
+    if (gcut_onnx_has(n, 2)) value = scalar(n, 2, "the value of the padding");
+    if (!pads.at || pads.n != 2 * count)
+        GCUT_ONNX_WRONG(n, "expected two paddings for each of %u axes", (unsigned)count);
+    const bool constant = !strcmp(mode, "constant");
+    if (!constant && strcmp(mode, "reflect") && strcmp(mode, "edge") && strcmp(mode, "wrap"))
+        GCUT_ONNX_UNSUPPORTED(n, "there is no padding of the mode '%s'", mode);
+    gcut_dim low[GCUT_MAX_RANK] = {0}, high[GCUT_MAX_RANK] = {0};
+    bool any = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t axis = axes.at ? gcut_onnx_axis(n, axes.at[i], t.rank) : i;
+        const int64_t a = pads.at[i], b = pads.at[count + i];
+        x = cut(n, x, axis, a, b);
+        if (!constant) x = pad_axis(n, x, axis, a, b, mode);
+        low[axis] = a > 0 ? a : 0;
+        high[axis] = b > 0 ? b : 0;
+        any |= a > 0 || b > 0;
+    }
+    gcut_onnx_set(n, 0, constant && any ? gcut_onnx_pad(n, x, low, high, value) : x);
+}
+
+/* ---- patterns of places ---- */
+
+/* The upper or lower triangle of the last two axes. */
+void gcut_onnx_trilu(gcut_onnx_node *n)
+{
+    gcut_ref x = gcut_onnx_in(n, 0);
+    const gcut_type t = gcut_onnx_type(n, x);
+    if (t.rank < 2) GCUT_ONNX_WRONG(n, "expected a matrix");
+    gcut_type last = {GCUT_I64, 2, {t.dim[t.rank - 2], t.dim[t.rank - 1]}}, all = t;
+    gcut_ref row = gcut_onnx_iota(n, &last, 0), col = gcut_onnx_iota(n, &last, 1);
+    if (gcut_onnx_has(n, 1))
+        row = gcut_onnx_binary(n, GCUT_OP_add, row, gcut_onnx_reshape(n, gcut_onnx_in(n, 1), NULL, 0));
+    gcut_ref keep = gcut_b2(&n->b, gcut_onnx_int(n, "upper", 1) ? GCUT_OP_ge : GCUT_OP_le, col, row);
+    gcut_onnx_set(n, 0, gcut_bselect(&n->b, gcut_bspread(&n->b, keep, &all), x, gcut_bconst(&n->b, x, 0)));
+}
+
+/* [N, C, H, W]: blocks of the channels become blocks of pixels. */
+void gcut_onnx_depth_to_space(gcut_onnx_node *n)
+{
+    gcut_ref x = gcut_onnx_in(n, 0);
+    const gcut_type t = gcut_onnx_type(n, x);
+    const int64_t b = gcut_onnx_int(n, "blocksize", 1);
+    if (t.rank != 4 || b < 1)
+        GCUT_ONNX_WRONG(n, "expected an operand of four axes, and a block size of 1 or more");
+    const gcut_dim c = gcut_onnx_dim(n, GCUT_DIM_DIV, t.dim[1], b * b), h = t.dim[2], w = t.dim[3];
+    const bool crd = !strcmp(gcut_onnx_text(n, "mode", "DCR"), "CRD");
+    x = gcut_breshape(&n->b, x,
+                      crd ? (gcut_dim[]){t.dim[0], c, b, b, h, w} : (gcut_dim[]){t.dim[0], b, b, c, h, w}, 6);
+    x = gcut_btranspose(&n->b, x, crd ? (gcut_dim[]){0, 1, 4, 2, 5, 3} : (gcut_dim[]){0, 3, 4, 1, 5, 2});
+    gcut_onnx_set(n, 0,
+                  gcut_breshape(&n->b, x,
+                                (gcut_dim[]){t.dim[0], c, gcut_onnx_dim(n, GCUT_DIM_MUL, h, b),
+                                             gcut_onnx_dim(n, GCUT_DIM_MUL, w, b)},
+                                4));
+}
+
+void gcut_onnx_space_to_depth(gcut_onnx_node *n)
+{
+    gcut_ref x = gcut_onnx_in(n, 0);
+    const gcut_type t = gcut_onnx_type(n, x);
+    const int64_t b = gcut_onnx_int(n, "blocksize", 1);
+    if (t.rank != 4 || b < 1)
+        GCUT_ONNX_WRONG(n, "expected an operand of four axes, and a block size of 1 or more");
+    const gcut_dim h = gcut_onnx_dim(n, GCUT_DIM_DIV, t.dim[2], b),
+                   w = gcut_onnx_dim(n, GCUT_DIM_DIV, t.dim[3], b);
+    x = gcut_breshape(&n->b, x, (gcut_dim[]){t.dim[0], t.dim[1], h, b, w, b}, 6);
+    x = gcut_btranspose(&n->b, x, (gcut_dim[]){0, 3, 5, 1, 2, 4});
+    gcut_onnx_set(n, 0,
+                  gcut_breshape(&n->b, x,
+                                (gcut_dim[]){t.dim[0], gcut_onnx_dim(n, GCUT_DIM_MUL, t.dim[1], b * b), h, w},
+                                4));
+}

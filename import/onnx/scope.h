@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The state of an import: what values.c and walk.c share, and rules that ask where a value comes from.
+ */
+#ifndef GCUT_IMPORT_ONNX_SCOPE_H
+#define GCUT_IMPORT_ONNX_SCOPE_H
+
+#include "import/onnx/import.h"
+#include "import/onnx/node.h"
+
+/* A value of the model: a constant, an initializer that nothing has read yet, or a value of a graph. */
+typedef struct gcut_onnx_value {
+    const char *name;
+    const gcut_array
+        *known; /* its contents; NULL: it is no constant, or is an initializer that is not loaded */
+    const gcut_tensor *tensor; /* an initializer */
+    bool is_input;             /* of the model */
+    gcut_graph *g;             /* where it is `ref`; a constant may be made again in another graph */
+    gcut_ref ref;              /* 0: not yet */
+} gcut_onnx_value;
+
+/* The names of a graph, a subgraph or the body of a function. */
+struct gcut_onnx_scope {
+    gcut_onnx_scope *outer; /* of a subgraph */
+    gcut_graph *g;
+    const gcut_onnx_node *call; /* the call of the function around; NULL: none */
+    Onnx__OperatorSetIdProto *const *opsets;
+    size_t nopsets;
+    int depth;
+    gcut_map by_name;
+    GCUT_VEC(gcut_onnx_value *) value;
+};
+
+#define GCUT_ONNX_MOST_FOLDED 16 /* outputs of an op that is computed at import */
+
+struct gcut_onnx {
+    gcut_onnx_file *f;
+    gcut_arena *arena; /* of f */
+    const gcut_onnx_options *opt;
+    const Onnx__ModelProto *m;
+    gcut_module *mod;
+    gcut_graph *g;
+    const char *file; /* in locations */
+    gcut_names names; /* of the model */
+    size_t line;      /* nodes so far */
+    size_t nodes, batch_norms, dropouts;
+    bool *specialised;
+    GCUT_VEC(gcut_array) folded; /* contents of the parameters of the op that is computed at import */
+    gcut_onnx_value folded_out[GCUT_ONNX_MOST_FOLDED];
+};
+
+/* Throws GCUT_ETYPE where the scope has a value of that name. */
+gcut_onnx_value *gcut_onnx_define(gcut_onnx *o, gcut_onnx_scope *s, const char *name);
+/* The same value under another name. */
+void gcut_onnx_define_as(gcut_onnx *o, gcut_onnx_scope *s, const char *name, const gcut_onnx_value *of);
+/* NULL: there is none, in the scope itself or in those around it either. */
+gcut_onnx_value *gcut_onnx_find_here(gcut_onnx *o, const gcut_onnx_scope *s, const char *name);
+gcut_onnx_value *gcut_onnx_find(gcut_onnx *o, gcut_onnx_scope *s, const char *name);
+gcut_onnx_value *gcut_onnx_input(const gcut_onnx_node *n,
+                                 uint32_t i); /* of a node; throws where it is missing */
+gcut_onnx_scope *gcut_onnx_scope_new(gcut_onnx *o, gcut_onnx_scope *outer, gcut_graph *g);
+
+/* A name of the model as one of the text IR: letters, digits, _ and . */
+const char *gcut_onnx_as_name(gcut_onnx *o, const char *name);
+/* A parameter of the function, under that name or, where it is taken, one like it. */
+gcut_ref gcut_onnx_new_param(gcut_onnx *o, gcut_role role, const char *name, const gcut_type *type);
+/* An initializer as a parameter. */
+void gcut_onnx_make_parameter(gcut_onnx *o, gcut_onnx_value *v, bool state);
+/* The contents of a value; NULL: it is not a constant. */
+const gcut_array *gcut_onnx_known_value(gcut_onnx *o, gcut_onnx_value *v);
+/* A value in the graph of a node; an initializer becomes a state where `state` says so. */
+gcut_ref gcut_onnx_value_in(gcut_onnx_node *n, gcut_onnx_value *v, bool state);
+/* Value v of `from` in `to`, a body within it. */
+gcut_ref gcut_onnx_capture(gcut_graph *to, const gcut_graph *from, gcut_ref v);
+
+#endif

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The values of a model by name, and what nodes read and set: as constants, or as values of a graph.
+ */
+#include "import/onnx/scope.h"
+
+#include <string.h>
+
+#include "base/names.h"
+#include "import/onnx/known.h"
+
+/* ---- names ---- */
+
+/* Letters, digits, _ and . as in the text IR; a leading '/' is left out, others become '.'. */
+const char *gcut_onnx_as_name(gcut_onnx *o, const char *name)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
+    while (*name == '/') name++;
+    char *s = gcut_strndup(o->arena, *name ? name : "v", *name ? strlen(name) : 1);
+    for (char *c = s; *c; c++)
+        if (!strchr(letters, *c)) *c = *c == '/' ? '.' : '_';
+    return s;
+}
+
+static const char *intern(gcut_onnx *o, const char *name)
+{
+    return gcut_intern(&o->names, name, strlen(name));
+}
+
+/* ---- scopes ---- */
+
+static gcut_onnx_value *find_here(const gcut_onnx_scope *s, const char *interned)
+{
+    const uint32_t i = gcut_map_get(&s->by_name, gcut_map_key(interned));
+    return i ? s->value.at[i - 1] : NULL;
+}
+
+gcut_onnx_value *gcut_onnx_find_here(gcut_onnx *o, const gcut_onnx_scope *s, const char *name)
+{
+    return find_here(s, intern(o, name));
+}
+
+gcut_onnx_value *gcut_onnx_find(gcut_onnx *o, gcut_onnx_scope *s, const char *name)
+{
+    const char *interned = intern(o, name);
+    for (; s; s = s->outer) {
+        gcut_onnx_value *v = find_here(s, interned);
+        if (v) return v;
+    }
+    return NULL;
+}
+
+gcut_onnx_value *gcut_onnx_define(gcut_onnx *o, gcut_onnx_scope *s, const char *name)
+{
+    const char *interned = intern(o, name);
+    if (find_here(s, interned))
+        gcut_fail(o->mod->env, GCUT_ETYPE, (gcut_place){.file = o->f->name}, NULL,
+                  "two values of the model have the name '%s'", name);
+    gcut_onnx_value *v = gcut_calloc(o->arena, 1, sizeof *v);
+    v->name = interned;
+    *GCUT_PUSH(o->arena, &s->value) = v;
+    *gcut_map_at(o->arena, &s->by_name, gcut_map_key(interned)) = s->value.n;
+    return v;
+}
+
+void gcut_onnx_define_as(gcut_onnx *o, gcut_onnx_scope *s, const char *name, const gcut_onnx_value *of)
+{
+    const gcut_onnx_value same = *of;
+    gcut_onnx_value *v = gcut_onnx_define(o, s, name);
+    name = v->name;
+    *v = same;
+    v->name = name;
+}
+
+gcut_onnx_scope *gcut_onnx_scope_new(gcut_onnx *o, gcut_onnx_scope *outer, gcut_graph *g)
+{
+    gcut_onnx_scope *s = gcut_calloc(o->arena, 1, sizeof *s);
+    s->outer = outer;
+    s->g = g;
+    if (outer) {
+        s->opsets = outer->opsets;
+        s->nopsets = outer->nopsets;
+        s->call = outer->call;
+        s->depth = outer->depth + 1;
+    }
+    return s;
+}
+
+/* ---- parameters ---- */
+
+static gcut_type type_of_tensor(const gcut_tensor *x)
+{
+    gcut_type t = {.dtype = x->dtype, .rank = (uint8_t)x->rank};
+    for (uint32_t r = 0; r < x->rank; r++) t.dim[r] = x->dim[r];
+    return t;
+}
+
+static bool is_trained(const gcut_onnx *o, const gcut_tensor *x)
+{
+    if (!gcut_dtype_is_float(x->dtype)) return false;
+    for (size_t i = 0; i < o->opt->ntrain; i++)
+        if (gcut_name_matches(o->opt->train[i], x->name)) return true;
+    return o->opt->ntrain == 0 && x->rank > 0;
+}
+
+gcut_ref gcut_onnx_new_param(gcut_onnx *o, gcut_role role, const char *name, const gcut_type *type)
+{
+    const char *own = gcut_onnx_as_name(o, name);
+    return gcut_param_new(o->g, role, gcut_graph_find(o->g, own) ? gcut_name_fresh(o->g, own) : own, type);
+}
+
+/* Is it a parameter or a constant that sizes may be made of? */
+static bool is_plain(const gcut_onnx *o, const gcut_tensor *x)
+{
+    return x->n <= GCUT_ONNX_MOST_KNOWN &&
+           (!gcut_dtype_is_float(x->dtype) || (x->rank == 0 && !is_trained(o, x)));
+}
+
+static void need_dtype(gcut_onnx *o, const gcut_tensor *x)
+{
+    if (x->dtype == GCUT_NO_DTYPE)
+        gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, (gcut_place){.file = o->f->name}, NULL,
+                  "the tensor '%s' is of %s, which gradcut does not have", x->name, x->foreign);
+}
+
+static const gcut_array *load(gcut_onnx *o, const gcut_tensor *x)
+{
+    need_dtype(o, x);
+    return gcut_memdup(o->arena,
+                       &(gcut_array[]){gcut_array_load(o->arena, x->dtype, x->rank, x->dim, x->data)},
+                       sizeof(gcut_array));
+}
+
+void gcut_onnx_make_parameter(gcut_onnx *o, gcut_onnx_value *v, bool state)
+{
+    need_dtype(o, v->tensor);
+    const gcut_type t = type_of_tensor(v->tensor);
+    v->g = o->g;
+    v->ref = gcut_onnx_new_param(o, is_trained(o, v->tensor) && !state ? GCUT_ROLE_param : GCUT_ROLE_state,
+                                 v->name, &t);
+    *GCUT_PUSH(o->mod->arena, &o->mod->data) = (gcut_data){.name = o->g->values.at[v->ref].name,
+                                                           .type = t,
+                                                           .kind = GCUT_DATA_file,
+                                                           .file = gcut_intern_name(o->mod, o->f->name),
+                                                           .key = gcut_intern_name(o->mod, v->tensor->name)};
+}
+
+/* ---- constants as values ---- */
+
+/* A state with these contents. */
+static gcut_ref held(gcut_onnx *o, const char *name, const gcut_array *x)
+{
+    gcut_type t = {.dtype = x->dtype, .rank = x->rank};
+    double *nums = gcut_calloc(o->mod->arena, (size_t)x->n + 1, sizeof *nums);
+    for (uint32_t r = 0; r < x->rank; r++) t.dim[r] = x->dim[r];
+    for (int64_t k = 0; k < x->n; k++)
+        nums[k] = gcut_dtype_is_float(x->dtype) ? x->u.f[k] : (double)x->u.i[k];
+    gcut_ref v = gcut_onnx_new_param(o, GCUT_ROLE_state, name, &t);
+    *GCUT_PUSH(o->mod->arena, &o->mod->data) = (gcut_data){.name = o->g->values.at[v].name,
+                                                           .type = t,
+                                                           .kind = GCUT_DATA_dense,
+                                                           .nnums = (uint32_t)x->n,
+                                                           .nums = nums};
+    return v;
+}
+
+static double element(const gcut_array *x, int64_t k)
+{
+    return gcut_dtype_is_float(x->dtype) ? x->u.f[k] : (double)x->u.i[k];
+}
+
+/* Does every element follow from the one before by adding the same integer? */
+static bool is_progression(const gcut_array *x)
+{
+    if (gcut_dtype_is_float(x->dtype) || x->dtype == GCUT_BOOL || x->n < 3) return false;
+    for (int64_t k = 2; k < x->n; k++)
+        if (x->u.i[k] - x->u.i[k - 1] != x->u.i[1] - x->u.i[0]) return false;
+    return true;
+}
+
+static bool is_splat(const gcut_array *x)
+{
+    for (int64_t k = 1; k < x->n; k++)
+        if (memcmp(&x->u.i[k], &x->u.i[0], sizeof *x->u.i)) return false; /* doubles are as wide */
+    return true;
+}
+
+static gcut_ref size_node(gcut_build *b, gcut_dim d, gcut_dtype t)
+{
+    gcut_attr of = gcut_attr_dim(GCUT_KEY_of, d);
+    gcut_ref v = gcut_node_new(b->g, GCUT_OP_dim, NULL, 0, &of, 1, b->loc, NULL);
+    return gcut_breshape(b, gcut_bconvert(b, v, t), (gcut_dim[]){1}, 1);
+}
+
+/* Each element by itself: an expression, or a number. */
+static gcut_ref elements(gcut_onnx_node *n, const gcut_array *x)
+{
+    gcut_ref *part = gcut_calloc(n->o->arena, (size_t)x->n, sizeof *part);
+    for (int64_t k = 0; k < x->n; k++)
+        part[k] = gcut_onnx_is_symbolic(x->u.i[k])
+                      ? size_node(&n->b, x->u.i[k], x->dtype)
+                      : gcut_bfull(&n->b, &(gcut_type){x->dtype, 1, {1}}, (double)x->u.i[k]);
+    gcut_ref all = gcut_onnx_concat(n, part, (uint32_t)x->n, 0);
+    return gcut_onnx_reshape(n, all, x->dim, x->rank);
+}
+
+gcut_ref gcut_onnx_capture(gcut_graph *to, const gcut_graph *from, gcut_ref v)
+{
+    return to == from ? v : gcut_body_capture(to, gcut_onnx_capture(to->outer, from, v));
+}
+
+gcut_ref gcut_onnx_constant(gcut_onnx_node *n, const gcut_array *x)
+{
+    gcut_onnx *o = n->o;
+    gcut_type t = {.dtype = x->dtype, .rank = x->rank}, flat = {.dtype = x->dtype, .rank = 1, .dim = {x->n}};
+    for (uint32_t r = 0; r < x->rank; r++) t.dim[r] = x->dim[r];
+    if (n->folding) {
+        gcut_ref v = gcut_param_new(n->b.g, GCUT_ROLE_input, gcut_name_fresh(n->b.g, "x"), &t);
+        *GCUT_PUSH(o->arena, &o->folded) = *x;
+        return v;
+    }
+    if (gcut_onnx_has_symbols(x)) return elements(n, x);
+    if (x->n == 0) return gcut_bfull(&n->b, &t, 0);
+    if (is_splat(x)) return gcut_bfull(&n->b, &t, element(x, 0));
+    if (is_progression(x)) {
+        gcut_ref i = gcut_bconvert(&n->b, gcut_biota(&n->b, &(gcut_type){GCUT_I64, 1, {x->n}}, 0), x->dtype);
+        const double step = element(x, 1) - element(x, 0);
+        if (step != 1) i = gcut_b2(&n->b, GCUT_OP_mul, i, gcut_bfull(&n->b, &flat, step));
+        if (x->u.i[0]) i = gcut_b2(&n->b, GCUT_OP_add, i, gcut_bfull(&n->b, &flat, element(x, 0)));
+        return gcut_onnx_reshape(n, i, x->dim, x->rank);
+    }
+    return gcut_onnx_capture(n->b.g, o->g, held(o, n->p->n_output ? n->p->output[0] : "constant", x));
+}
+
+gcut_array gcut_onnx_load(gcut_onnx_node *n, const Onnx__TensorProto *t)
+{
+    const gcut_tensor x = gcut_onnx_tensor(n->o->f, t);
+    return *load(n->o, &x);
+}
+
+gcut_ref gcut_onnx_key(gcut_onnx_node *n)
+{
+    const gcut_type key = {.dtype = GCUT_I64};
+    const char *name = gcut_printf(n->o->arena, "%s.key", n->p->n_output ? n->p->output[0] : "draw");
+    return gcut_onnx_capture(n->b.g, n->o->g, gcut_onnx_new_param(n->o, GCUT_ROLE_rng, name, &key));
+}
+
+void gcut_onnx_count_mode(gcut_onnx_node *n, bool trains)
+{
+    if (n->folding || trains) return;
+    if (n->op == GCUT_OP_dropout)
+        n->o->dropouts++;
+    else
+        n->o->batch_norms++;
+}
+
+/* ---- inputs ---- */
+
+gcut_onnx_value *gcut_onnx_input(const gcut_onnx_node *n, uint32_t i)
+{
+    if (!gcut_onnx_has(n, i)) GCUT_ONNX_WRONG(n, "input %u is missing", (unsigned)i);
+    gcut_onnx_value *v = gcut_onnx_find(n->o, n->scope, n->p->input[i]);
+    if (!v)
+        GCUT_ONNX_WRONG(
+            n, "input %u is '%s', which is no input, no initializer and no output of a node before this one",
+            (unsigned)i, n->p->input[i]);
+    return v;
+}
+
+bool gcut_onnx_has(const gcut_onnx_node *n, uint32_t i)
+{
+    return i < n->p->n_input && n->p->input[i][0];
+}
+
+uint32_t gcut_onnx_inputs(const gcut_onnx_node *n)
+{
+    return (uint32_t)n->p->n_input;
+}
+
+/* Of a value; NULL: not a constant. */
+const gcut_array *gcut_onnx_known_value(gcut_onnx *o, gcut_onnx_value *v)
+{
+    if (!v->known && v->tensor && is_plain(o, v->tensor)) v->known = load(o, v->tensor);
+    return v->known;
+}
+
+static bool is_around(const gcut_graph *outer, const gcut_graph *g)
+{
+    while (g && g != outer) g = g->outer;
+    return g != NULL;
+}
+
+gcut_ref gcut_onnx_value_in(gcut_onnx_node *n, gcut_onnx_value *v, bool state)
+{
+    gcut_onnx *o = n->o;
+    const gcut_array *x = state ? NULL : gcut_onnx_known_value(o, v);
+    if (x && n->folding) return gcut_onnx_constant(n, x);
+    if (v->ref && is_around(v->g, n->b.g)) return gcut_onnx_capture(n->b.g, v->g, v->ref);
+    if (x) {
+        v->g = n->b.g;
+        v->ref = gcut_onnx_constant(n, x);
+        return v->ref;
+    }
+    GCUT_ASSERT(v->tensor);
+    gcut_onnx_make_parameter(o, v, state);
+    return gcut_onnx_capture(n->b.g, v->g, v->ref);
+}
+
+gcut_ref gcut_onnx_in(gcut_onnx_node *n, uint32_t i)
+{
+    return gcut_onnx_value_in(n, gcut_onnx_input(n, i), false);
+}
+
+gcut_ref gcut_onnx_in_state(gcut_onnx_node *n, uint32_t i)
+{
+    return gcut_onnx_value_in(n, gcut_onnx_input(n, i), true);
+}
+
+const gcut_array *gcut_onnx_known(gcut_onnx_node *n, uint32_t i)
+{
+    return gcut_onnx_known_value(n->o, gcut_onnx_input(n, i));
+}
+
+const gcut_array *gcut_onnx_need(gcut_onnx_node *n, uint32_t i, const char *what)
+{
+    gcut_onnx *o = n->o;
+    gcut_onnx_value *v = gcut_onnx_input(n, i);
+    if (gcut_onnx_known_value(o, v)) return v->known;
+    if (v->tensor) return load(o, v->tensor);
+    for (size_t k = 0; v->is_input && k < o->opt->nconstants; k++)
+        if (!strcmp(o->opt->constant[k].name, v->name)) {
+            o->specialised[k] = true;
+            v->known = load(o, &o->opt->constant[k].value);
+            return v->known;
+        }
+    GCUT_ONNX_FAIL(
+        n, GCUT_EUNSUPPORTED,
+        v->is_input
+            ? "%s must be known at import: give the contents of the input '%s', --constant %s=FILE.npy"
+            : "%s must be known at import, but '%s' is computed from an input%.0s",
+        what, v->name, v->name);
+}
+
+gcut_onnx_list gcut_onnx_input_or_attr(gcut_onnx_node *n, uint32_t i, const char *name)
+{
+    if (!gcut_onnx_has(n, i)) return gcut_onnx_ints(n, name);
+    const gcut_array *x = gcut_onnx_need(n, i, name);
+    if (gcut_dtype_is_float(x->dtype) || x->rank > 1)
+        GCUT_ONNX_WRONG(n, "expected a list of integers for '%s'", name);
+    return (gcut_onnx_list){x->n ? x->u.i : (int64_t[]){0}, (uint32_t)x->n};
+}
+
+/* ---- outputs ---- */
+
+bool gcut_onnx_wants(const gcut_onnx_node *n, uint32_t k)
+{
+    return k < n->p->n_output && n->p->output[k][0];
+}
+
+void gcut_onnx_set(gcut_onnx_node *n, uint32_t k, gcut_ref v)
+{
+    if (!gcut_onnx_wants(n, k)) return;
+    gcut_graph *g = n->b.g;
+    if (n->folding) {
+        n->o->folded_out[k] = (gcut_onnx_value){.ref = v, .g = g};
+        return;
+    }
+    gcut_onnx_value *value = gcut_onnx_define(n->o, n->scope, n->p->output[k]);
+    value->ref = v;
+    value->g = g;
+    if (gcut_def(g, v) && g->values.at[v].made_up)
+        gcut_value_rename(g, v, gcut_name_fresh(g, gcut_onnx_as_name(n->o, n->p->output[k])));
+}
+
+void gcut_onnx_set_known(gcut_onnx_node *n, uint32_t k, const gcut_array *x)
+{
+    if (!gcut_onnx_wants(n, k)) return;
+    const gcut_array *kept = gcut_memdup(n->o->arena, x, sizeof *x);
+    if (n->folding)
+        n->o->folded_out[k] = (gcut_onnx_value){.known = kept};
+    else
+        gcut_onnx_define(n->o, n->scope, n->p->output[k])->known = kept;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The walk over a model's nodes.  A value is a constant as long as it can be: an op on constants is computed in a graph of
+ * its own, whose results are constants again, and becomes an op of the function only where that is not possible.
+ */
+#include "import/onnx/scope.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/onnx/known.h"
+
+/* ---- nodes ---- */
+
+const char *gcut_onnx_called(const gcut_onnx_node *n)
+{
+    const char *name = n->p->name && *n->p->name ? n->p->name : n->p->n_output ? n->p->output[0] : "";
+    return gcut_printf(n->b.g->module->arena, "it is the node '%s', of the op %s, version %lld", name,
+                       n->p->op_type, (long long)n->opset);
+}
+
+/* Ops whose rule makes bodies or draws numbers. */
+static bool folds(const gcut_onnx_row *row)
+{
+    return row->op != GCUT_OP_if && row->op != GCUT_OP_while && row->op != GCUT_OP_scan &&
+           row->op != GCUT_OP_dropout && row->op != GCUT_OP_uniform && row->op != GCUT_OP_normal;
+}
+
+static bool all_known(gcut_onnx_node *n)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < gcut_onnx_inputs(n); i++) {
+        if (!gcut_onnx_has(n, i)) continue;
+        if (!gcut_onnx_known(n, i)) return false;
+        any = true;
+    }
+    return any;
+}
+
+/* Computes an op on constants.  False: it is done at run time. */
+static bool fold(gcut_onnx_node *n, const gcut_onnx_row *row)
+{
+    gcut_onnx *o = n->o;
+    if (!folds(row) || n->p->n_output > GCUT_ONNX_MOST_FOLDED || !all_known(n)) return false;
+    gcut_onnx_node s = *n;
+    gcut_array out[GCUT_ONNX_MOST_FOLDED];
+    s.folding = true;
+    s.b.g = gcut_body_new(n->b.g);
+    o->folded.n = 0;
+    memset(o->folded_out, 0, sizeof o->folded_out);
+    row->rule(&s);
+    for (uint32_t k = 0; k < n->p->n_output; k++)
+        if (o->folded_out[k].ref) gcut_body_yield(s.b.g, o->folded_out[k].ref);
+    if (!gcut_onnx_evaluate(s.b.g, o->arena, o->folded.at, out)) return false;
+    for (uint32_t k = 0, r = 0; k < n->p->n_output; k++) {
+        if (o->folded_out[k].ref)
+            gcut_onnx_set_known(n, k, &out[r++]);
+        else if (o->folded_out[k].known)
+            gcut_onnx_set_known(n, k, o->folded_out[k].known);
+    }
+    return true;
+}
+
+static const char *domain_of(const Onnx__NodeProto *p)
+{
+    return p->domain && strcmp(p->domain, "ai.onnx") ? p->domain : "";
+}
+
+static int64_t opset_of(const gcut_onnx_scope *s, const char *domain)
+{
+    for (size_t i = 0; i < s->nopsets; i++) {
+        const char *of = s->opsets[i]->domain ? s->opsets[i]->domain : "";
+        if (!strcmp(strcmp(of, "ai.onnx") ? of : "", domain)) return s->opsets[i]->version;
+    }
+    return 0;
+}
+
+static const Onnx__FunctionProto *function_of(const gcut_onnx *o, const Onnx__NodeProto *p)
+{
+    for (size_t i = 0; i < o->m->n_functions; i++) {
+        const Onnx__FunctionProto *f = o->m->functions[i];
+        if (f->name && p->op_type && !strcmp(f->name, p->op_type) &&
+            !strcmp(f->domain ? f->domain : "", p->domain ? p->domain : ""))
+            return f;
+    }
+    return NULL;
+}
+
+static void import_nodes(gcut_onnx *o, gcut_onnx_scope *s, Onnx__NodeProto *const *p, size_t n);
+
+/* The body of a function of the model in place of its call. */
+static void import_call(gcut_onnx_node *n, const Onnx__FunctionProto *f)
+{
+    gcut_onnx *o = n->o;
+    gcut_onnx_scope *s = gcut_onnx_scope_new(o, NULL, n->b.g);
+    if (n->scope->depth == GCUT_ONNX_NESTING)
+        GCUT_ONNX_WRONG(n, "functions of the model call each other deeper than %d", GCUT_ONNX_NESTING);
+    s->depth = n->scope->depth + 1;
+    s->opsets = f->opset_import;
+    s->nopsets = f->n_opset_import;
+    s->call = n;
+    for (size_t i = 0; i < f->n_input; i++) {
+        if (!gcut_onnx_has(n, (uint32_t)i)) continue;
+        gcut_onnx_value *of = gcut_onnx_input(n, (uint32_t)i);
+        if (of->tensor && !of->ref && !gcut_onnx_known_value(o, of)) gcut_onnx_make_parameter(o, of, false);
+        gcut_onnx_define_as(o, s, f->input[i], of);
+    }
+    import_nodes(o, s, f->node, f->n_node);
+    for (size_t k = 0; k < f->n_output; k++) {
+        if (!gcut_onnx_wants(n, (uint32_t)k)) continue;
+        const gcut_onnx_value *of = gcut_onnx_find(o, s, f->output[k]);
+        if (!of) GCUT_ONNX_WRONG(n, "the function has no value '%s'", f->output[k]);
+        gcut_onnx_define_as(o, n->scope, n->p->output[k], of);
+    }
+}
+
+static void import_node(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__NodeProto *p)
+{
+    const char *name = p->name && *p->name ? p->name : p->n_output ? p->output[0] : "";
+    gcut_onnx_node n = {.o = o, .scope = s, .p = p, .b = {.g = s->g}};
+    n.b.loc = gcut_loc_file(o->mod, o->file, (int)++o->line, 0, name[0] == '/' ? name + 1 : name);
+    const Onnx__FunctionProto *f = function_of(o, p);
+    if (f) {
+        import_call(&n, f);
+        return;
+    }
+    const gcut_onnx_row *row = gcut_onnx_row_of(domain_of(p), p->op_type);
+    GCUT_ASSERT(row); /* gcut_onnx_import_model has listed those that are missing */
+    n.op = row->op;
+    n.opset = opset_of(s, domain_of(p));
+    if (fold(&n, row)) return;
+    row->rule(&n);
+    for (uint32_t k = 0; k < p->n_output; k++)
+        if (gcut_onnx_wants(&n, k) && !gcut_onnx_find_here(o, s, p->output[k]))
+            GCUT_ONNX_UNSUPPORTED(&n, "output %u, '%s', is not supported", (unsigned)k, p->output[k]);
+}
+
+static void import_nodes(gcut_onnx *o, gcut_onnx_scope *s, Onnx__NodeProto *const *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++) import_node(o, s, p[i]);
+}
+
+static void add_initializers(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__GraphProto *p)
+{
+    for (size_t i = 0; i < p->n_initializer; i++) {
+        gcut_tensor *x = gcut_calloc(o->arena, 1, sizeof *x);
+        *x = gcut_onnx_tensor(o->f, p->initializer[i]);
+        gcut_onnx_define(o, s, x->name)->tensor = x;
+    }
+    if (p->n_sparse_initializer)
+        gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, (gcut_place){.file = o->f->name}, NULL,
+                  "the model has sparse initializers, which gradcut does not have");
+}
+
+void gcut_onnx_body(gcut_onnx_node *n, const Onnx__GraphProto *p, gcut_graph *body, const gcut_ref *x,
+                    uint32_t nx, gcut_ref *out)
+{
+    gcut_onnx *o = n->o;
+    gcut_onnx_scope *s = gcut_onnx_scope_new(o, n->scope, body);
+    if (s->depth > GCUT_ONNX_NESTING)
+        GCUT_ONNX_WRONG(n, "subgraphs are nested deeper than %d", GCUT_ONNX_NESTING);
+    if (p->n_input != nx)
+        GCUT_ONNX_WRONG(n, "the subgraph has %zu inputs, but %u values are given to it", p->n_input,
+                        (unsigned)nx);
+    for (uint32_t i = 0; i < nx; i++) {
+        gcut_onnx_value *v = gcut_onnx_define(o, s, p->input[i]->name);
+        v->ref = x[i];
+        v->g = body;
+    }
+    add_initializers(o, s, p);
+    import_nodes(o, s, p->node, p->n_node);
+    gcut_onnx_node inside = *n;
+    inside.b.g = body;
+    inside.scope = s;
+    for (size_t k = 0; k < p->n_output; k++) {
+        gcut_onnx_value *v = gcut_onnx_find(o, s, p->output[k]->name);
+        if (!v) GCUT_ONNX_WRONG(n, "the subgraph has no value '%s', its output", p->output[k]->name);
+        out[k] = gcut_onnx_value_in(&inside, v, false);
+    }
+}
+
+/* ---- the function ---- */
+
+/* The symbol of that name, declared as 1.. ; a name that is no identifier is made one. */
+static gcut_dim symbol(gcut_onnx *o, const char *name)
+{
+    char *s = gcut_printf(o->arena, "%s%s", (*name >= '0' && *name <= '9') || !*name ? "n" : "", name);
+    for (char *c = s; *c; c++)
+        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_'))
+            *c = '_';
+    gcut_dim d = gcut_dim_symbol(o->mod->dims, s);
+    if (!gcut_decl_find(o->g, d)) gcut_decl_add(o->g, (gcut_dim_decl){d, 1, INT64_MAX, 1});
+    return d;
+}
+
+static gcut_type input_type(gcut_onnx *o, const Onnx__ValueInfoProto *p)
+{
+    const Onnx__TypeProto *type = p->type;
+    gcut_type t = {0};
+    const gcut_place at = {.file = o->f->name};
+    if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
+        gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, at, NULL, "the input '%s' is no tensor", p->name);
+    t.dtype = gcut_onnx_dtype(type->tensor_type->elem_type);
+    if (t.dtype == GCUT_NO_DTYPE)
+        gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, at, NULL,
+                  "the input '%s' is of %s, which gradcut does not have", p->name,
+                  gcut_onnx_dtype_name(type->tensor_type->elem_type));
+    const Onnx__TensorShapeProto *shape = type->tensor_type->shape;
+    if (!shape)
+        gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, at, NULL,
+                  "the input '%s' has no shape, not even a number of axes", p->name);
+    if (shape->n_dim > GCUT_MAX_RANK)
+        gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, at, NULL, "the input '%s' has more than %d axes", p->name,
+                  GCUT_MAX_RANK);
+    t.rank = (uint8_t)shape->n_dim;
+    for (uint32_t r = 0; r < t.rank; r++) {
+        const Onnx__TensorShapeProto__Dimension *d = shape->dim[r];
+        if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value >= 0)
+            t.dim[r] = d->dim_value;
+        else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM)
+            t.dim[r] = symbol(o, d->dim_param);
+        else
+            t.dim[r] = symbol(o, gcut_printf(o->arena, "%s_%u", gcut_onnx_as_name(o, p->name), (unsigned)r));
+    }
+    return t;
+}
+
+static bool is_initializer(const Onnx__GraphProto *p, const char *name)
+{
+    for (size_t i = 0; i < p->n_initializer; i++)
+        if (p->initializer[i]->name && !strcmp(p->initializer[i]->name, name)) return true;
+    return false;
+}
+
+static void add_inputs(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__GraphProto *p)
+{
+    for (size_t i = 0; i < p->n_input; i++) {
+        if (is_initializer(p, p->input[i]->name))
+            continue; /* as all initializers are before version 4 of the IR */
+        const gcut_type t = input_type(o, p->input[i]);
+        gcut_onnx_value *v = gcut_onnx_define(o, s, p->input[i]->name);
+        v->is_input = true;
+        v->g = o->g;
+        v->ref = gcut_onnx_new_param(o, GCUT_ROLE_input, v->name, &t);
+    }
+}
+
+static void add_outputs(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__GraphProto *p)
+{
+    static const Onnx__NodeProto none = ONNX__NODE_PROTO__INIT;
+    gcut_onnx_node n = {.o = o, .scope = s, .p = &none, .b = {.g = o->g}};
+    for (size_t k = 0; k < p->n_output; k++) {
+        gcut_onnx_value *v = gcut_onnx_find(o, s, p->output[k]->name);
+        if (!v)
+            gcut_fail(o->mod->env, GCUT_ETYPE, (gcut_place){.file = o->f->name}, NULL,
+                      "no node gives the model's output '%s'", p->output[k]->name);
+        gcut_result_new(o->g, GCUT_ROLE_out, gcut_onnx_as_name(o, v->name), gcut_onnx_value_in(&n, v, false));
+    }
+}
+
+/* Throws with a list of the ops that cannot be imported. */
+static void refuse_missing(gcut_onnx *o)
+{
+    const gcut_onnx_uses uses = gcut_onnx_ops_of(o->f, o->m);
+    gcut_text list = {.arena = o->arena};
+    size_t missing = 0;
+    for (uint32_t i = 0; i < uses.n; i++) {
+        const gcut_onnx_use *u = &uses.at[i];
+        o->nodes += u->nodes;
+        if (u->supported) continue;
+        gcut_text_add(&list, "%s%s%s%s, %zu node%s, first '%s'", missing++ ? "\n" : "", u->domain,
+                      *u->domain ? "." : "", u->op, u->nodes, u->nodes == 1 ? "" : "s", u->first);
+    }
+    if (missing)
+        gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, (gcut_place){.file = o->f->name}, list.at,
+                  "%zu op%s of the model %s not supported", missing, missing == 1 ? "" : "s",
+                  missing == 1 ? "is" : "are");
+}
+
+gcut_onnx_import gcut_onnx_import_model(gcut_onnx_file *f, gcut_arena *parent, const char *name,
+                                        const gcut_onnx_options *opt)
+{
+    static const gcut_onnx_options none;
+    gcut_env *env = gcut_arena_env(parent);
+    gcut_onnx o = {.f = f, .arena = f->arena, .opt = opt ? opt : &none};
+    o.m = gcut_onnx_model(f);
+    o.names.arena = f->arena;
+    o.mod = gcut_module_new(env, parent);
+    o.file = strrchr(f->name, '/') ? strrchr(f->name, '/') + 1 : f->name;
+    o.specialised = gcut_calloc(f->arena, o.opt->nconstants + 1, sizeof *o.specialised);
+    if (!o.m->graph)
+        gcut_fail(env, GCUT_ESYNTAX, (gcut_place){.file = f->name}, NULL,
+                  "the file has no graph: this is no ONNX model");
+    refuse_missing(&o);
+    o.g = gcut_graph_create(o.mod, gcut_onnx_as_name(&o, name));
+    gcut_onnx_scope *s = gcut_onnx_scope_new(&o, NULL, o.g);
+    s->opsets = o.m->opset_import;
+    s->nopsets = o.m->n_opset_import;
+    add_inputs(&o, s, o.m->graph);
+    add_initializers(&o, s, o.m->graph);
+    import_nodes(&o, s, o.m->graph->node, o.m->graph->n_node);
+    add_outputs(&o, s, o.m->graph);
+    return (gcut_onnx_import){.g = o.g,
+                              .nodes = o.nodes,
+                              .batch_norms = o.batch_norms,
+                              .dropouts = o.dropouts,
+                              .specialised = o.specialised};
+}
+
+/* ---- what a model uses ---- */
+
+static void add_use(gcut_onnx_file *f, const Onnx__NodeProto *p, bool defined, gcut_onnx_uses *out)
+{
+    const char *domain = domain_of(p), *op = p->op_type ? p->op_type : "";
+    for (uint32_t i = 0; i < out->n; i++)
+        if (!strcmp(out->at[i].domain, domain) && !strcmp(out->at[i].op, op)) {
+            out->at[i].nodes++;
+            return;
+        }
+    *GCUT_PUSH(f->arena, out) = (gcut_onnx_use){
+        .domain = domain,
+        .op = op,
+        .nodes = 1,
+        .supported = defined || gcut_onnx_row_of(domain, op),
+        .first = p->name && *p->name ? p->name
+                 : p->n_output       ? p->output[0]
+                                     : "",
+    };
+}
+
+static void add_uses(gcut_onnx_file *f, const gcut_onnx *o, Onnx__NodeProto *const *p, size_t n,
+                     gcut_onnx_uses *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (function_of(o, p[i])) continue; /* its nodes are counted with the function */
+        add_use(f, p[i], false, out);
+        for (size_t k = 0; k < p[i]->n_attribute; k++)
+            if (p[i]->attribute[k]->g)
+                add_uses(f, o, p[i]->attribute[k]->g->node, p[i]->attribute[k]->g->n_node, out);
+    }
+}
+
+static int by_op(const void *a, const void *b)
+{
+    const gcut_onnx_use *x = a, *y = b;
+    const int domain = strcmp(x->domain, y->domain);
+    return domain ? domain : strcmp(x->op, y->op);
+}
+
+gcut_onnx_uses gcut_onnx_ops_of(gcut_onnx_file *f, const Onnx__ModelProto *m)
+{
+    gcut_onnx_uses uses = {0};
+    const gcut_onnx o = {.m = m};
+    if (m->graph) add_uses(f, &o, m->graph->node, m->graph->n_node, &uses);
+    for (size_t i = 0; i < m->n_functions; i++)
+        add_uses(f, &o, m->functions[i]->node, m->functions[i]->n_node, &uses);
+    if (uses.n) qsort(uses.at, uses.n, sizeof *uses.at, by_op);
+    return uses;
+}
