@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "gradcut/inspect.h"
+#include "gradcut/train.h"
 
 static int print_json(const char *json)
 {
@@ -228,6 +229,9 @@ int gcut_cmd_compile(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 
 int gcut_cmd_ops(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
+    const size_t n = c->model ? strlen(c->model) : 0;
+    if (n > 5 && !strcmp(c->model + n - 5, ".onnx"))
+        return gcut_cli_print_made(ctx, gcut_onnx_ops(ctx, c->model, c->json));
     if (c->model) g = gcut_load(ctx, c->model, c->fn);
     return gcut_cli_print_made(ctx, c->model && !g ? NULL : gcut_ops(ctx, g, c->json));
 }

@@ -35,11 +35,9 @@ static bool is_repeatable(const gcut_option_row *o)
 
 static const char *pattern_of(const gcut_cli_command *cmd)
 {
-    static const char *const pattern[] = {[GCUT_OPERANDS_MODEL] = "*.gcut",
-                                          [GCUT_OPERANDS_VALUE] = "*.gcut",
-                                          [GCUT_OPERANDS_PLANS] = "*.json",
-                                          [GCUT_OPERANDS_CLAIM] = "*.[gj]*",
-                                          [GCUT_OPERANDS_NONE] = ""};
+    static const char *const pattern[] = {
+        [GCUT_OPERANDS_MODEL] = "*.gcut",  [GCUT_OPERANDS_VALUE] = "*.gcut", [GCUT_OPERANDS_PLANS] = "*.json",
+        [GCUT_OPERANDS_CLAIM] = "*.[gj]*", [GCUT_OPERANDS_ONNX] = "*.onnx",  [GCUT_OPERANDS_NONE] = ""};
     return pattern[cmd->operands];
 }
 
@@ -235,6 +233,8 @@ static void print_zsh_operands(FILE *out, const gcut_cli_command *cmd)
     fprintf(out, "    %s) specs+=('1:FILE:_files -g \"%s\"' ", cmd->name, claim ? "*.json" : pattern_of(cmd));
     if (claim)
         fputs("'2:FILE:_files -g \"*.gcut\"' '3:@function: '", out);
+    else if (cmd->operands == GCUT_OPERANDS_ONNX)
+        fputs("", out);
     else if (cmd->operands == GCUT_OPERANDS_PLANS)
         fprintf(out, "'2:FILE:_files -g \"%s\"'", pattern_of(cmd));
     else

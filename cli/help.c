@@ -37,6 +37,7 @@ static const char *operands_of(const gcut_cli_command *cmd)
                                        [GCUT_OPERANDS_VALUE] = "FILE %VALUE [@function] ",
                                        [GCUT_OPERANDS_PLANS] = "A.json B.json ",
                                        [GCUT_OPERANDS_CLAIM] = "PLAN.json FILE [@function] ",
+                                       [GCUT_OPERANDS_ONNX] = "M.onnx ",
                                        [GCUT_OPERANDS_NONE] = ""};
     return text[cmd->operands];
 }

@@ -101,7 +101,7 @@ static int choose_machine(gcut_ctx *ctx, gcut_cli *c, gcut_machine_report **out)
 static int run_in(gcut_ctx *ctx, gcut_cli *c)
 {
     const gcut_operands has = c->cmd->operands;
-    const bool loads = has != GCUT_OPERANDS_PLANS && has != GCUT_OPERANDS_NONE;
+    const bool loads = has != GCUT_OPERANDS_PLANS && has != GCUT_OPERANDS_NONE && has != GCUT_OPERANDS_ONNX;
     gcut_cli_crash_ready(loads ? c->file : NULL);
     gcut_graph *g = loads ? gcut_load(ctx, c->file, c->fn) : NULL;
     gcut_machine_report *machine = NULL;

@@ -44,10 +44,10 @@
 #define COUNT_FILE(m) 0
 #define COUNT_FOLDER(m) 0
 #define COUNT_CHOICE(m) 0
-#define COUNT_NAMES(m) offsetof(gcut_cli, opt.n##m)
-#define COUNT_GLOBS(m) offsetof(gcut_cli, opt.n##m)
-#define COUNT_SIZES(m) offsetof(gcut_cli, opt.n##m)
-#define COUNT_FEEDS(m) offsetof(gcut_cli, n##m)
+#define COUNT_NAMES(m) offsetof(gcut_cli, COUNT(m))
+#define COUNT_GLOBS(m) offsetof(gcut_cli, COUNT(m))
+#define COUNT_SIZES(m) offsetof(gcut_cli, COUNT(m))
+#define COUNT_FEEDS(m) offsetof(gcut_cli, COUNT(m))
 
 #define ROW(path, member, kind, name, letter, argument, words, lo, hi, constant, unset, commands, help)      \
     {GCUT_KIND_##kind,                                                                                       \
@@ -64,14 +64,18 @@
      offsetof(gcut_cli, path),                                                                               \
      COUNT_##kind(member)},
 const gcut_option_row gcut_option_rows[GCUT_NOPTIONS] = {
+#define COUNT(m) opt.n##m
 #define OPTION(member, ...) ROW(opt.member, member, __VA_ARGS__)
 #include "gradcut/options.def"
 #undef OPTION
+#undef COUNT
+#define COUNT(m) n##m
 #define OPTION(member, ...) ROW(member, member, __VA_ARGS__)
 #include "cli/options.def"
 #undef OPTION
 };
 #undef ROW
+#undef COUNT
 
 const gcut_cli_command gcut_commands[GCUT_NCOMMANDS] = {
 #define CMD(name, operands, does, example) {#name, GCUT_OPERANDS_##operands, does, example, gcut_cmd_##name},
@@ -338,16 +342,21 @@ static void refuse(const gcut_cli_command *cmd, int what, const char *word)
         refuse_unknown(cmd, word + 2);
 }
 
-/* Reads the words after the options of a command without operands: the [@function] of --model. */
+/* Reads the words after the options of a command without operands: those of --model, FILE [@function], which may stand
+ * there too. */
 static bool take_function(gcut_cli *c, int n, char **word)
 {
     if (n == 0) return true;
+    if (!c->model && gcut_cli_takes(c->cmd, GCUT_OPTION_model) && word[0][0] != '@') {
+        c->model = word[0];
+        return take_function(c, n - 1, word + 1);
+    }
     if (n == 1 && c->model && word[0][0] == '@' && word[0][1]) {
         c->fn = word[0] + 1;
         return true;
     }
     if (gcut_cli_takes(c->cmd, GCUT_OPTION_model))
-        gcut_cli_complain("%s takes --model FILE and its @function: unexpected argument '%s'", c->cmd->name,
+        gcut_cli_complain("%s takes one file and its @function: unexpected argument '%s'", c->cmd->name,
                           word[n > 1]);
     else
         gcut_cli_complain("%s takes no file: unexpected argument '%s'", c->cmd->name, word[0]);
@@ -409,6 +418,10 @@ static bool take_operands(gcut_cli *c, int n, char **word)
     }
     c->file = word[0];
     if (c->cmd->operands == GCUT_OPERANDS_CLAIM) return take_claim(c, n - 1, word + 1);
+    if (c->cmd->operands == GCUT_OPERANDS_ONNX) {
+        if (n > 1) gcut_cli_complain("%s takes one file: unexpected argument '%s'", c->cmd->name, word[1]);
+        return n == 1;
+    }
     return c->cmd->operands == GCUT_OPERANDS_PLANS ? take_second(c, n - 1, word + 1)
                                                    : take_rest(c, n - 1, word + 1);
 }

@@ -19,6 +19,7 @@ typedef enum gcut_operands {
     GCUT_OPERANDS_VALUE,
     GCUT_OPERANDS_PLANS,
     GCUT_OPERANDS_CLAIM,
+    GCUT_OPERANDS_ONNX,
     GCUT_OPERANDS_NONE
 } gcut_operands;
 
@@ -94,6 +95,8 @@ struct gcut_cli {
         *profile, *flame, *times, *weights, *rename, *save_weights;
     int64_t steps, rounds, points, top, depth;
     double tol, seconds;
+    const char *const *train;
+    size_t ntrain;
     gcut_feed *feed;
     size_t nfeed;
 };

@@ -68,17 +68,23 @@ static gcut_ref lookup(gcut_graph *g, const char *name)
     return v ? gcut_body_capture(g, v) : 0;
 }
 
-gcut_ref gcut_parse_value(gcut_parser *p)
+static gcut_ref named_value(gcut_parser *p, const gcut_token *t, const char *name)
 {
-    gcut_token t = gcut_parse_take(p, GCUT_TOK_VALUE, "a value such as %x");
-    const char *name = gcut_parse_name(p, &t);
     gcut_ref v = lookup(p->g, name);
     if (v) return v;
     gcut_nearest near = gcut_nearest_start(name);
     for (const gcut_graph *g = p->g; g; g = g->outer)
         for (gcut_ref u = 1; u < g->values.n; u++) gcut_nearest_add(&near, g->values.at[u].name);
-    GCUT_PARSE_FAIL(p, &t, gcut_parse_nearest_hint(p, &near, "%"),
-                    "the value %%%s is not defined before this line", name);
+    GCUT_PARSE_FAIL(p, t, gcut_parse_nearest_hint(p, &near, "%"),
+                    p->in_expression ? "@%s has no value %%%s"
+                                     : "%.0sthe value %%%s is not defined before this line",
+                    p->g->name, name);
+}
+
+gcut_ref gcut_parse_value(gcut_parser *p)
+{
+    gcut_token t = gcut_parse_take(p, GCUT_TOK_VALUE, "a value such as %x");
+    return named_value(p, &t, gcut_parse_name(p, &t));
 }
 
 /* The line of the op that defined the name in this graph or an outer one; 0 = a parameter, or a name in a
@@ -132,9 +138,8 @@ const char *gcut_op_nearest(const char *name)
     return near.best;
 }
 
-static void read_op_name(gcut_parser *p, statement *s)
+static void find_op(gcut_parser *p, statement *s)
 {
-    s->name = gcut_parse_take(p, GCUT_TOK_IDENT, "the name of an op, such as add");
     if (!gcut_op_parse(s->name.at, s->name.n, &s->op)) {
         const char *name = gcut_parse_name(p, &s->name);
         const char *best = gcut_op_nearest(name);
@@ -144,7 +149,15 @@ static void read_op_name(gcut_parser *p, statement *s)
     s->own = gcut_loc_file(p->m, p->lx.file, s->name.line, s->name.col, NULL);
 }
 
+static void read_op_name(gcut_parser *p, statement *s)
+{
+    s->name = gcut_parse_take(p, GCUT_TOK_IDENT, "the name of an op, such as add");
+    find_op(p, s);
+}
+
 /* ---- operands ---- */
+
+static gcut_ref call_in_expression(gcut_parser *p, gcut_token *name);
 
 static void read_literal(gcut_parser *p, statement *s)
 {
@@ -330,10 +343,36 @@ static void read_vjp(gcut_parser *p, statement *s, const gcut_token *key)
     s->vjp = read_function(p, "the function that is the derivative, such as @f.vjp");
 }
 
+/* In an expression, the operand that begins with the word t, which is taken; 0: it is the key of an attribute. */
+static gcut_ref word_operand(gcut_parser *p, gcut_token *t)
+{
+    if (gcut_parse_at(p, '(')) return call_in_expression(p, t);
+    if (gcut_parse_at(p, '=')) return 0;
+    const char *name = gcut_parse_name(p, t);
+    if (!gcut_parse_accept(p, ':')) return named_value(p, t, name);
+    gcut_parse_define(p, t, name);
+    gcut_type type = gcut_parse_type(p, false);
+    return gcut_param_new(p->g, GCUT_ROLE_input, name, &type);
+}
+
 /* The first token decides: a value or a number is an operand, a word is the key of an attribute. */
 static void read_arg(gcut_parser *p, statement *s)
 {
     gcut_token t = p->tok;
+    if (p->in_expression && t.kind == GCUT_TOK_IDENT) {
+        p->tok = t = gcut_lex_name(&p->lx, &t);
+        gcut_parse_advance(p);
+        gcut_ref v = word_operand(p, &t);
+        if (v) {
+            if (s->attrs.n)
+                GCUT_PARSE_FAIL(p, &t, NULL, "expected an attribute: operands come before attributes");
+            *GCUT_PUSH(p->scratch, &s->args) = (operand){.value = v};
+            return;
+        }
+        gcut_parse_advance(p); /* the = */
+        read_attr(p, s, &t);
+        return;
+    }
     if (t.kind == GCUT_TOK_VALUE || gcut_parse_at_number(p)) {
         if (s->attrs.n || s->vjp)
             GCUT_PARSE_FAIL(p, &t, NULL, "expected an attribute: operands come before attributes");
@@ -373,7 +412,8 @@ static void read_args(gcut_parser *p, statement *s)
     gcut_parse_expect(p, ')', "',' or ')'");
 }
 
-static void build(gcut_parser *p, statement *s)
+/* Returns the number of results; the last nodes of the graph make them. */
+static uint32_t build(gcut_parser *p, statement *s)
 {
     gcut_parse_regions regions = {0};
     uint32_t typed = 0;
@@ -407,7 +447,42 @@ static void build(gcut_parser *p, statement *s)
     p->building = s->own;
     gcut_node_make(p->g, &spec);
     p->building = 0;
-    uint32_t nres = p->g->nodes.at[p->g->nodes.n - 1].nres;
+    return p->g->nodes.at[p->g->nodes.n - 1].nres;
+}
+
+/* op(operands, attributes) with one result, whose name has been read. */
+static gcut_ref call_in_expression(gcut_parser *p, gcut_token *name)
+{
+    statement *s = begin(p);
+    gcut_parse_deeper(p);
+    s->name = *name;
+    find_op(p, s);
+    read_args(p, s);
+    check_num_dtype(p, s);
+    if (build(p, s) != 1)
+        GCUT_PARSE_FAIL(p, name, NULL, "'%s' has several results, and an expression has one",
+                        gcut_op_get(s->op)->name);
+    end(p, s);
+    p->depth--;
+    return p->g->nodes.at[p->g->nodes.n - 1].res0;
+}
+
+gcut_ref gcut_parse_whole_expression(gcut_parser *p)
+{
+    p->in_expression = true;
+    gcut_token t = p->tok;
+    if (t.kind != GCUT_TOK_IDENT)
+        gcut_parse_unexpected(p, "an op such as cross_entropy, or the name of a value");
+    p->tok = t = gcut_lex_name(&p->lx, &t);
+    gcut_parse_advance(p);
+    gcut_ref v = word_operand(p, &t);
+    if (!v || p->tok.kind != GCUT_TOK_END) gcut_parse_unexpected(p, "the end of the expression");
+    return v;
+}
+
+static void build_statement(gcut_parser *p, statement *s)
+{
+    const uint32_t nres = build(p, s);
     if (nres != s->binds.n)
         GCUT_PARSE_FAIL(p, &s->binds.at[0].tok, NULL, "'%s' has %u result%s, found names for %u",
                         gcut_op_get(s->op)->name, nres, nres == 1 ? "" : "s", s->binds.n);
@@ -420,7 +495,7 @@ void gcut_parse_op(gcut_parser *p)
     read_op_name(p, s);
     read_args(p, s);
     check_num_dtype(p, s);
-    build(p, s);
+    build_statement(p, s);
     gcut_parse_marks(p, GCUT_MARK_ON_OP, &p->g->nodes.at[p->g->nodes.n - 1].marks);
     gcut_parse_loc_use(p, p->g, s->own);
     end(p, s);

@@ -169,6 +169,19 @@ static gcut_parser start(gcut_module *m, gcut_graph *g, const char *what, gcut_p
     return p;
 }
 
+gcut_ref gcut_parse_expression(gcut_graph *g, const char *what, const char *text)
+{
+    gcut_module *m = g->module;
+    gcut_parser p = {.env = m->env, .m = m, .g = g, .scratch = gcut_arena_new(m->env, m->arena)};
+    p.taken.arena = p.defined.arena = p.scratch;
+    gcut_source_add(m->env, what, text, strlen(text));
+    gcut_lex_start(&p.lx, m->env, gcut_intern_name(m, what), text, strlen(text));
+    gcut_parse_advance(&p);
+    gcut_ref v = gcut_parse_whole_expression(&p);
+    gcut_arena_free(p.scratch);
+    return v;
+}
+
 gcut_attr *gcut_parse_attrs(gcut_graph *g, gcut_op op, gcut_place at, const char *text, uint32_t *n)
 {
     gcut_parser p = start(g->module, g, "attributes", at, text);

@@ -33,6 +33,7 @@ typedef struct gcut_parser {
     gcut_arena *scratch; /* freed when the parser is done */
     gcut_module *m;
     gcut_graph *g;       /* the function or the body being read, NULL between functions */
+    bool in_expression;  /* operands are expressions, bare names of values, and new inputs with a type */
     bool symbols_follow; /* in a pair or data: sizes are over symbols of functions, which may follow */
     gcut_lexer lx;
     gcut_token tok; /* the next token */
@@ -74,6 +75,9 @@ int64_t gcut_parse_integer(gcut_parser *p, int64_t max, const char *what);
 
 /* "did you mean '<sigil>name'?", or NULL. */
 const char *gcut_parse_nearest_hint(gcut_parser *p, const gcut_nearest *near, const char *sigil);
+
+/* parse_op.c: an expression up to the end of the text, built in p->g. */
+gcut_ref gcut_parse_whole_expression(gcut_parser *p);
 
 /* parse_op.c: the attributes of `op` up to the end of the text, in the module's arena. */
 gcut_attr *gcut_parse_attr_list(gcut_parser *p, gcut_op op, uint32_t *n);

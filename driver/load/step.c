@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "driver/load/c_compiler.h"
+#include "driver/load/data_path.h"
 #include "driver/pipeline/initial_contents.h"
 #include "graph/external.h"
 #include "graph/ops/value_bytes.h"
@@ -500,14 +501,6 @@ static void find_sizes(gcut_step *s)
 
 /* ---- memory of the step ---- */
 
-/* A data file's path is relative to the text that names it, unless absolute.  Text without a folder
- * (standard input, memory, the builder) has the current one. */
-static const char *path_of(gcut_arena *a, const gcut_module *m, const char *name)
-{
-    const char *slash = m->file && *name != '/' ? strrchr(m->file, '/') : NULL;
-    return slash ? gcut_printf(a, "%.*s/%s", (int)(slash - m->file), m->file, name) : name;
-}
-
 /* The file that the last data of a preparation were of: files of weights have many. */
 typedef struct last_file {
     gcut_arena *arena; /* of `file` */
@@ -519,7 +512,7 @@ static void fill_from_file(const gcut_step *s, const gcut_slot *x, const gcut_da
                            void *at)
 {
     gcut_arena *scratch = gcut_arena_new(s->env, s->memory);
-    const char *path = path_of(scratch, s->p->module, d->file);
+    const char *path = gcut_data_path(scratch, s->p->module, d->file);
     if (!last->file || strcmp(last->file->name, path) != 0) {
         gcut_arena_free(last->arena);
         *last = (last_file){.arena = gcut_arena_new(s->env, s->memory)};

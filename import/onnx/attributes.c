@@ -2,6 +2,8 @@
  *
  * The attributes of a node.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "import/onnx/scope.h"
@@ -40,12 +42,23 @@ int64_t gcut_onnx_int(const gcut_onnx_node *n, const char *name, int64_t otherwi
     return a->i;
 }
 
+/* The number of the fewest digits that is this float: 0.9, not 0.8999999762. */
+static double as_written(float f)
+{
+    char text[32];
+    for (int digits = 1; digits < 10; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, (double)f);
+        if (strtof(text, NULL) == f) return strtod(text, NULL);
+    }
+    return (double)f;
+}
+
 double gcut_onnx_float(const gcut_onnx_node *n, const char *name, double otherwise)
 {
     const Onnx__AttributeProto *a = gcut_onnx_attr(n, name);
     if (!a) return otherwise;
     NEED_TYPE(n, a, FLOAT, "a float");
-    return (double)a->f;
+    return as_written(a->f);
 }
 
 const char *gcut_onnx_text(const gcut_onnx_node *n, const char *name, const char *otherwise)

@@ -6,6 +6,7 @@
 #ifndef GCUT_IMPORT_ONNX_IMPORT_H
 #define GCUT_IMPORT_ONNX_IMPORT_H
 
+#include "graph/graph.h"
 #include "import/onnx/model.h"
 
 typedef struct gcut_onnx_constant_input {
@@ -28,10 +29,10 @@ typedef struct gcut_onnx_import {
     bool *specialised;            /* by constant of the options: sizes were made of it */
 } gcut_onnx_import;
 
-/* The function @name in a new module under `parent`.  Contents of parameters refer to the model's file, in which they
+/* The function @name in m, a new module, which gets the name of the file.  Contents of parameters refer to the model's file, in which they
  * have the names of its initializers.  Throws GCUT_EUNSUPPORTED with a list of all ops that are missing, GCUT_ETYPE
  * where the model contradicts itself or an op. */
-gcut_onnx_import gcut_onnx_import_model(gcut_onnx_file *f, gcut_arena *parent, const char *name,
+gcut_onnx_import gcut_onnx_import_model(gcut_onnx_file *f, gcut_module *m, const char *name,
                                         const gcut_onnx_options *opt);
 
 /* An op that the model uses, and whether it can be imported. */

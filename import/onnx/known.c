@@ -17,6 +17,12 @@ bool gcut_onnx_has_symbols(const gcut_array *x)
     return false;
 }
 
+void gcut_onnx_tame(gcut_array *x)
+{
+    for (int64_t k = 0; !gcut_dtype_is_float(x->dtype) && k < x->n; k++)
+        if (gcut_onnx_is_symbolic(x->u.i[k])) x->u.i[k] = -(INT64_C(1) << 62);
+}
+
 /* Ops whose result has elements of their first operands, at places that only attributes and other operands decide. */
 static bool moves(gcut_op op)
 {
@@ -185,7 +191,11 @@ static bool evaluate(const gcut_graph *g, uint32_t n, gcut_arena *a, const gcut_
         symbols |= has;
         later |= has && k > 0;
     }
-    if (!symbols || (moves(op) && (!later || op == GCUT_OP_concat))) return interpret(g, n, a, x, out), true;
+    if (!symbols || (moves(op) && (!later || op == GCUT_OP_concat))) {
+        interpret(g, n, a, x, out);
+        for (uint32_t k = 0; !symbols && k < node->nres; k++) gcut_onnx_tame(&out[k]);
+        return true;
+    }
     *out = gcut_array_new(a, t->dtype, t->rank, t->dim);
     if (op == GCUT_OP_cast && (t->dtype == GCUT_I64 || t->dtype == GCUT_I32)) {
         for (int64_t k = 0; k < out->n; k++) out->u.i[k] = x->u.i[k];
@@ -214,7 +224,11 @@ bool gcut_onnx_evaluate(const gcut_graph *g, gcut_arena *a, const gcut_array *pa
         symbols |= gcut_onnx_has_symbols(&params[i]);
         value[g->params.at[i].value] = params[i];
     }
-    if (!symbols) return gcut_interp(g, GCUT_STATED, a, params, out, NULL), true;
+    if (!symbols) {
+        gcut_interp(g, GCUT_STATED, a, params, out, NULL);
+        for (uint32_t i = 0; i < g->results.n; i++) gcut_onnx_tame(&out[i]);
+        return true;
+    }
     for (uint32_t n = 0; n < g->nodes.n; n++) {
         const gcut_node *node = gcut_node_at(g, n);
         gcut_array *x = gcut_calloc(a, node->nargs + 1, sizeof *x);

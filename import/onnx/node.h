@@ -89,7 +89,7 @@ gcut_dim gcut_onnx_dim(const gcut_onnx_node *n, gcut_dim_op op, gcut_dim a, gcut
 /* Is it an expression over symbols?  Other elements are numbers, negative ones included. */
 static inline bool gcut_onnx_is_symbolic(int64_t x)
 {
-    return x < -(INT64_C(1) << 62);
+    return x < -(INT64_C(1) << 62) && x != INT64_MIN;
 }
 /* A number as a scalar of the dtype, spread to the shape where there is one. */
 gcut_ref gcut_onnx_number(gcut_onnx_node *n, gcut_dtype t, const gcut_type *shape, double x);

@@ -100,7 +100,9 @@ static bool is_trained(const gcut_onnx *o, const gcut_tensor *x)
     if (!gcut_dtype_is_float(x->dtype)) return false;
     for (size_t i = 0; i < o->opt->ntrain; i++)
         if (gcut_name_matches(o->opt->train[i], x->name)) return true;
-    return o->opt->ntrain == 0 && x->rank > 0;
+    /* One number may be a parameter, or a constant such as the scale of an attention: PyTorch's exporters name parameters
+     * by the path of their module. */
+    return o->opt->ntrain == 0 && x->rank > 0 && (x->n != 1 || strchr(x->name, '.'));
 }
 
 gcut_ref gcut_onnx_new_param(gcut_onnx *o, gcut_role role, const char *name, const gcut_type *type)
@@ -113,7 +115,7 @@ gcut_ref gcut_onnx_new_param(gcut_onnx *o, gcut_role role, const char *name, con
 static bool is_plain(const gcut_onnx *o, const gcut_tensor *x)
 {
     return x->n <= GCUT_ONNX_MOST_KNOWN &&
-           (!gcut_dtype_is_float(x->dtype) || (x->rank == 0 && !is_trained(o, x)));
+           (!gcut_dtype_is_float(x->dtype) || (x->n == 1 && !is_trained(o, x)));
 }
 
 static void need_dtype(gcut_onnx *o, const gcut_tensor *x)
@@ -126,9 +128,9 @@ static void need_dtype(gcut_onnx *o, const gcut_tensor *x)
 static const gcut_array *load(gcut_onnx *o, const gcut_tensor *x)
 {
     need_dtype(o, x);
-    return gcut_memdup(o->arena,
-                       &(gcut_array[]){gcut_array_load(o->arena, x->dtype, x->rank, x->dim, x->data)},
-                       sizeof(gcut_array));
+    gcut_array v = gcut_array_load(o->arena, x->dtype, x->rank, x->dim, x->data);
+    gcut_onnx_tame(&v);
+    return gcut_memdup(o->arena, &v, sizeof v);
 }
 
 void gcut_onnx_make_parameter(gcut_onnx *o, gcut_onnx_value *v, bool state)
@@ -141,7 +143,7 @@ void gcut_onnx_make_parameter(gcut_onnx *o, gcut_onnx_value *v, bool state)
     *GCUT_PUSH(o->mod->arena, &o->mod->data) = (gcut_data){.name = o->g->values.at[v->ref].name,
                                                            .type = t,
                                                            .kind = GCUT_DATA_file,
-                                                           .file = gcut_intern_name(o->mod, o->f->name),
+                                                           .file = gcut_intern_name(o->mod, o->file),
                                                            .key = gcut_intern_name(o->mod, v->tensor->name)};
 }
 
@@ -333,12 +335,11 @@ const gcut_array *gcut_onnx_need(gcut_onnx_node *n, uint32_t i, const char *what
             v->known = load(o, &o->opt->constant[k].value);
             return v->known;
         }
-    GCUT_ONNX_FAIL(
-        n, GCUT_EUNSUPPORTED,
-        v->is_input
-            ? "%s must be known at import: give the contents of the input '%s', --constant %s=FILE.npy"
-            : "%s must be known at import, but '%s' is computed from an input%.0s",
-        what, v->name, v->name);
+    GCUT_ONNX_FAIL(n, GCUT_EUNSUPPORTED,
+                   v->is_input
+                       ? "%s must be known at import: give the contents of the input '%s', --in %s=FILE.npy"
+                       : "%s must be known at import, but '%s' is computed from an input%.0s",
+                   what, v->name, v->name);
 }
 
 gcut_onnx_list gcut_onnx_input_or_attr(gcut_onnx_node *n, uint32_t i, const char *name)

@@ -277,15 +277,16 @@ static void refuse_missing(gcut_onnx *o)
                   missing == 1 ? "is" : "are");
 }
 
-gcut_onnx_import gcut_onnx_import_model(gcut_onnx_file *f, gcut_arena *parent, const char *name,
+gcut_onnx_import gcut_onnx_import_model(gcut_onnx_file *f, gcut_module *m, const char *name,
                                         const gcut_onnx_options *opt)
 {
     static const gcut_onnx_options none;
-    gcut_env *env = gcut_arena_env(parent);
+    gcut_env *env = m->env;
     gcut_onnx o = {.f = f, .arena = f->arena, .opt = opt ? opt : &none};
     o.m = gcut_onnx_model(f);
     o.names.arena = f->arena;
-    o.mod = gcut_module_new(env, parent);
+    o.mod = m;
+    m->file = gcut_intern_name(m, f->name);
     o.file = strrchr(f->name, '/') ? strrchr(f->name, '/') + 1 : f->name;
     o.specialised = gcut_calloc(f->arena, o.opt->nconstants + 1, sizeof *o.specialised);
     if (!o.m->graph)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Around training: evaluation with the parameters of a training step, and parameters, states and keys in files.
+ * Around training: models of ONNX, evaluation with the parameters of a training step, and parameters, states and keys in
+ * files.
  */
 #ifndef GRADCUT_TRAIN_H
 #define GRADCUT_TRAIN_H
@@ -10,6 +11,46 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- models of ONNX ---- */
+
+typedef struct gcut_import_options {
+    const char *name; /* of the function; NULL: the name of the file */
+    const char *
+        loss; /* the only result, called loss: an expression over values of the model, new inputs having types:
+                       * "cross_entropy(logits, t: i64[N])"; NULL: the model's outputs are results */
+    const char *const
+        *train; /* patterns of initializers that are params; none: all floats with an axis are, and those of
+                               * running statistics are states */
+    size_t ntrain;
+    const gcut_feed *constant; /* contents of inputs that sizes are made of, such as the shape of a Reshape */
+    size_t nconstant;
+} gcut_import_options;
+
+/* What an import did. */
+typedef struct gcut_import_info {
+    size_t model_nodes; /* of the model, its subgraphs and functions included */
+    size_t nodes;       /* of the graph */
+    size_t params, states, inputs;
+    int64_t elements; /* of the params */
+    size_t batch_norms,
+        dropouts;     /* nodes in the mode for inference: they do not update statistics, and drop nothing */
+    size_t constants; /* inputs of the options that are part of the graph now */
+} gcut_import_info;
+
+/* The function of an ONNX model (opsets 6 and later).  What follows from constants and sizes alone is computed meanwhile.
+ * Initial contents are read from the model's file, and from those beside it.  info may be NULL.  The caller's
+ * (gcut_graph_free); NULL on error: GCUT_EUNSUPPORTED with a list of all ops that are missing. */
+GCUT_API gcut_graph *gcut_import_onnx_sized(size_t size, gcut_ctx *ctx, const char *path,
+                                            const gcut_import_options *opt, gcut_import_info *info);
+#define gcut_import_onnx(...) gcut_import_onnx_sized(sizeof(gcut_import_options), __VA_ARGS__)
+/* Writes the text of a function, the functions that it calls and their data.  Contents from files, and lists of more than
+ * 64 numbers, are written to one .safetensors file, `weights`, from which the text has them; NULL: they stay where they
+ * are.  The text names a file in its own folder without the folder.  Both are written as a whole or not at all. */
+GCUT_API gcut_status gcut_save(gcut_graph *g, const char *path, const char *weights);
+/* What of a model can be imported, before anything else is looked at: a table of its ops, or JSON.  The caller's
+ * (gcut_free); NULL on error. */
+GCUT_API char *gcut_onnx_ops(gcut_ctx *ctx, const char *path, bool json);
 
 /* ---- evaluation ---- */
 

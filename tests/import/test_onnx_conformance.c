@@ -112,7 +112,7 @@ static void run_set(void *arg)
         constant[i] = (gcut_onnx_constant_input){p->input[i]->name, file_of(t, "input", i)};
     }
     const gcut_onnx_options opt = {.constant = constant, .nconstants = p->n_input};
-    const gcut_onnx_import m = gcut_onnx_import_model(f, a, "main", &opt);
+    const gcut_onnx_import m = gcut_onnx_import_model(f, gcut_module_new(t->env, a), "main", &opt);
     gcut_array *in = gcut_calloc(a, m.g->params.n + 1, sizeof *in),
                *out = gcut_calloc(a, m.g->results.n + 1, sizeof *out);
     const gcut_tensor_file *file = gcut_tensor_file_open(a, f->name);
@@ -129,10 +129,8 @@ static void run_set(void *arg)
             const gcut_type *type = gcut_type_of(m.g, param->value);
             while (k < p->n_input && !constant[k].name[0]) k++; /* an initializer that is an input, too */
             in[i] = load(a, &constant[k++].value, type->dtype);
-            if (in[i].rank == 1 && type->rank == 2 && in[i].n == type->dim[0] * type->dim[1]) {
-                in[i].rank = 2; /* some models of CastLike state another shape than their files have */
-                memcpy(in[i].dim, type->dim, sizeof in[i].dim);
-            }
+            /* Some models of CastLike state another shape of the operand of which the dtype alone matters. */
+            if (in[i].rank != type->rank) in[i] = gcut_array_new(a, type->dtype, type->rank, type->dim);
         }
     }
     gcut_interp(m.g, GCUT_STATED, a, in, out, NULL);
