@@ -27,7 +27,8 @@ _gradcut()
         'prof:the measured time of each kernel\: a table, a trace for Perfetto, a picture'
         'crosscheck:run every backend on the same values and compare'
         'gradcheck:compare the gradients with central differences in f64'
-        'ops:what is supported\: every op, or those of --model, by dtype'
+        'import:an ONNX model as a graph, with its weights beside it'
+        'ops:what is supported\: every op, or those of --model, by dtype; of an ONNX model, what can be imported'
         'cache:what is in the cache of compiled steps; --clear empties it'
         'calibrate:measure this machine and write the model that prices come from'
         'help:print the options of a command'
@@ -45,7 +46,7 @@ _gradcut()
         return
     fi
     case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--wrt=[differentiate by the parameters that match (repeatable)]:GLOB: ') ;; esac
-    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--loss=[differentiate this scalar result]:NAME: ') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|import) specs+=('--loss=[differentiate this scalar result; import: an expression over the model'\''s values, which becomes it]:NAME: ') ;; esac
     case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--cotan=[differentiate these results along cotangents of their types, y along dy (repeatable, comma list)]:NAME: ') ;; esac
     case $subcommand in (show|fuse|lint|compile|run|bench|prof|crosscheck) specs+=('--forward[no derivative]') ;; esac
     case $subcommand in (show|fuse|lint|compile|run|bench|prof|crosscheck) specs+=('--eval[no derivative, and evaluate: without dropout and updates, batch_norm by its running statistics]') ;; esac
@@ -87,7 +88,8 @@ _gradcut()
     case $subcommand in (report) specs+=('--profile=[show these measured times, what prof --json wrote for the same step, here or on another machine]:FILE:_files') ;; esac
     case $subcommand in (report) specs+=('--no-frontier[leave the frontier out, which takes the longest to make]') ;; esac
     case $subcommand in (fuse) specs+=('--why=[why the op that makes %A and the one that makes %B, which reads it, do not share a kernel]:%A %B: ') ;; esac
-    case $subcommand in (frontier|run|bench|prof|crosscheck|gradcheck) specs+=('*--in=[value of a param, input, state or cotangent, a .npy file (repeatable)]:NAME=FILE: ') ;; esac
+    case $subcommand in (frontier|run|bench|prof|crosscheck|gradcheck|import) specs+=('*--in=[value of a param, input, state or cotangent, a .npy file (repeatable); import: what an input holds of which sizes are made]:NAME=FILE: ') ;; esac
+    case $subcommand in (import) specs+=('*--train=[initializers that become params; others become states (repeatable)]:GLOB: ') ;; esac
     case $subcommand in (run|bench|prof) specs+=('--steps=[number of training steps]:K: ') ;; esac
     case $subcommand in (bench) specs+=('--compare=[run these variants of the step in random order, --steps rounds; any policy is one]:LIST:(eager unfused save-all planned)') ;; esac
     case $subcommand in (frontier|bench) specs+=('--samples=[write every measured time as CSV too]:FILE:_files') ;; esac
@@ -107,7 +109,7 @@ _gradcut()
     case $subcommand in (prof) specs+=('--times=[the times of a step that was compiled ahead of time, by gcut_rt_write_times, instead of running one]:FILE:_files') ;; esac
     case $subcommand in (prof) specs+=('--flame=[write a flame graph too, an SVG: measured time by scope]:FILE:_files') ;; esac
     case $subcommand in (fit) specs+=('--max=[the symbol to enlarge, and a size that is not exceeded: N, N=4096]:SYM[=SIZE]: ') ;; esac
-    case $subcommand in (plan|report|frontier|fit|compile|prof|calibrate) specs+=('(-o --output)-o+[compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON; prof: one for the trace; report: one for the page; fit: one for the plan at the largest size]:PATH:_files' '(-o --output)--output=[compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON; prof: one for the trace; report: one for the page; fit: one for the plan at the largest size]:PATH:_files') ;; esac
+    case $subcommand in (plan|report|frontier|fit|compile|prof|import|calibrate) specs+=('(-o --output)-o+[compile, frontier: DIR/NAME to write; import: M.gcut, beside which M.safetensors is; plan, calibrate: a file for the JSON; prof: one for the trace; report: one for the page; fit: one for the plan at the largest size]:PATH:_files' '(-o --output)--output=[compile, frontier: DIR/NAME to write; import: M.gcut, beside which M.safetensors is; plan, calibrate: a file for the JSON; prof: one for the trace; report: one for the page; fit: one for the plan at the largest size]:PATH:_files') ;; esac
     case $subcommand in (plan) specs+=('--explain-cost=[instead of the plan, the terms of the predicted time of the kernels that compute this value]:VALUE: ') ;; esac
     case $subcommand in (plan) specs+=('--certificate[the JSON has what proves the plan'\''s claims, for certify]') ;; esac
     case $subcommand in (calibrate) specs+=('--seconds=[measure for so long; compiling comes before, up to a minute]:X: ') ;; esac
@@ -116,8 +118,8 @@ _gradcut()
     case $subcommand in (ops) specs+=('--model=[only the ops of this file'\''s function]:FILE:_files') ;; esac
     case $subcommand in (cache) specs+=('--clear[remove every entry]') ;; esac
     case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--time-passes[print each pass, its wall time, and the nodes before and behind it, to standard error]') ;; esac
-    case $subcommand in (check|show|dot|grad|plan|saved|why|mem|fuse|lint|report|diff|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|ops|cache|calibrate) specs+=('--json[print JSON]') ;; esac
-    case $subcommand in (check|show|dot|grad|plan|saved|why|mem|fuse|lint|report|diff|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|ops|cache|calibrate) specs+=('(-h --help)-h[print the options of a command]' '(-h --help)--help[print the options of a command]') ;; esac
+    case $subcommand in (check|show|dot|grad|plan|saved|why|mem|fuse|lint|report|diff|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|import|ops|cache|calibrate) specs+=('--json[print JSON]') ;; esac
+    case $subcommand in (check|show|dot|grad|plan|saved|why|mem|fuse|lint|report|diff|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|import|ops|cache|calibrate) specs+=('(-h --help)-h[print the options of a command]' '(-h --help)--help[print the options of a command]') ;; esac
     case $subcommand in
     check) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
     show) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
@@ -140,6 +142,7 @@ _gradcut()
     prof) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
     crosscheck) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
     gradcheck) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
+    import) specs+=('1:FILE:_files -g "*.onnx"' ) ;;
     esac
     _arguments -s $specs
 }

@@ -18,8 +18,8 @@ typedef struct job {
     const char *path;
     const gcut_import_options *given; /* the caller's, of `size` bytes */
     size_t size;
-    gcut_import_info *info; /* NULL: nobody asks */
-    gcut_arena *a;          /* of the module that is made */
+    gcut_import_info info;
+    gcut_arena *a; /* of the module that is made */
     gcut_graph *g;
 } job;
 
@@ -92,9 +92,9 @@ static gcut_graph *simplified(gcut_graph *g)
     return g;
 }
 
-static void describe(const job *j, const gcut_onnx_import *made)
+static void describe(job *j, const gcut_onnx_import *made)
 {
-    gcut_import_info *info = j->info;
+    gcut_import_info *info = &j->info;
     *info = (gcut_import_info){.model_nodes = made->nodes,
                                .nodes = j->g->nodes.n,
                                .batch_norms = made->batch_norms,
@@ -124,20 +124,26 @@ static void make(void *arg)
     if (how.loss) add_loss(j->g, how.loss);
     j->g = simplified(j->g);
     gcut_verify_module(j->g->module);
-    if (j->info) {
-        describe(j, &made);
-        for (size_t i = 0; i < how.nconstant; i++) j->info->constants += made.specialised[i];
-    }
+    describe(j, &made);
+    for (size_t i = 0; i < how.nconstant; i++) j->info.constants += made.specialised[i];
     gcut_arena_free(a);
 }
 
+static void copy_info(void *arg, const gcut_made *m)
+{
+    memcpy(m->object, arg, sizeof(gcut_import_info));
+}
+
 gcut_graph *gcut_import_onnx_sized(size_t size, gcut_ctx *ctx, const char *path,
-                                   const gcut_import_options *opt, gcut_import_info *info)
+                                   const gcut_import_options *opt, gcut_import_info **info)
 {
     GCUT_NEED(NULL, ctx, NULL);
     GCUT_NEED(ctx->env, path, NULL);
-    job j = {.env = ctx->env, .path = path, .given = opt, .size = size, .info = info};
-    if (gcut_guard(ctx->env, make, &j)) return j.g;
+    job j = {.env = ctx->env, .path = path, .given = opt, .size = size};
+    if (gcut_guard(ctx->env, make, &j) &&
+        (!info || (*info = gcut_made_by(ctx->env, sizeof **info, copy_info, &j.info))))
+        return j.g;
+    if (info) *info = NULL;
     gcut_arena_free(j.a);
     return NULL;
 }
@@ -165,6 +171,7 @@ static void write_ops(void *arg, gcut_text *out)
     if (j->json) {
         gcut_json w = {.out = out};
         gcut_json_object(&w);
+        gcut_json_key_str(&w, "model", j->path);
         gcut_json_key_array(&w, "ops");
         for (uint32_t i = 0; i < uses.n; i++) {
             const gcut_onnx_use *u = &uses.at[i];

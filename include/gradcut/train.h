@@ -39,10 +39,11 @@ typedef struct gcut_import_info {
 } gcut_import_info;
 
 /* The function of an ONNX model (opsets 6 and later).  What follows from constants and sizes alone is computed meanwhile.
- * Initial contents are read from the model's file, and from those beside it.  info may be NULL.  The caller's
- * (gcut_graph_free); NULL on error: GCUT_EUNSUPPORTED with a list of all ops that are missing. */
+ * Initial contents are read from the model's file, and from those beside it.  *info, where info is not NULL, is the
+ * caller's (gcut_free), as the graph is (gcut_graph_free); NULL on error: GCUT_EUNSUPPORTED with a list of all ops that are
+ * missing. */
 GCUT_API gcut_graph *gcut_import_onnx_sized(size_t size, gcut_ctx *ctx, const char *path,
-                                            const gcut_import_options *opt, gcut_import_info *info);
+                                            const gcut_import_options *opt, gcut_import_info **info);
 #define gcut_import_onnx(...) gcut_import_onnx_sized(sizeof(gcut_import_options), __VA_ARGS__)
 /* Writes the text of a function, the functions that it calls and their data.  Contents from files, and lists of more than
  * 64 numbers, are written to one .safetensors file, `weights`, from which the text has them; NULL: they stay where they

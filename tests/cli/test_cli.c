@@ -33,14 +33,15 @@ static void test_examples(void **state)
                     {"saved", 0},     {"why", 0},    {"mem", 0},     {"fuse", 0},     {"lint", 1},
                     {"diff", 1},      {"report", 0}, {"certify", 0}, {"frontier", 0}, {"fit", 0},
                     {"compile", 0},   {"run", 0},    {"bench", 0},   {"prof", 0},     {"crosscheck", 0},
-                    {"gradcheck", 0}, {"ops", 0},    {"cache", 0},   {"calibrate", 0}};
+                    {"gradcheck", 0}, {"import", 0}, {"ops", 0},     {"cache", 0},    {"calibrate", 0}};
     char *all = fine(ARGV("--help"));
     size_t n = 0;
     for (char *s = strstr(all, "\ncommands:\n") + 11; !strncmp(s, "  ", 2); s = strchr(s, '\n') + 1) n++;
     assert_int_equal(n, sizeof commands / sizeof *commands);
     free(all);
-    assert_int_equal(
-        system("mkdir examples && cp " MLP " examples/ && ln -s " GCUT_BINARY_DIR "/gradcut gradcut"), 0);
+    assert_int_equal(system("mkdir examples && cp " MLP " " GCUT_SOURCE_DIR
+                            "/examples/cnn.onnx examples/ && ln -s " GCUT_BINARY_DIR "/gradcut gradcut"),
+                     0);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         char *script = example_of(commands[i].name);
         write_text("example.sh", script);

@@ -56,16 +56,18 @@ int gcut_cmd_import(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
                                      .ntrain = c->ntrain,
                                      .constant = c->feed,
                                      .nconstant = c->nfeed};
-    gcut_import_info info;
+    gcut_import_info *info;
     g = gcut_import_onnx(ctx, c->file, &how, &info);
     if (!g) return gcut_cli_failed(ctx);
     char *weights = c->output ? weights_of(c->output) : NULL;
     if (c->output && (!weights || !gcut_cli_make_folder_of(c->output))) {
         free(weights);
+        gcut_free(info);
         return EXIT_INPUT;
     }
     const bool saved = !c->output || gcut_save(g, c->output, weights) == GCUT_OK;
-    if (saved) (c->json ? print_json : print_info)(c, &info, weights);
+    if (saved) (c->json ? print_json : print_info)(c, info, weights);
     free(weights);
+    gcut_free(info);
     return saved ? EXIT_FINE : gcut_cli_failed(ctx);
 }
