@@ -511,7 +511,7 @@ static const char *path_of(gcut_arena *a, const gcut_module *m, const char *name
 /* The file that the last data of a preparation were of: files of weights have many. */
 typedef struct last_file {
     gcut_arena *arena; /* of `file` */
-    const gcut_tensor_file *file;
+    gcut_tensor_file *file;
 } last_file;
 
 /* Writes the elements of data of a file. */
