@@ -9,7 +9,7 @@ find_program(GRADCUT_CLANG NAMES clang clang-19 clang-18 clang-17 clang-16 clang
 find_program(GRADCUT_CLANG_AR NAMES llvm-ar llvm-ar-19 llvm-ar-18 llvm-ar-17 llvm-ar-16 llvm-ar-15 llvm-ar-14 ar REQUIRED)
 set(_fuzz_flags -std=gnu17 -g -O1 -ffp-contract=off -fno-sanitize-recover=all -Wno-unknown-attributes
                 -I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tests/harness -I${JANSSON_INCLUDE_DIR}
-                -I${PROTOBUFC_INCLUDE_DIR} -I${PROJECT_BINARY_DIR}/protobuf)
+                -I${PROTOBUFC_INCLUDE_DIR} -I${PROJECT_BINARY_DIR}/protobuf -I${LIBZIP_INCLUDE_DIR})
 get_target_property(_fuzz_glpk GLPK::GLPK INTERFACE_INCLUDE_DIRECTORIES)
 if(_fuzz_glpk)
   list(APPEND _fuzz_flags -I${_fuzz_glpk})
@@ -61,7 +61,7 @@ function(gradcut_fuzz reader)
   add_custom_command(
     OUTPUT ${program}
     COMMAND ${GRADCUT_CLANG} ${_fuzz_flags} -fsanitize=fuzzer,address,undefined -DGCUT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-            ${src} ${_fuzz_archive} $<TARGET_FILE:gradcut_rt> ${blis} ${glpk} ${JANSSON_LIBRARY} ${PROTOBUFC_LIBRARY} -pthread
+            ${src} ${_fuzz_archive} $<TARGET_FILE:gradcut_rt> ${blis} ${glpk} ${JANSSON_LIBRARY} ${PROTOBUFC_LIBRARY} ${LIBZIP_LIBRARY} -pthread
             -ldl -lm -o ${program}
     DEPENDS ${src} fuzz_library ${_fuzz_archive} gradcut_rt
     VERBATIM)

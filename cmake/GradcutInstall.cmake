@@ -100,12 +100,13 @@ endif()
 
 install_headers(compiler ${_headers})
 install_library(gradcut compiler compiler)
-install_pkgconfig(gradcut compiler "gradcut_rt jansson libprotobuf-c" "-lglpk -ldl -lm")
+# Not by the package libzip, whose libraries for static linking libzip-dev does not bring.
+install_pkgconfig(gradcut compiler "gradcut_rt jansson libprotobuf-c" "-lglpk -lzip -ldl -lm")
 install_licence(gradcut compiler compiler)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSES/GPL-3.0-or-later.txt ${PROJECT_SOURCE_DIR}/LICENSES/Apache-2.0.txt DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/gradcut
         COMPONENT compiler)
 install(FILES ${PROJECT_SOURCE_DIR}/cmake/FindGLPK.cmake ${PROJECT_SOURCE_DIR}/cmake/FindJansson.cmake
-              ${PROJECT_SOURCE_DIR}/cmake/FindProtobufC.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/FindProtobufC.cmake ${PROJECT_SOURCE_DIR}/cmake/FindLibzip.cmake
         DESTINATION ${_cmakedir} COMPONENT compiler)
 
 install(TARGETS gradcut_cli EXPORT gradcut-command COMPONENT compiler)

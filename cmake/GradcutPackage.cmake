@@ -46,7 +46,7 @@ gradcut emits, with its headers, pkg-config file and CMake package.")
 
 set(CPACK_DEBIAN_COMPILER_PACKAGE_NAME gradcut)
 set(CPACK_DEBIAN_COMPILER_PACKAGE_DEPENDS
-    "libgradcut-rt-dev (= ${PROJECT_VERSION}), libglpk-dev, libjansson-dev, libprotobuf-c-dev, gcc | c-compiler")
+    "libgradcut-rt-dev (= ${PROJECT_VERSION}), libglpk-dev, libjansson-dev, libprotobuf-c-dev, libzip-dev, gcc | c-compiler")
 set(CPACK_COMPONENT_COMPILER_DESCRIPTION "ahead-of-time autograd and graph partitioning in C
 Differentiates a tensor graph, decides by a minimum cut what is saved for the
 backward pass and what is computed again, and writes fused C for the CPU. With

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
-
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are copied as they are in memory");
 
 static const struct {
@@ -27,10 +25,14 @@ static const struct {
 /* at..end is what is left of the header. */
 typedef struct reader {
     gcut_env *env;
+    gcut_arena *arena;
     const char *name, *at, *end;
     gcut_tensor out;
     bool fortran;
 } reader;
+
+/* What `foreign` is where the descr is a list of fields. */
+static const char structured[] = "struct";
 
 #define BAD(s, status, ...) gcut_fail((s)->env, status, (gcut_place){.file = (s)->name}, NULL, __VA_ARGS__)
 
@@ -53,22 +55,42 @@ static void read_string(reader *s, char *buf, size_t room)
 {
     char quote = '\'';
     size_t n = 0;
-    if (!accept(s, quote)) {
-        quote = '"';
-        if (!accept(s, quote))
-            BAD(s, GCUT_ETYPE,
-                "'%s': the .npy header holds something else than a plain dtype; structured dtypes "
-                "are not supported",
-                s->name);
-    }
+    if (!accept(s, quote)) expect(s, quote = '"');
     while (s->at < s->end && *s->at != quote && n + 1 < room) buf[n++] = *s->at++;
     buf[n] = '\0';
     expect(s, quote);
 }
 
+/* Goes to the comma or brace behind a value of another type than a string; strings in it have no escapes. */
+static void skip_value(reader *s)
+{
+    char quote = '\0';
+    for (int depth = 0; s->at < s->end; s->at++) {
+        const char c = *s->at;
+        if (quote) {
+            if (c == quote) quote = '\0';
+        } else if (c == '\'' || c == '"') {
+            quote = c;
+        } else if (c == '[' || c == '(' || c == '{') {
+            depth++;
+        } else if (depth == 0 && (c == ',' || c == '}')) {
+            return;
+        } else if (c == ']' || c == ')' || c == '}') {
+            depth--;
+        }
+    }
+}
+
 static void read_descr(reader *s)
 {
     char descr[16];
+    accept(s, ' ');
+    s->out.dtype = GCUT_NO_DTYPE;
+    if (s->at < s->end && *s->at != '\'' && *s->at != '"') {
+        skip_value(s);
+        s->out.foreign = structured;
+        return;
+    }
     read_string(s, descr, sizeof descr);
     for (int t = 0; t < GCUT_NDTYPES; t++) {
         const char *want = formats[t].descr;
@@ -79,12 +101,21 @@ static void read_descr(reader *s)
         s->out.dtype = (gcut_dtype)t;
         return;
     }
+    s->out.foreign = gcut_strndup(
+        s->arena, descr, strspn(descr, "<>=|abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"));
+}
+
+static _Noreturn void refuse_foreign(const reader *s)
+{
+    if (s->out.foreign == structured)
+        BAD(s, GCUT_ETYPE,
+            "'%s': the .npy header holds something else than a plain dtype; structured dtypes are not "
+            "supported",
+            s->name);
     gcut_fail(s->env, GCUT_ETYPE, (gcut_place){.file = s->name},
               "convert it in Python, for example with x.astype('<f4'); supported are little-endian "
               "b1 i1 i2 i4 i8 u1 f2 f4 f8",
-              "'%s' holds elements of dtype '%.*s', which gradcut does not have", s->name,
-              (int)strspn(descr, "<>=|abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"),
-              descr);
+              "'%s' holds elements of dtype '%s', which gradcut does not have", s->name, s->out.foreign);
 }
 
 static void read_order(reader *s)
@@ -153,19 +184,52 @@ static void read_header(reader *s)
             s->name);
 }
 
-/* ---- the elements ---- */
-
-/* The number of elements; a size of 0 makes it 0, even if other sizes overflow. */
+/* The number of elements, or, of a dtype that gradcut does not have, the product of the sizes; a size of 0 makes it 0,
+ * even if other sizes overflow. */
 static size_t count(reader *s)
 {
-    uint64_t bytes = formats[s->out.dtype].bytes;
+    const uint64_t item = s->out.foreign ? 1 : formats[s->out.dtype].bytes;
+    uint64_t bytes = item;
     for (uint32_t r = 0; r < s->out.rank; r++)
         if (s->out.dim[r] == 0) return 0;
     for (uint32_t r = 0; r < s->out.rank; r++)
         if (__builtin_mul_overflow(bytes, (uint64_t)s->out.dim[r], &bytes) || bytes > INT64_MAX)
             BAD(s, GCUT_EIO, "'%s': the shape in its .npy header is larger than any file", s->name);
-    return (size_t)(bytes / formats[s->out.dtype].bytes);
+    return (size_t)(bytes / item);
 }
+
+size_t gcut_npy_head_size(gcut_env *env, const char *name, const void *bytes, size_t size)
+{
+    const char *p = bytes;
+    const reader s = {.env = env, .name = name};
+    if (size < 10 || memcmp(p, "\x93NUMPY", 6) != 0) BAD(&s, GCUT_EIO, "'%s' is not a .npy file", name);
+    const int major = p[6];
+    const size_t start = major == 1 ? 10 : 12;
+    size_t length = 0;
+    if (major < 1 || major > 3)
+        BAD(&s, GCUT_EIO, "'%s' is a .npy file of version %d; 1 to 3 are supported", name, major);
+    for (size_t k = start; k-- > 8;) length = length << 8 | (k < size ? (unsigned char)p[k] : 0);
+    if (size < start || length > size - start)
+        BAD(&s, GCUT_EIO, "'%s' is cut short: the file ends inside of the .npy header", name);
+    return start + length;
+}
+
+gcut_npy_head gcut_npy_read_head(gcut_arena *arena, const char *name, const void *head, size_t n, size_t size)
+{
+    const char *p = head;
+    reader s = {.env = gcut_arena_env(arena), .arena = arena, .name = name, .end = p + n};
+    s.at = p + (p[6] == 1 ? 10 : 12);
+    read_header(&s);
+    const size_t elements = count(&s), have = size - n;
+    const size_t want = s.out.foreign ? have : elements * formats[s.out.dtype].bytes;
+    if (have != want)
+        BAD(&s, GCUT_EIO, "'%s': its header promises %zu bytes of elements, the file holds %zu", name, want,
+            have);
+    s.out.n = (int64_t)elements;
+    return (gcut_npy_head){.x = s.out, .size = n, .fortran = s.fortran && s.out.rank > 1};
+}
+
+/* ---- the elements ---- */
 
 /* Column-major data in row-major order. */
 static const void *to_row_major(gcut_arena *arena, const gcut_tensor *x, const char *data)
@@ -199,31 +263,21 @@ static void check_bools(const reader *s, gcut_arena *arena)
               x->rank ? where.at : "", found);
 }
 
+const void *gcut_npy_elements(gcut_arena *arena, const char *name, const gcut_npy_head *head, const void *at)
+{
+    reader s = {.env = gcut_arena_env(arena), .arena = arena, .name = name, .out = head->x};
+    if (s.out.foreign) refuse_foreign(&s);
+    s.out.data = head->fortran ? to_row_major(arena, &s.out, at) : at;
+    if (s.out.dtype == GCUT_BOOL) check_bools(&s, arena);
+    return s.out.data;
+}
+
 gcut_tensor gcut_npy_parse(gcut_arena *arena, const char *name, const void *bytes, size_t size)
 {
-    const char *p = bytes;
-    reader s = {.env = gcut_arena_env(arena), .name = name};
-    if (size < 10 || memcmp(p, "\x93NUMPY", 6) != 0) BAD(&s, GCUT_EIO, "'%s' is not a .npy file", name);
-    int major = p[6];
-    size_t start = major == 1 ? 10 : 12, length = 0;
-    if (major < 1 || major > 3)
-        BAD(&s, GCUT_EIO, "'%s' is a .npy file of version %d; 1 to 3 are supported", name, major);
-    for (size_t k = start; k-- > 8;) length = length << 8 | (k < size ? (unsigned char)p[k] : 0);
-    if (size < start || length > size - start)
-        BAD(&s, GCUT_EIO, "'%s' is cut short: the file ends inside of the .npy header", name);
-    s.at = p + start;
-    s.end = s.at + length;
-    read_header(&s);
-
-    size_t n = count(&s), item = formats[s.out.dtype].bytes, have = size - start - length;
-    if (have != n * item)
-        BAD(&s, GCUT_EIO, "'%s': its header promises %zu bytes of elements, the file holds %zu", name,
-            n * item, have);
-    s.out.n = (int64_t)n;
-    s.out.data = p + start + length;
-    if (s.fortran && s.out.rank > 1) s.out.data = to_row_major(arena, &s.out, s.out.data);
-    if (s.out.dtype == GCUT_BOOL) check_bools(&s, arena);
-    return s.out;
+    const size_t n = gcut_npy_head_size(gcut_arena_env(arena), name, bytes, size);
+    gcut_npy_head head = gcut_npy_read_head(arena, name, bytes, n, size);
+    head.x.data = gcut_npy_elements(arena, name, &head, (const char *)bytes + n);
+    return head.x;
 }
 
 gcut_tensor gcut_npy_read(gcut_arena *arena, const char *path)
@@ -234,27 +288,35 @@ gcut_tensor gcut_npy_read(gcut_arena *arena, const char *path)
 
 /* ---- writing ---- */
 
+bool gcut_npy_has(gcut_dtype t)
+{
+    return *formats[t].descr != '\0';
+}
+
 /* Elements start at a multiple of 64, as NumPy's own files do, so that they can be mapped. */
+gcut_file_part gcut_npy_new_head(gcut_arena *arena, const gcut_tensor *x)
+{
+    gcut_text head = {.arena = arena};
+    gcut_text_addn(&head, "\x93NUMPY\x01\x00\x00\x00", 10);
+    gcut_text_add(&head, "{'descr': '%s', 'fortran_order': False, 'shape': (", formats[x->dtype].descr);
+    for (uint32_t r = 0; r < x->rank; r++) gcut_text_add(&head, r ? " %lld," : "%lld,", (long long)x->dim[r]);
+    if (x->rank > 1) head.n--; /* only a tuple of one keeps its comma */
+    gcut_text_addn(&head, "), }", 4);
+    while (head.n % 64 != 63) gcut_text_addn(&head, " ", 1);
+    gcut_text_addn(&head, "\n", 1);
+    head.at[8] = (char)((head.n - 10) & 0xff);
+    head.at[9] = (char)((head.n - 10) >> 8);
+    return (gcut_file_part){head.at, head.n};
+}
+
 void gcut_npy_write(gcut_env *env, const char *path, const gcut_tensor *x)
 {
-    if (!*formats[x->dtype].descr)
+    if (!gcut_npy_has(x->dtype))
         gcut_fail(env, GCUT_ETYPE, (gcut_place){.file = path}, "cast it to f32 first",
                   "cannot write '%s': .npy has no descriptor for %s", path, gcut_dtype_name(x->dtype));
     gcut_arena *scratch = gcut_arena_new(env, env->arena);
-    gcut_text dict = {.arena = scratch};
-    gcut_text_add(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (", formats[x->dtype].descr);
-    for (uint32_t r = 0; r < x->rank; r++) gcut_text_add(&dict, r ? " %lld," : "%lld,", (long long)x->dim[r]);
-    if (x->rank > 1) dict.n--; /* only a tuple of one keeps its comma */
-    gcut_text_addn(&dict, "), }", 4);
-    size_t length = (10 + dict.n + 1 + 63) / 64 * 64 - 10, bytes = (size_t)x->n * formats[x->dtype].bytes;
-    char *file = gcut_alloc(scratch, 10 + length + bytes);
-    memcpy(file, "\x93NUMPY\x01\x00", 8);
-    file[8] = (char)(length & 0xff);
-    file[9] = (char)(length >> 8);
-    memset(file + 10, ' ', length);
-    memcpy(file + 10, dict.at, dict.n);
-    file[10 + length - 1] = '\n';
-    if (bytes) memcpy(file + 10 + length, x->data, bytes);
-    gcut_file_write(env, path, file, 10 + length + bytes);
+    const gcut_file_part part[] = {gcut_npy_new_head(scratch, x),
+                                   {x->data, (size_t)x->n * formats[x->dtype].bytes}};
+    gcut_file_write_parts(env, path, part, 2);
     gcut_arena_free(scratch);
 }

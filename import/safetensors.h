@@ -9,8 +9,6 @@
 #include "base/file.h"
 #include "import/tensor.h"
 
-typedef GCUT_VEC(gcut_tensor) gcut_tensors;
-
 /* Appends the tensors in the order of their bytes; their data point into `bytes`, which must outlive them.  name is for
  * diagnostics.  Throws GCUT_EIO when the bytes are no well-formed file: when a tensor lies outside of the file or has
  * another number of bytes than its shape says, tensors overlap, or bytes belong to none; GCUT_ESYNTAX when the header

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Room import/: files of tensors: NumPy's .npy, versions 1 to 3 (numpy.lib.format), and .safetensors; models of
- * ONNX.
+ * Room import/: files of tensors: NumPy's .npy, versions 1 to 3 (numpy.lib.format), .npz and .safetensors; models
+ * of ONNX.
  *
  *   takes:  files, little-endian, mapped or in memory; tensors to write
- *   gives:  tensors in C order, by name (tensor_file.h); .npy and .safetensors files; of a model its initializers and, in
+ *   gives:  tensors in C order, by name (tensor_file.h); .npy, .npz and .safetensors files; of a model its initializers and, in
  *           onnx/, a function (import.h)
  *   keeps:  every bit of the elements; malformed files are refused, and dtypes that gradcut does not have where their
  *           elements are asked for
@@ -22,7 +22,9 @@ typedef struct gcut_tensor {
     uint32_t rank;
     int64_t dim[GCUT_MAX_RANK];
     int64_t n;        /* product of dim */
-    const void *data; /* n * gcut_dtype_bytes(dtype) bytes */
+    const void *data; /* n * gcut_dtype_bytes(dtype) bytes; NULL: not read yet (import/tensor_file.h) */
 } gcut_tensor;
+
+typedef GCUT_VEC(gcut_tensor) gcut_tensors;
 
 #endif

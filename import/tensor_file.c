@@ -9,7 +9,9 @@
 #include "base/names.h"
 #include "graph/ops/dtype_info.h"
 #include "import/npy.h"
+#include "import/npz.h"
 #include "import/onnx/model.h"
+#include "import/safetensors.h"
 
 /* Elements of one copy.  Of a mapped file, the pages of at most one copy are in memory. */
 enum { BLOCK = 1 << 18 };
@@ -34,13 +36,11 @@ gcut_tensor_file *gcut_tensor_file_parse(gcut_arena *arena, const char *name, co
         *GCUT_PUSH(arena, &f->tensor) = x;
     } else if (size > 8 && p[8] == '{') {
         gcut_safetensors_parse(arena, name, bytes, size, &f->tensor);
+    } else if (size >= 4 && (!memcmp(p, "PK\003\004", 4) || !memcmp(p, "PK\005\006", 4))) {
+        f->npz = gcut_npz_parse(arena, name, bytes, size, &f->tensor);
     } else {
-        const bool zip = size > 4 && !memcmp(p, "PK", 2);
-        gcut_fail(gcut_arena_env(arena), zip ? GCUT_EUNSUPPORTED : GCUT_EIO, (gcut_place){.file = name},
-                  zip ? "in Python, numpy.load gives its arrays, and numpy.save writes each as .npy" : NULL,
-                  zip ? "'%s' is a .npz file; .safetensors and .npy are read"
-                      : "'%s' is neither a .safetensors nor a .npy file",
-                  name);
+        gcut_fail(gcut_arena_env(arena), GCUT_EIO, (gcut_place){.file = name}, NULL,
+                  "'%s' is neither a .safetensors nor a .npz nor a .npy file", name);
     }
     return f;
 }
@@ -87,6 +87,12 @@ const gcut_tensor *gcut_tensor_get(gcut_env *env, const gcut_tensor_file *f, con
 
 /* ---- elements ---- */
 
+void gcut_tensor_load(gcut_tensor_file *f, const gcut_tensor *x)
+{
+    const uint32_t i = (uint32_t)(x - f->tensor.at);
+    if (f->npz && !x->data && !x->foreign) gcut_npz_load(f->npz, &f->file, i, &f->tensor.at[i]);
+}
+
 const char *gcut_tensor_type_text(gcut_arena *a, const gcut_tensor *x)
 {
     gcut_text t = {.arena = a};
@@ -101,12 +107,13 @@ bool gcut_tensor_converts(const gcut_tensor *x, gcut_dtype to)
     return !x->foreign && gcut_dtype_is_float(x->dtype) && gcut_dtype_is_float(to);
 }
 
-void gcut_tensor_copy(gcut_env *env, const gcut_tensor_file *f, const gcut_tensor *x, gcut_dtype to, void *at)
+void gcut_tensor_copy(gcut_env *env, gcut_tensor_file *f, const gcut_tensor *x, gcut_dtype to, void *at)
 {
     if (x->dtype != to && !gcut_tensor_converts(x, to))
         gcut_fail(env, GCUT_ETYPE, (gcut_place){.file = f->name}, NULL,
                   "elements of %s cannot be converted to %s",
                   x->foreign ? x->foreign : gcut_dtype_name(x->dtype), gcut_dtype_name(to));
+    gcut_tensor_load(f, x);
     const size_t width = (size_t)gcut_dtype_bytes(x->dtype), to_width = (size_t)gcut_dtype_bytes(to);
     for (int64_t k = 0; k < x->n; k += BLOCK) {
         const int64_t n = x->n - k < BLOCK ? x->n - k : BLOCK;
@@ -123,4 +130,13 @@ void gcut_tensor_copy(gcut_env *env, const gcut_tensor_file *f, const gcut_tenso
         }
         gcut_file_drop_pages(&f->file, from, (size_t)n * width);
     }
+}
+
+void gcut_tensors_write(gcut_env *env, const char *path, const gcut_tensors *x)
+{
+    const size_t n = strlen(path);
+    if (n >= 4 && !strcmp(path + n - 4, ".npz"))
+        gcut_npz_write(env, path, x);
+    else
+        gcut_safetensors_write(env, path, x);
 }

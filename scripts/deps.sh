@@ -7,7 +7,7 @@ set -eu
 command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || exit 0
 
 missing=
-for package in gcc libc6-dev make cmake pkg-config libglpk-dev libblis-serial-dev libcmocka-dev libjansson-dev libprotobuf-c-dev protobuf-c-compiler "$@"; do
+for package in gcc libc6-dev make cmake pkg-config libglpk-dev libblis-serial-dev libcmocka-dev libjansson-dev libprotobuf-c-dev protobuf-c-compiler libzip-dev "$@"; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
 done
 # A cmake or gcc that came some other way will do.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# fuzz.sh [SECONDS [READER…]]: fuzzes each reader of files (text npy safetensors plan machine certificate profile) for
+# fuzz.sh [SECONDS [READER…]]: fuzzes each reader of files (text npy npz safetensors plan machine certificate profile) for
 # SECONDS (600), one after the other, at low priority.  build-fuzz/corpus/READER keeps what was found from run to run;
 # what fails is left in build-fuzz/failed/READER-… and is to become a test.  Needs clang.  GRADCUT_FUZZ_BUILD names
 # another build folder.
@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 build=${GRADCUT_FUZZ_BUILD:-build-fuzz}
 seconds=${1:-600}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- text npy safetensors plan machine certificate profile
+[ $# -gt 0 ] || set -- text npy npz safetensors plan machine certificate profile
 [ -d "$build" ] || cmake --preset fuzz -B "$build" >/dev/null
 cmake --build "$build" --target fuzz gradcut_cli
 mkdir -p "$build/failed"
@@ -24,6 +24,14 @@ seed_npy()
     "$command" run "$1/seed.gcut" --backend eager --out "$1" >/dev/null
     rm "$1/seed.gcut"
     rm -rf "$1"/*.d
+}
+seed_npz()
+{
+    for model in examples/mlp.gcut tests/loops/rnn.gcut; do
+        "$command" run "$model" --backend eager --optimizer 'adamw(lr=0.1)' \
+            --save-weights "$1/$(basename "$model" .gcut).npz" >/dev/null
+    done
+    cp tests/corpus/*.npz "$1"
 }
 seed_safetensors()
 {

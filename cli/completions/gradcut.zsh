@@ -94,11 +94,11 @@ _gradcut()
     case $subcommand in (bench) specs+=('--compare=[run these variants of the step in random order, --steps rounds; any policy is one]:LIST:(eager unfused save-all planned)') ;; esac
     case $subcommand in (frontier|bench) specs+=('--samples=[write every measured time as CSV too]:FILE:_files') ;; esac
     case $subcommand in (run) specs+=('--out=[write results and gradients as .npy into this folder]:DIR:_files -/') ;; esac
-    case $subcommand in (run) specs+=('--weights=[begin with the parameters, states and keys of this file, .safetensors or .npy]:FILE:_files') ;; esac
+    case $subcommand in (run) specs+=('--weights=[begin with the parameters, states and keys of this file, .safetensors, .npz or .npy]:FILE:_files') ;; esac
     case $subcommand in (run) specs+=('--rename=[names in the file of --weights and here: '\''model.*=*,lm_head=head.w'\'']:LIST: ') ;; esac
     case $subcommand in (run) specs+=('--convert[--weights: floats of another dtype too, rounded]') ;; esac
     case $subcommand in (run) specs+=('--partial[--weights: what the file or the function lacks is no error]') ;; esac
-    case $subcommand in (run) specs+=('--save-weights=[write the parameters, states and keys after the last step as .safetensors]:FILE:_files') ;; esac
+    case $subcommand in (run) specs+=('--save-weights=[write the parameters, states and keys after the last step as .safetensors, or as .npz if FILE ends so]:FILE:_files') ;; esac
     case $subcommand in (crosscheck|gradcheck) specs+=('--tol=[largest relative error that passes]:X: ') ;; esac
     case $subcommand in (crosscheck) specs+=('--passes[interpret the graph behind each pass instead, up to the first that changes a result]') ;; esac
     case $subcommand in (frontier) specs+=('--measure[compile the plans and run them, in random order, for measured peaks and times]') ;; esac

@@ -6,6 +6,7 @@
 
 #include "driver/ctx.h"
 #include "driver/load/weights.h"
+#include "import/safetensors.h"
 
 typedef struct job {
     gcut_step *s;
@@ -24,7 +25,7 @@ static void load(void *arg)
     gcut_load_options how = {0};
     GCUT_COPY_KNOWN(j->s->env, gcut_load_options, j->given, j->size, &how);
     gcut_arena *a = gcut_arena_new(j->s->env, j->s->arena);
-    const gcut_tensor_file *f =
+    gcut_tensor_file *f =
         j->path ? gcut_tensor_file_open(a, j->path) : gcut_tensor_file_parse(a, "the bytes", j->bytes, j->n);
     gcut_step_set_weights(j->s, f, &how);
     gcut_arena_free(a);
@@ -53,7 +54,7 @@ static void save(void *arg)
     gcut_step_prepare(j->s);
     gcut_arena *a = gcut_arena_new(j->s->env, j->s->arena);
     const gcut_tensors x = gcut_step_weights(j->s, a);
-    gcut_safetensors_write(j->s->env, j->path, &x);
+    gcut_tensors_write(j->s->env, j->path, &x);
     gcut_arena_free(a);
 }
 

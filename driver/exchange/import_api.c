@@ -28,10 +28,12 @@ typedef struct job {
 static gcut_onnx_options options_of(const job *j, gcut_arena *a, const gcut_import_options *how)
 {
     gcut_onnx_constant_input *c = gcut_calloc(a, how->nconstant + 1, sizeof *c);
-    for (size_t i = 0; i < how->nconstant; i++)
-        c[i] = (gcut_onnx_constant_input){
-            how->constant[i].name,
-            *gcut_tensor_get(j->env, gcut_tensor_file_open(a, how->constant[i].npy), NULL)};
+    for (size_t i = 0; i < how->nconstant; i++) {
+        gcut_tensor_file *f = gcut_tensor_file_open(a, how->constant[i].npy);
+        const gcut_tensor *x = gcut_tensor_get(j->env, f, NULL);
+        gcut_tensor_load(f, x);
+        c[i] = (gcut_onnx_constant_input){how->constant[i].name, *x};
+    }
     return (gcut_onnx_options){
         .train = how->train, .ntrain = how->ntrain, .constant = c, .nconstants = how->nconstant};
 }

@@ -19,9 +19,9 @@ typedef struct job {
 } job;
 
 /* Files that are open, by path. */
-typedef GCUT_VEC(const gcut_tensor_file *) files;
+typedef GCUT_VEC(gcut_tensor_file *) files;
 
-static const gcut_tensor_file *open_once(gcut_arena *a, files *open, const char *path)
+static gcut_tensor_file *open_once(gcut_arena *a, files *open, const char *path)
 {
     for (uint32_t i = 0; i < open->n; i++)
         if (!strcmp(open->at[i]->name, path)) return open->at[i];
@@ -37,7 +37,10 @@ static gcut_tensor contents_of(gcut_arena *a, const gcut_module *m, const gcut_d
 {
     gcut_tensor x;
     if (d->kind == GCUT_DATA_file) {
-        x = *gcut_tensor_get(m->env, open_once(a, open, gcut_data_path(a, m, d->file)), d->key);
+        gcut_tensor_file *f = open_once(a, open, gcut_data_path(a, m, d->file));
+        const gcut_tensor *t = gcut_tensor_get(m->env, f, d->key);
+        gcut_tensor_load(f, t);
+        x = *t;
     } else {
         const gcut_array v = gcut_data_array(a, m, d, d->type.dim);
         x = (gcut_tensor){.dtype = v.dtype, .rank = v.rank, .n = v.n};
@@ -79,7 +82,7 @@ static void save(void *arg)
         d->key = d->name;
     }
     gcut_print_graph(g, &(gcut_print_options){0}, &text);
-    if (x.n) gcut_safetensors_write(env, j->weights, &x);
+    if (x.n) gcut_tensors_write(env, j->weights, &x);
     gcut_file_write(env, j->path, text.at, text.n);
     gcut_arena_free(a);
 }

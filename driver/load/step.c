@@ -504,7 +504,7 @@ static void find_sizes(gcut_step *s)
 /* The file that the last data of a preparation were of: files of weights have many. */
 typedef struct last_file {
     gcut_arena *arena; /* of `file` */
-    const gcut_tensor_file *file;
+    gcut_tensor_file *file;
 } last_file;
 
 /* Writes the elements of data of a file. */

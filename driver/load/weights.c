@@ -141,7 +141,7 @@ static _Noreturn void refuse(const comparison *c)
               "the weights in '%s' do not fit @%s: %s", c->f->name, c->s->p->primal->name, all.at);
 }
 
-void gcut_step_set_weights(gcut_step *s, const gcut_tensor_file *f, const gcut_load_options *how)
+void gcut_step_set_weights(gcut_step *s, gcut_tensor_file *f, const gcut_load_options *how)
 {
     gcut_arena *a = gcut_arena_new(s->env, s->arena);
     comparison c = {.s = s, .f = f, .how = how, .a = a, .lines = {.arena = a}};
@@ -155,6 +155,8 @@ void gcut_step_set_weights(gcut_step *s, const gcut_tensor_file *f, const gcut_l
         add_line(&c, gcut_printf(a, "missing        %s, %s", x->name, type_of(&c, x)));
     }
     if (c.lines.n) refuse(&c);
+    for (uint32_t i = 0; i < s->nslots; i++) /* what cannot be read is found before any value is set */
+        if (c.of[i]) gcut_tensor_load(f, c.of[i]);
     for (uint32_t i = 0; i < s->nslots; i++) {
         const gcut_tensor *t = c.of[i];
         int64_t bytes;

@@ -11,7 +11,7 @@
 
 /* Sets the values of the step that the file has, all or none of them.  Throws GCUT_ETYPE with a list of all that does not
  * fit, GCUT_EUSAGE for a malformed list of names. */
-void gcut_step_set_weights(gcut_step *s, const gcut_tensor_file *f, const gcut_load_options *how);
+void gcut_step_set_weights(gcut_step *s, gcut_tensor_file *f, const gcut_load_options *how);
 /* The value of a prepared step as a tensor, whose data are the step's memory. */
 gcut_tensor gcut_slot_tensor(const gcut_slot *x);
 /* The parameters, states and keys of a prepared step; their data are the step's memory.  Names and list in `a`. */

@@ -46,7 +46,7 @@ GCUT_API gcut_graph *gcut_import_onnx_sized(size_t size, gcut_ctx *ctx, const ch
                                             const gcut_import_options *opt, gcut_import_info **info);
 #define gcut_import_onnx(...) gcut_import_onnx_sized(sizeof(gcut_import_options), __VA_ARGS__)
 /* Writes the text of a function, the functions that it calls and their data.  Contents from files, and lists of more than
- * 64 numbers, are written to one .safetensors file, `weights`, from which the text has them; NULL: they stay where they
+ * 64 numbers, are written to one file of tensors, `weights`, from which the text has them; NULL: they stay where they
  * are.  The text names a file in its own folder without the folder.  Both are written as a whole or not at all. */
 GCUT_API gcut_status gcut_save(gcut_graph *g, const char *path, const char *weights);
 /* What of a model can be imported, before anything else is looked at: a table of its ops, or JSON.  The caller's
@@ -75,7 +75,7 @@ typedef struct gcut_load_options {
     bool partial; /* parameters that the file lacks keep their values, and what the step lacks is left out */
 } gcut_load_options;
 
-/* Sets parameters, states and keys from a file: .safetensors, or .npy, whose array is called as the file.  Every
+/* Sets parameters, states and keys from a file: .safetensors, .npz, or .npy, whose array is called as the file.  Every
  * parameter must be there, and nothing that is none of these values, unless opt->partial; states and keys that the file
  * lacks keep their values.  Sets all or, where something does not fit, none, with an error that lists all of it
  * (GCUT_ETYPE).  opt may be NULL. */
@@ -86,9 +86,10 @@ GCUT_API gcut_status gcut_load_weights_sized(size_t size, gcut_step *step, const
 GCUT_API gcut_status gcut_load_weights_from_sized(size_t size, gcut_step *step, const void *bytes, size_t n,
                                                   const gcut_load_options *opt);
 #define gcut_load_weights_from(...) gcut_load_weights_from_sized(sizeof(gcut_load_options), __VA_ARGS__)
-/* Writes parameters, states and keys as one .safetensors file, as a whole or not at all; prepares the step. */
+/* Writes parameters, states and keys as one file, as a whole or not at all: .npz, as numpy.savez does, where the path ends
+ * so, else .safetensors.  GCUT_ETYPE for bf16 in .npz, since NumPy lacks it.  Prepares the step. */
 GCUT_API gcut_status gcut_save_weights(gcut_step *step, const char *path);
-/* The bytes of that file, `*n` of them: the caller's (gcut_free); NULL on error. */
+/* The bytes of a .safetensors file of them, `*n`: the caller's (gcut_free); NULL on error. */
 GCUT_API void *gcut_save_weights_to(gcut_step *step, size_t *n);
 
 #ifdef __cplusplus

@@ -69,7 +69,7 @@ static bool both_calls(gcut_graph *g)
     return ok;
 }
 
-/* Saved as bytes and as a file, loaded from both, and shared with an evaluation. */
+/* Saved as bytes and as files, loaded from all of them, and shared with an evaluation. */
 static bool both_files(gcut_graph *g)
 {
     gcut_options o = TEST_OPTIONS;
@@ -80,7 +80,9 @@ static bool both_files(gcut_graph *g)
     void *bytes = s ? gcut_save_weights_to(s, &n) : NULL;
     const bool ok = bytes && gcut_save_weights(s, in_tmp("sweep.safetensors")) == GCUT_OK &&
                     gcut_load_weights_from(s, bytes, n, &how) == GCUT_OK &&
-                    gcut_load_weights(s, in_tmp("sweep.safetensors"), &how) == GCUT_OK;
+                    gcut_load_weights(s, in_tmp("sweep.safetensors"), &how) == GCUT_OK &&
+                    gcut_save_weights(s, in_tmp("sweep.npz")) == GCUT_OK &&
+                    gcut_load_weights(s, in_tmp("sweep.npz"), &how) == GCUT_OK;
     gcut_graph *e = ok ? gcut_eval(g) : NULL;
     gcut_step *evaluation = e ? gcut_compile(e, &o) : NULL;
     const bool shared =

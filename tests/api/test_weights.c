@@ -57,12 +57,15 @@ static void training_goes_on(void **state)
     size_t n = 0;
     char *bytes = gcut_save_weights_to(first, &n);
     assert_non_null(bytes);
-    const char *path = in_tmp("w.safetensors");
+    char path[256];
+    snprintf(path, sizeof path, "%s", in_tmp("w.safetensors"));
+    const char *npz = in_tmp("w.npz");
     assert_int_equal(gcut_save_weights(first, path), GCUT_OK);
-    for (int from = 0; from < 2; from++) {
+    assert_int_equal(gcut_save_weights(first, npz), GCUT_OK);
+    for (int from = 0; from < 3; from++) {
         gcut_step *again = step_of(ctx, NET, "adamw(lr=0.1)");
         if (from)
-            must_load(ctx, again, path, NULL);
+            must_load(ctx, again, from == 1 ? path : npz, NULL);
         else if (gcut_load_weights_from(again, bytes, n, NULL) != GCUT_OK)
             fail_msg("%s", gcut_last_error(ctx));
         for (int k = 2; k < 4; k++) assert_true(loss_of(ctx, again) == want[k]);
@@ -77,6 +80,37 @@ static void training_goes_on(void **state)
     assert_memory_equal(other, bytes, n);
     gcut_free(other);
     gcut_free(bytes);
+    gcut_ctx_free(ctx);
+}
+
+/* An entry that is damaged is found before any value is set. */
+static void damaged(void **state)
+{
+    (void)state;
+    static const float w[12] = {1, 2, 3}, b[3] = {5, 6, 7};
+    gcut_ctx *ctx = new_ctx();
+    gcut_step *s = step_of(ctx, NET, NULL);
+    assert_int_equal(gcut_set(s, "w", w, 4, 3), GCUT_OK);
+    assert_int_equal(gcut_set(s, "b", b, 3), GCUT_OK);
+    const char *path = in_tmp("w.npz");
+    assert_int_equal(gcut_save_weights(s, path), GCUT_OK);
+    char bytes[4096], *of_b = NULL;
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    const size_t n = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    assert_int_equal(gcut_load_weights_from(s, bytes, n, NULL), GCUT_OK);
+    for (size_t i = 0; i + sizeof b <= n && !of_b; i++)
+        if (!memcmp(bytes + i, b, sizeof b)) of_b = bytes + i;
+    assert_non_null(of_b);
+    of_b[0] ^= 1;
+    static const float other[12] = {0};
+    assert_int_equal(gcut_set(s, "w", other, 4, 3), GCUT_OK);
+    assert_int_equal(gcut_load_weights_from(s, bytes, n, NULL), GCUT_EIO);
+    assert_says(ctx, GCUT_EIO, "the entry 'b.npy' has another checksum");
+    gcut_value_info v;
+    assert_true(value_of(s, "w", &v));
+    assert_memory_equal(v.at, other, sizeof other);
     gcut_ctx_free(ctx);
 }
 
@@ -181,21 +215,22 @@ static void declared(void **state)
     static const float b[3] = {5, 6, 7};
     assert_int_equal(gcut_set(from, "b", b, 3), GCUT_OK);
     assert_int_equal(gcut_save_weights(from, in_tmp("w.safetensors")), GCUT_OK);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(gcut_save_weights(from, in_tmp("w.npz")), GCUT_OK);
+    for (size_t i = 0; i < 2 * (sizeof cases / sizeof *cases); i++) {
         char text[512];
         snprintf(
             text, sizeof text,
-            "data @p: f32[3] = file(\"w.safetensors\"%s)\n"
+            "data @p: f32[3] = file(\"w.%s\"%s)\n"
             "func @f(param %%p: f32[3]) -> (out loss: f32[]) {\n  %%loss = sum(%%p)\n  return %%loss\n}\n",
-            cases[i].key);
+            i % 2 ? "npz" : "safetensors", cases[i / 2].key);
         gcut_step *s = step_of(ctx, text, NULL);
-        if (!cases[i].says) {
+        if (!cases[i / 2].says) {
             assert_true(loss_of(ctx, s) == 18);
             continue;
         }
         assert_int_not_equal(gcut_run(s), GCUT_OK);
-        if (!strstr(gcut_last_error(ctx), cases[i].says))
-            fail_msg("expected '%s' in: %s", cases[i].says, gcut_last_error(ctx));
+        if (!strstr(gcut_last_error(ctx), cases[i / 2].says))
+            fail_msg("expected '%s' in: %s", cases[i / 2].says, gcut_last_error(ctx));
     }
     gcut_ctx_free(ctx);
 }
@@ -241,6 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(large_files_are_not_copied_twice),
         cmocka_unit_test(training_goes_on),
+        cmocka_unit_test(damaged),
         cmocka_unit_test(evaluation),
         cmocka_unit_test(all_is_said_at_once),
         cmocka_unit_test(renamed_and_converted),

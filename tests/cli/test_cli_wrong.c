@@ -209,10 +209,29 @@ static void test_unsupported(void **state)
     write_text("data.gcut",
                "gcut 1\ndata @w: f32[2] = file(\"w.bin\")\n"
                "func @f(param %w: f32[2]) -> (out r: f32[]) {\n  %r: f32[] = sum(%w)\n  return %r\n}\n");
+    /* An archive whose one entry is encrypted, as its directory says, which is all that there is of it. */
+    static const char encrypted[] = "PK\003\004"
+                                    "PK\001\002\024\0\024\0\001\0\0\0\0\0!"
+                                    "\0\0\0\0\0\0\0\0\0\0\0\0\0\005\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0w.npy"
+                                    "PK\005\006\0\0\0\0\001\0\001\0\063\0\0\0\004\0\0\0\0\0";
+    FILE *f = fopen("w.bin", "wb");
+    assert_non_null(f);
+    fwrite(encrypted, 1, sizeof encrypted - 1, f);
+    fclose(f);
+    refused(3, "w.bin|'w.npy' is encrypted", ARGV("run", "data.gcut", "--backend", "eager"));
     write_text("w.bin", "PK\003\004, as .npz files begin");
-    refused(3, "w.bin|npz", ARGV("run", "data.gcut", "--backend", "eager"));
+    refused(4, "w.bin|cut short", ARGV("run", "data.gcut", "--backend", "eager"));
     write_text("w.bin", "something else");
-    refused(4, "w.bin|safetensors", ARGV("run", "data.gcut", "--backend", "eager"));
+    refused(4, "w.bin|.npz", ARGV("run", "data.gcut", "--backend", "eager"));
+    write_text("bf16.gcut",
+               "gcut 1\nfunc @f(param %w: bf16[2]) -> (out r: f32[]) {\n  %x = cast(%w, to=f32)\n"
+               "  %r = sum(%x)\n  return %r\n}\n");
+    ran r = run_to(NULL, NULL,
+                   ARGV("run", "bf16.gcut", "--backend", "eager", "--forward", "--save-weights", "m.npz"));
+    expect(r, 4);
+    if (!strstr(r.err, "'w' is bf16") || !strstr(r.err, ".safetensors")) fail_msg("%s", r.err);
+    assert_int_not_equal(access("m.npz", F_OK), 0);
+    done(r);
 }
 
 static void test_full_disk(void **state)

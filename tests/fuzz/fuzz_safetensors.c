@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "graph/ops/dtype_info.h"
+#include "import/safetensors.h"
 #include "import/tensor_file.h"
 
 /* Bytes that are allocated, and the most at a time. */

@@ -57,10 +57,15 @@ static const room rooms[] = {
 /* Foreign libraries and the only places that may know them. */
 static const struct {
     const char *header, *where[3];
-} foreign[] = {{"glpk.h", {"partition/cut/glpk.c"}},       {"jansson.h", {"base/json_read.c"}},
-               {"onnx.pb-c.h", {"import/onnx/model.h"}},   {"blis.h", {"kernels/rt/", "bench/"}},
-               {"blis/blis.h", {"kernels/rt/", "bench/"}}, {"cblas.h", {"bench/"}},
-               {"immintrin.h", {"kernels/rt/"}},           {"dlfcn.h", {"driver/"}},
+} foreign[] = {{"glpk.h", {"partition/cut/glpk.c"}},
+               {"jansson.h", {"base/json_read.c"}},
+               {"zip.h", {"import/npz.c"}},
+               {"onnx.pb-c.h", {"import/onnx/model.h"}},
+               {"blis.h", {"kernels/rt/", "bench/"}},
+               {"blis/blis.h", {"kernels/rt/", "bench/"}},
+               {"cblas.h", {"bench/"}},
+               {"immintrin.h", {"kernels/rt/"}},
+               {"dlfcn.h", {"driver/"}},
                {"spawn.h", {"driver/load/subprocess.c"}}};
 
 static int problems;
@@ -258,9 +263,9 @@ static void hacking_has_the_table(void **state)
 /* ---- files that are named ---- */
 
 /* Of other projects, and of examples. */
-static const char *const not_ours[] = {"jansson.h", "onnx.pb-c.h", "blis.h",   "cmocka.h", "stdio.h",
-                                       "stdlib.h",  "ctype.h",     "model.c",  "base.c",   "base.h",
-                                       "s.c",       "s.h",         "linear.c", "linear.h"};
+static const char *const not_ours[] = {"jansson.h", "zip.h",    "onnx.pb-c.h", "blis.h",   "cmocka.h",
+                                       "stdio.h",   "stdlib.h", "ctype.h",     "model.c",  "base.c",
+                                       "base.h",    "s.c",      "s.h",         "linear.c", "linear.h"};
 
 /* Is this the path of a file of a room or of tests/, from the root or from a folder?  `*` stands for any text. */
 static bool is_there(const char *name)
@@ -539,7 +544,8 @@ static void see_needed(char *line)
 
 static void see_ldd(char *line)
 {
-    if (strstr(line, "glpk") || strstr(line, "gmp") || strstr(line, "jansson") || strstr(line, "not found"))
+    if (strstr(line, "glpk") || strstr(line, "gmp") || strstr(line, "jansson") || strstr(line, "libzip") ||
+        strstr(line, "not found"))
         problem("ldd of a compiled step: %s", line);
 }
 
@@ -547,6 +553,7 @@ static void see_symbol(char *line)
 {
     if (strstr(line, "glp_")) problem("of GLPK's: %s", line);
     if (strstr(line, " json_")) problem("of jansson's: %s", line);
+    if (strstr(line, " zip_")) problem("of libzip's: %s", line);
 }
 
 /* The compiler is GPL, by GLPK; what it makes must not be. */

@@ -25,7 +25,7 @@ cross()
 }
 
 cross "$SOURCE" rt -DGRADCUT_RT_ONLY=ON
-! grep -iE 'glpk|jansson|protobuf' rt/CMakeCache.txt || fail "the run-time library alone asks for the compiler's libraries"
+! grep -iE 'glpk|jansson|protobuf|zip' rt/CMakeCache.txt || fail "the run-time library alone asks for the compiler's libraries"
 quietly "$CMAKE" --install rt --prefix "$work/first"
 mv first moved
 names_nothing moved "$SOURCE" "$work/first" "$work/rt"

@@ -27,9 +27,10 @@ depends()
 depends "$rt" 'libblis-[a-z]+-dev' libc6-dev gcc "$(dpkg-deb -f "$shared" Package)"
 depends "$shared" libc6
 for package in "$rt" "$shared"; do
-    ! dpkg-deb -f "$package" Depends | grep -E 'glpk|jansson|protobuf' || fail "$package depends on the compiler's libraries"
+    ! dpkg-deb -f "$package" Depends | grep -E 'glpk|jansson|protobuf|zip' || fail "$package depends on the compiler's libraries"
 done
-depends "$compiler" libgradcut-rt-dev 'libglpk[0-9]+' libglpk-dev 'libjansson[0-9]+' libjansson-dev 'libprotobuf-c[0-9]+' libprotobuf-c-dev libc6 gcc
+depends "$compiler" libgradcut-rt-dev 'libglpk[0-9]+' libglpk-dev 'libjansson[0-9]+' libjansson-dev 'libprotobuf-c[0-9]+' \
+    libprotobuf-c-dev 'libzip[0-9]+(t64)?' libzip-dev libc6 gcc
 dpkg-deb -f "$compiler" Depends | grep -q "libgradcut-rt-dev (= $version)" || fail "another version of the run-time library"
 
 # Each installed file is in one package.
