@@ -65,7 +65,9 @@ gcut_ref gcut_onnx_in_state(gcut_onnx_node *n, uint32_t i);
 gcut_type gcut_onnx_type(const gcut_onnx_node *n, gcut_ref v);
 /* The contents of input i, or NULL: they are not known.  Elements of an integer may be sizes (gcut_dim). */
 const gcut_array *gcut_onnx_known(gcut_onnx_node *n, uint32_t i);
-/* The same of an input that must be known; those of an initializer or of a constant of the options are. */
+/* The same, also of an initializer and of an input that has a constant in the options. */
+const gcut_array *gcut_onnx_maybe(gcut_onnx_node *n, uint32_t i);
+/* The same of an input that must be known. */
 const gcut_array *gcut_onnx_need(gcut_onnx_node *n, uint32_t i, const char *what);
 /* Integers from input i, else from the attribute, as `axes` and others became inputs; at NULL: neither is given. */
 gcut_onnx_list gcut_onnx_input_or_attr(gcut_onnx_node *n, uint32_t i, const char *name);
@@ -112,8 +114,8 @@ gcut_dim gcut_onnx_numel(const gcut_onnx_node *n, const gcut_type *t, uint32_t f
 /* ---- bodies ---- */
 
 /* Imports a subgraph whose inputs are bound to x, values of `body`, which captures what it reads of the graphs around it;
- * out has room for its outputs. */
-void gcut_onnx_body(gcut_onnx_node *n, const Onnx__GraphProto *p, gcut_graph *body, const gcut_ref *x,
-                    uint32_t nx, gcut_ref *out);
+ * 0 is the constant true, the condition of a loop.  out has room for its outputs.  Returns the subgraph's names. */
+const gcut_onnx_scope *gcut_onnx_body(gcut_onnx_node *n, const Onnx__GraphProto *p, gcut_graph *body,
+                                      const gcut_ref *x, uint32_t nx, gcut_ref *out);
 
 #endif

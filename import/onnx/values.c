@@ -323,7 +323,7 @@ const gcut_array *gcut_onnx_known(gcut_onnx_node *n, uint32_t i)
     return gcut_onnx_known_value(n->o, gcut_onnx_input(n, i));
 }
 
-const gcut_array *gcut_onnx_need(gcut_onnx_node *n, uint32_t i, const char *what)
+const gcut_array *gcut_onnx_maybe(gcut_onnx_node *n, uint32_t i)
 {
     gcut_onnx *o = n->o;
     gcut_onnx_value *v = gcut_onnx_input(n, i);
@@ -333,8 +333,15 @@ const gcut_array *gcut_onnx_need(gcut_onnx_node *n, uint32_t i, const char *what
         if (!strcmp(o->opt->constant[k].name, v->name)) {
             o->specialised[k] = true;
             v->known = load(o, &o->opt->constant[k].value);
-            return v->known;
         }
+    return v->known;
+}
+
+const gcut_array *gcut_onnx_need(gcut_onnx_node *n, uint32_t i, const char *what)
+{
+    const gcut_array *x = gcut_onnx_maybe(n, i);
+    const gcut_onnx_value *v = gcut_onnx_input(n, i);
+    if (x) return x;
     GCUT_ONNX_FAIL(n, GCUT_EUNSUPPORTED,
                    v->is_input
                        ? "%s must be known at import: give the contents of the input '%s', --in %s=FILE.npy"

@@ -152,8 +152,15 @@ static void add_initializers(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__Graph
                   "the model has sparse initializers, which gradcut does not have");
 }
 
-void gcut_onnx_body(gcut_onnx_node *n, const Onnx__GraphProto *p, gcut_graph *body, const gcut_ref *x,
-                    uint32_t nx, gcut_ref *out)
+static const gcut_array *yes(const gcut_onnx *o)
+{
+    gcut_array x = gcut_array_new(o->arena, GCUT_BOOL, 0, NULL);
+    x.u.i[0] = 1;
+    return gcut_memdup(o->arena, &x, sizeof x);
+}
+
+const gcut_onnx_scope *gcut_onnx_body(gcut_onnx_node *n, const Onnx__GraphProto *p, gcut_graph *body,
+                                      const gcut_ref *x, uint32_t nx, gcut_ref *out)
 {
     gcut_onnx *o = n->o;
     gcut_onnx_scope *s = gcut_onnx_scope_new(o, n->scope, body);
@@ -166,6 +173,7 @@ void gcut_onnx_body(gcut_onnx_node *n, const Onnx__GraphProto *p, gcut_graph *bo
         gcut_onnx_value *v = gcut_onnx_define(o, s, p->input[i]->name);
         v->ref = x[i];
         v->g = body;
+        if (!x[i]) v->known = yes(o);
     }
     add_initializers(o, s, p);
     import_nodes(o, s, p->node, p->n_node);
@@ -177,6 +185,7 @@ void gcut_onnx_body(gcut_onnx_node *n, const Onnx__GraphProto *p, gcut_graph *bo
         if (!v) GCUT_ONNX_WRONG(n, "the subgraph has no value '%s', its output", p->output[k]->name);
         out[k] = gcut_onnx_value_in(&inside, v, false);
     }
+    return s;
 }
 
 /* ---- the function ---- */

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Conditionals and loops.
+ */
+#include "import/onnx/rules.h"
+
+#include <string.h>
+
+#include "import/onnx/scope.h"
+
+static const Onnx__GraphProto *subgraph(const gcut_onnx_node *n, const char *name)
+{
+    const Onnx__AttributeProto *a = gcut_onnx_attr(n, name);
+    if (!a || !a->g) GCUT_ONNX_WRONG(n, "expected a graph for the attribute '%s'", name);
+    return a->g;
+}
+
+/* A node whose bodies are complete; returns its first result. */
+static gcut_ref close(gcut_onnx_node *n, gcut_op op, const gcut_ref *args, uint32_t nargs, gcut_graph **body,
+                      uint32_t nbodies, const gcut_attr *attrs, uint32_t nattrs)
+{
+    uint32_t ncaptured;
+    const uint32_t given = gcut_region_nargs(op, nargs), each[] = {given, given};
+    const gcut_ref *captured = gcut_bodies_close(body, each, nbodies, &ncaptured);
+    gcut_ref *operand = gcut_calloc(n->b.g->module->arena, nargs + ncaptured + 1, sizeof *operand);
+    gcut_region region[2] = {{body[0]}, {nbodies > 1 ? body[1] : NULL}};
+    if (nargs) memcpy(operand, args, nargs * sizeof *args);
+    if (ncaptured) memcpy(operand + nargs, captured, ncaptured * sizeof *captured);
+    return gcut_node_make(n->b.g, &(gcut_node_spec){.op = op,
+                                                    .args = operand,
+                                                    .nargs = nargs + ncaptured,
+                                                    .ncaptured = ncaptured,
+                                                    .attrs = attrs,
+                                                    .nattrs = nattrs,
+                                                    .regions = region,
+                                                    .nregs = nbodies,
+                                                    .loc = n->b.loc});
+}
+
+/* ---- If ---- */
+
+/* Of a constant condition only the branch that is taken becomes ops. */
+void gcut_onnx_if(gcut_onnx_node *n)
+{
+    const gcut_array *cond = gcut_onnx_known(n, 0);
+    const Onnx__GraphProto *branch[] = {subgraph(n, "then_branch"), subgraph(n, "else_branch")};
+    const uint32_t count = (uint32_t)n->p->n_output;
+    gcut_ref *out = gcut_calloc(n->b.g->module->arena, count + 1, sizeof *out);
+    for (uint32_t k = 0; k < 2; k++)
+        if (branch[k]->n_output != count)
+            GCUT_ONNX_WRONG(n, "a branch has %zu outputs, the node %u", branch[k]->n_output, (unsigned)count);
+    if (cond) {
+        const bool holds = cond->n == 1 && cond->u.i[0];
+        gcut_onnx_body(n, branch[holds ? 0 : 1], n->b.g, NULL, 0, out);
+        for (uint32_t k = 0; k < count; k++) gcut_onnx_set(n, k, out[k]);
+        return;
+    }
+    gcut_graph *body[2];
+    for (uint32_t b = 0; b < 2; b++) {
+        body[b] = gcut_body_new(n->b.g);
+        gcut_onnx_body(n, branch[b], body[b], NULL, 0, out);
+        for (uint32_t k = 0; k < count; k++) gcut_body_yield(body[b], out[k]);
+    }
+    gcut_ref p = gcut_onnx_reshape(n, gcut_onnx_in(n, 0), NULL, 0);
+    gcut_ref y = close(n, GCUT_OP_if, &p, 1, body, 2, NULL, 0);
+    for (uint32_t k = 0; k < count; k++) gcut_onnx_set(n, k, y + k);
+}
+
+/* ---- Loop ---- */
+
+/* A parameter of the body for each of these values, of its type. */
+static void carry(const gcut_onnx_node *n, gcut_graph *body, const gcut_ref *v, uint32_t count,
+                  gcut_ref *inside)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        const gcut_type t = gcut_onnx_type(n, v[k]);
+        inside[k] = gcut_param_new(body, GCUT_ROLE_input, gcut_name_fresh(body, "v"), &t);
+    }
+}
+
+/* A number of iterations that is known, and a condition that always holds: a scan, which can be differentiated. */
+static bool loop_as_scan(gcut_onnx_node *n, const Onnx__GraphProto *p, gcut_dim length)
+{
+    const uint32_t carries = gcut_onnx_inputs(n) - 2, yields = (uint32_t)p->n_output - 1;
+    gcut_module *m = n->b.g->module;
+    gcut_graph *body = gcut_body_new(n->b.g);
+    gcut_ref *v = gcut_calloc(m->arena, carries + 3, sizeof *v),
+             *in = gcut_calloc(m->arena, carries + 3, sizeof *in),
+             *out = gcut_calloc(m->arena, yields + 2, sizeof *out);
+    for (uint32_t k = 0; k < carries; k++) v[k] = gcut_onnx_in(n, 2 + k);
+    carry(n, body, v, carries, in + 2);
+    v[carries] = gcut_onnx_iota(n, &(gcut_type){GCUT_I64, 1, {length}}, 0);
+    in[0] =
+        gcut_param_new(body, GCUT_ROLE_input, gcut_name_fresh(body, "i"), &(gcut_type){.dtype = GCUT_I64});
+    const gcut_onnx_scope *s = gcut_onnx_body(n, p, body, in, carries + 2, out);
+    const gcut_onnx_value *goes_on = gcut_onnx_find_here(n->o, s, p->output[0]->name);
+    if (!goes_on || !goes_on->known || !goes_on->known->u.i[0]) return false;
+    for (uint32_t k = 0; k < yields; k++) gcut_body_yield(body, out[1 + k]);
+    const gcut_attr a = gcut_attr_dim(GCUT_KEY_carries, carries);
+    gcut_ref y = close(n, GCUT_OP_scan, v, carries + 1, &body, 1, &a, 1);
+    for (uint32_t k = 0; k < yields; k++) gcut_onnx_set(n, k, y + k);
+    return true;
+}
+
+/* Any other loop is a `while` over the iteration, the condition and the carried values. */
+static void loop_as_while(gcut_onnx_node *n, const Onnx__GraphProto *p, const gcut_array *most)
+{
+    const uint32_t carries = gcut_onnx_inputs(n) - 2, all = carries + 2;
+    gcut_module *m = n->b.g->module;
+    gcut_graph *body[] = {gcut_body_new(n->b.g), gcut_body_new(n->b.g)};
+    gcut_ref *v = gcut_calloc(m->arena, all, sizeof *v), *in[2],
+             *out = gcut_calloc(m->arena, all, sizeof *out);
+    if (p->n_output != carries + 1)
+        GCUT_ONNX_UNSUPPORTED(n,
+                              "a loop whose number of iterations is not known cannot stack a value of each");
+    v[0] = gcut_onnx_number(n, GCUT_I64, NULL, 0);
+    v[1] = gcut_onnx_has(n, 1) ? gcut_onnx_reshape(n, gcut_onnx_in(n, 1), NULL, 0)
+                               : gcut_onnx_number(n, GCUT_BOOL, NULL, 1);
+    for (uint32_t k = 0; k < carries; k++) v[2 + k] = gcut_onnx_in(n, 2 + k);
+    for (uint32_t b = 0; b < 2; b++) {
+        in[b] = gcut_calloc(m->arena, all, sizeof **in);
+        carry(n, body[b], v, all, in[b]);
+    }
+    gcut_onnx_node test = *n, step = *n;
+    test.b.g = body[0];
+    step.b.g = body[1];
+    gcut_ref goes_on = in[0][1];
+    if (gcut_onnx_has(n, 0)) {
+        gcut_ref limit = gcut_body_capture(body[0], gcut_onnx_reshape(n, gcut_onnx_in(n, 0), NULL, 0));
+        goes_on = gcut_b2(&test.b, GCUT_OP_and, goes_on, gcut_b2(&test.b, GCUT_OP_lt, in[0][0], limit));
+    }
+    gcut_body_yield(body[0], goes_on);
+    gcut_onnx_body(n, p, body[1], in[1], all, out);
+    gcut_body_yield(body[1], gcut_baddc(&step.b, in[1][0], 1));
+    gcut_body_yield(body[1], gcut_onnx_reshape(&step, out[0], NULL, 0));
+    for (uint32_t k = 0; k < carries; k++) gcut_body_yield(body[1], out[1 + k]);
+    const gcut_attr bound = gcut_attr_dim(GCUT_KEY_bound, most ? most->u.i[0] : 0);
+    gcut_ref y = close(n, GCUT_OP_while, v, all, body, 2, &bound, most ? 1 : 0);
+    for (uint32_t k = 0; k < carries; k++) gcut_onnx_set(n, k, y + 2 + k);
+}
+
+/* The number of iterations and the condition at the start may be left out. */
+void gcut_onnx_loop(gcut_onnx_node *n)
+{
+    const Onnx__GraphProto *p = subgraph(n, "body");
+    const gcut_array *most = NULL, *cond = NULL;
+    if (gcut_onnx_inputs(n) < 2 || p->n_output < 1)
+        GCUT_ONNX_WRONG(n, "expected two inputs or more, and a body with outputs");
+    if (gcut_onnx_has(n, 0)) most = gcut_onnx_maybe(n, 0);
+    if (gcut_onnx_has(n, 1)) cond = gcut_onnx_maybe(n, 1);
+    const bool holds = !gcut_onnx_has(n, 1) || (cond && cond->n == 1 && cond->u.i[0]);
+    if (most && (most->n != 1 || (most->u.i[0] < 0 && !gcut_onnx_is_symbolic(most->u.i[0])))) most = NULL;
+    if (most && holds && loop_as_scan(n, p, most->u.i[0])) return;
+    loop_as_while(n, p, most);
+}
+
+/* ---- Scan ---- */
+
+static gcut_ref flipped(gcut_onnx_node *n, gcut_ref x)
+{
+    const gcut_attr a = gcut_attr_dims(n->b.g->module, GCUT_KEY_axes, (gcut_dim[]){0}, 1);
+    return gcut_onnx_node_new(n, GCUT_OP_flip, &x, 1, &a, 1);
+}
+
+static int64_t item(gcut_onnx_list l, uint32_t k)
+{
+    return k < l.n ? l.at[k] : 0;
+}
+
+/* Before version 9 operands have an axis of a batch, and their lengths are an input. */
+static gcut_ref scanned(gcut_onnx_node *n, uint32_t i, bool batched)
+{
+    gcut_ref x = gcut_onnx_in(n, i);
+    const gcut_type t = gcut_onnx_type(n, x);
+    if (!batched) return x;
+    if (t.rank < 1 || t.dim[0] != 1)
+        GCUT_ONNX_UNSUPPORTED(n, "a scan of version 8 over a batch of more than one");
+    return gcut_onnx_reshape(n, x, t.dim + 1, t.rank - 1u);
+}
+
+static gcut_ref with_batch(gcut_onnx_node *n, gcut_ref x, bool batched)
+{
+    const gcut_type t = gcut_onnx_type(n, x);
+    gcut_dim dim[GCUT_MAX_RANK] = {1};
+    for (uint32_t r = 0; r < t.rank && r + 1 < GCUT_MAX_RANK; r++) dim[r + 1] = t.dim[r];
+    return batched ? gcut_onnx_reshape(n, x, dim, t.rank + 1u) : x;
+}
+
+void gcut_onnx_scan(gcut_onnx_node *n)
+{
+    const bool batched = n->opset < 9;
+    const Onnx__GraphProto *p = subgraph(n, "body");
+    const uint32_t first = batched ? 1 : 0, all = gcut_onnx_inputs(n) - first;
+    const int64_t given = gcut_onnx_int(n, "num_scan_inputs", 0);
+    if (given < 1 || given > all || p->n_input != all || p->n_output < all - (uint32_t)given)
+        GCUT_ONNX_WRONG(n, "'num_scan_inputs', the inputs and the body contradict each other");
+    if (batched && gcut_onnx_has(n, 0))
+        GCUT_ONNX_UNSUPPORTED(n, "a scan over sequences of different lengths");
+    const uint32_t carries = all - (uint32_t)given, yields = (uint32_t)p->n_output;
+    const gcut_onnx_list axes = gcut_onnx_ints(n, "scan_input_axes"),
+                         out_axes = gcut_onnx_ints(n, "scan_output_axes"),
+                         back = gcut_onnx_ints(n, batched ? "directions" : "scan_input_directions"),
+                         out_back = gcut_onnx_ints(n, "scan_output_directions");
+    gcut_module *m = n->b.g->module;
+    gcut_graph *body = gcut_body_new(n->b.g);
+    gcut_ref *v = gcut_calloc(m->arena, all + 1, sizeof *v), *in = gcut_calloc(m->arena, all + 1, sizeof *in),
+             *out = gcut_calloc(m->arena, yields + 1, sizeof *out);
+    for (uint32_t k = 0; k < all; k++) {
+        v[k] = scanned(n, first + k, batched);
+        gcut_type t = gcut_onnx_type(n, v[k]);
+        if (k >= carries) {
+            const uint32_t axis = gcut_onnx_axis(n, item(axes, k - carries), t.rank);
+            v[k] = gcut_baxis_first(&n->b, v[k], axis, false);
+            if (item(back, k - carries)) v[k] = flipped(n, v[k]);
+            t = gcut_onnx_type(n, v[k]);
+            memmove(t.dim, t.dim + 1, (t.rank - 1u) * sizeof *t.dim);
+            t.rank--;
+        }
+        in[k] = gcut_param_new(body, GCUT_ROLE_input, gcut_name_fresh(body, k < carries ? "v" : "x"), &t);
+    }
+    gcut_onnx_body(n, p, body, in, all, out);
+    for (uint32_t k = 0; k < yields; k++) gcut_body_yield(body, out[k]);
+    const gcut_attr a = gcut_attr_dim(GCUT_KEY_carries, carries);
+    gcut_ref y = close(n, GCUT_OP_scan, v, all, &body, 1, &a, 1);
+    for (uint32_t k = 0; k < yields; k++) {
+        gcut_ref z = y + k;
+        if (k >= carries && item(out_back, k - carries)) z = flipped(n, z);
+        if (k >= carries && item(out_axes, k - carries))
+            z = gcut_baxis_first(
+                &n->b, z, gcut_onnx_axis(n, item(out_axes, k - carries), gcut_onnx_type(n, z).rank), true);
+        gcut_onnx_set(n, k, with_batch(n, z, batched));
+    }
+}
