@@ -231,7 +231,9 @@ gcut_ref gcut_onnx_constant(gcut_onnx_node *n, const gcut_array *x)
         if (x->u.i[0]) i = gcut_b2(&n->b, GCUT_OP_add, i, gcut_bfull(&n->b, &flat, element(x, 0)));
         return gcut_onnx_reshape(n, i, x->dim, x->rank);
     }
-    return gcut_onnx_capture(n->b.g, o->g, held(o, n->p->n_output ? n->p->output[0] : "constant", x));
+    /* Not the name of the output, which may be that of a result of the function. */
+    const char *name = gcut_printf(o->arena, "%s.constant", n->p->n_output ? n->p->output[0] : "a");
+    return gcut_onnx_capture(n->b.g, o->g, held(o, name, x));
 }
 
 gcut_array gcut_onnx_load(gcut_onnx_node *n, const Onnx__TensorProto *t)
