@@ -337,11 +337,19 @@ const gcut_array *gcut_onnx_need(gcut_onnx_node *n, uint32_t i, const char *what
             v->known = load(o, &o->opt->constant[k].value);
             return v->known;
         }
-    GCUT_ONNX_FAIL(n, GCUT_EUNSUPPORTED,
-                   v->is_input
-                       ? "%s must be known at import: give the contents of the input '%s', --in %s=FILE.npy"
-                       : "%s must be known at import, but '%s' is computed from an input%.0s",
-                   what, v->name, v->name);
+    if (v->is_input)
+        GCUT_ONNX_UNSUPPORTED(
+            n, "%s must be known at import: give the contents of the input '%s', --in %s=FILE.npy", what,
+            v->name, v->name);
+    const char *missing;
+    v->known = gcut_onnx_specialized(n, v, &missing);
+    if (v->known) return v->known;
+    if (missing)
+        GCUT_ONNX_UNSUPPORTED(n,
+                              "%s must be known at import, but '%s' is computed from the input '%s': give "
+                              "its contents, --in %s=FILE.npy",
+                              what, v->name, missing, missing);
+    GCUT_ONNX_UNSUPPORTED(n, "%s must be known at import, but '%s' is computed from an input", what, v->name);
 }
 
 gcut_onnx_list gcut_onnx_input_or_attr(gcut_onnx_node *n, uint32_t i, const char *name)
