@@ -68,6 +68,9 @@ gcut_ref gcut_onnx_new_param(gcut_onnx *o, gcut_role role, const char *name, con
 void gcut_onnx_make_parameter(gcut_onnx *o, gcut_onnx_value *v, bool state);
 /* The contents of a value; NULL: it is not a constant. */
 const gcut_array *gcut_onnx_known_value(gcut_onnx *o, gcut_onnx_value *v);
+/* specialization.c: those of a value that is computed from inputs whose contents the options give alone; NULL: it is not,
+ * or has too many elements.  *missing: an input that has no contents, where that is why, else NULL. */
+const gcut_array *gcut_onnx_specialized(gcut_onnx_node *n, const gcut_onnx_value *v, const char **missing);
 /* A value in the graph of a node; an initializer becomes a state where `state` says so. */
 gcut_ref gcut_onnx_value_in(gcut_onnx_node *n, gcut_onnx_value *v, bool state);
 /* Value v of `from` in `to`, a body within it. */

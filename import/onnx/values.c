@@ -231,7 +231,9 @@ gcut_ref gcut_onnx_constant(gcut_onnx_node *n, const gcut_array *x)
         if (x->u.i[0]) i = gcut_b2(&n->b, GCUT_OP_add, i, gcut_bfull(&n->b, &flat, element(x, 0)));
         return gcut_onnx_reshape(n, i, x->dim, x->rank);
     }
-    return gcut_onnx_capture(n->b.g, o->g, held(o, n->p->n_output ? n->p->output[0] : "constant", x));
+    /* Not the name of the output, which may be that of a result of the function. */
+    const char *name = gcut_printf(o->arena, "%s.constant", n->p->n_output ? n->p->output[0] : "a");
+    return gcut_onnx_capture(n->b.g, o->g, held(o, name, x));
 }
 
 gcut_array gcut_onnx_load(gcut_onnx_node *n, const Onnx__TensorProto *t)
@@ -323,10 +325,12 @@ const gcut_array *gcut_onnx_known(gcut_onnx_node *n, uint32_t i)
     return gcut_onnx_known_value(n->o, gcut_onnx_input(n, i));
 }
 
-const gcut_array *gcut_onnx_maybe(gcut_onnx_node *n, uint32_t i)
+/* The contents of a constant, of an initializer, of an input that has a constant in the options, and of what follows from
+ * these alone.  *missing: the input that lacks one; NULL: there is no such input. */
+static const gcut_array *known_or(gcut_onnx_node *n, gcut_onnx_value *v, const char **missing)
 {
     gcut_onnx *o = n->o;
-    gcut_onnx_value *v = gcut_onnx_input(n, i);
+    *missing = NULL;
     if (gcut_onnx_known_value(o, v)) return v->known;
     if (v->tensor) return load(o, v->tensor);
     for (size_t k = 0; v->is_input && k < o->opt->nconstants; k++)
@@ -334,19 +338,32 @@ const gcut_array *gcut_onnx_maybe(gcut_onnx_node *n, uint32_t i)
             o->specialised[k] = true;
             v->known = load(o, &o->opt->constant[k].value);
         }
+    if (!v->known && !v->is_input) v->known = gcut_onnx_specialized(n, v, missing);
     return v->known;
+}
+
+const gcut_array *gcut_onnx_maybe(gcut_onnx_node *n, uint32_t i)
+{
+    const char *missing;
+    return known_or(n, gcut_onnx_input(n, i), &missing);
 }
 
 const gcut_array *gcut_onnx_need(gcut_onnx_node *n, uint32_t i, const char *what)
 {
-    const gcut_array *x = gcut_onnx_maybe(n, i);
     const gcut_onnx_value *v = gcut_onnx_input(n, i);
+    const char *missing;
+    const gcut_array *x = known_or(n, gcut_onnx_input(n, i), &missing);
     if (x) return x;
-    GCUT_ONNX_FAIL(n, GCUT_EUNSUPPORTED,
-                   v->is_input
-                       ? "%s must be known at import: give the contents of the input '%s', --in %s=FILE.npy"
-                       : "%s must be known at import, but '%s' is computed from an input%.0s",
-                   what, v->name, v->name);
+    if (v->is_input)
+        GCUT_ONNX_UNSUPPORTED(
+            n, "%s must be known at import: give the contents of the input '%s', --in %s=FILE.npy", what,
+            v->name, v->name);
+    if (missing)
+        GCUT_ONNX_UNSUPPORTED(n,
+                              "%s must be known at import, but '%s' is computed from the input '%s': give "
+                              "its contents, --in %s=FILE.npy",
+                              what, v->name, missing, missing);
+    GCUT_ONNX_UNSUPPORTED(n, "%s must be known at import, but '%s' is computed from an input", what, v->name);
 }
 
 gcut_onnx_list gcut_onnx_input_or_attr(gcut_onnx_node *n, uint32_t i, const char *name)
