@@ -48,6 +48,9 @@ typedef GCUT_VEC(const char *) gcut_value_names;
  * `done`, in the module's arena. */
 gcut_graph *gcut_pass_algebra(gcut_graph *g, const char *name, const gcut_value_names *keep,
                               gcut_rewritings *done);
+/* ops that compute a composite op -> that op, in a graph of another program; results differ by rounding
+ * (passes/recognition.c) */
+gcut_graph *gcut_pass_recognize(gcut_graph *g, const char *name);
 /* drops what no result needs; params stay (passes/dead_code.c) */
 gcut_graph *gcut_pass_dce(gcut_graph *g, const char *name);
 

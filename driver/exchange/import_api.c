@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "driver/ctx.h"
 #include "gradcut/train.h"
+#include "graph/rewrite.h"
 #include "graph/verify.h"
 #include "import/onnx/import.h"
 #include "import/tensor_file.h"
@@ -61,27 +62,32 @@ static void add_loss(gcut_graph *g, const char *text)
 }
 
 /* Without parameters that nothing reads, but for inputs. */
-static void drop_unread(gcut_graph *g)
+static gcut_graph *without_unread(gcut_graph *g, const char *name)
 {
     gcut_module *m = g->module;
     gcut_arena *a = gcut_arena_new(m->env, m->arena);
     const uint32_t *uses = gcut_count_uses(g, a);
-    uint32_t kept = 0, data = 0;
+    gcut_graph *live = gcut_graph_shell(g, name);
+    gcut_ref *map = gcut_calloc(a, g->values.n, sizeof *map);
+    uint32_t data = 0;
     for (uint32_t i = 0; i < g->params.n; i++)
         if (g->params.at[i].role == GCUT_ROLE_input || uses[g->params.at[i].value])
-            g->params.at[kept++] = g->params.at[i];
-    g->params.n = kept;
+            gcut_param_copy(live, g, i, map);
+    for (uint32_t n = 0; n < g->nodes.n; n++) gcut_node_copy_to(live, g, n, map);
+    for (uint32_t i = 0; i < g->results.n; i++) gcut_result_copy(live, g, i, map);
+    gcut_checks_copy(live, g);
     for (uint32_t i = 0; i < m->data.n; i++)
-        if (gcut_param_find(g, m->data.at[i].name)) m->data.at[data++] = m->data.at[i];
+        if (gcut_param_find(live, m->data.at[i].name)) m->data.at[data++] = m->data.at[i];
     m->data.n = data;
     gcut_arena_free(a);
+    return live;
 }
 
 /* Each pass makes a graph of its own; the last one gets the name. */
 static gcut_graph *simplified(gcut_graph *g)
 {
-    static gcut_graph *(*const pass[])(gcut_graph *, const char *) = {gcut_pass_fold, gcut_pass_cse,
-                                                                      gcut_pass_dce};
+    static gcut_graph *(*const pass[])(gcut_graph *, const char *) = {
+        gcut_pass_fold, gcut_pass_cse, gcut_pass_recognize, gcut_pass_dce, without_unread};
     gcut_module *m = g->module;
     const char *name = g->name;
     for (size_t i = 0; i < sizeof pass / sizeof *pass; i++) {
@@ -90,7 +96,6 @@ static gcut_graph *simplified(gcut_graph *g)
         g = next;
     }
     g->name = name;
-    drop_unread(g);
     return g;
 }
 

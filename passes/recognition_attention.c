@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * softmax(scale q k' + bias) v of four axes as the op attention.  The scale may be factors of q, of k and of their product;
+ * a bias that is 0 up to the diagonal and so low beyond it that nothing is left there is the attribute `causal`.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "interp/interp.h"
+#include "passes/recognition.h"
+
+enum { MOST_MASK = 1 << 22 }; /* elements of a mask that is looked at */
+
+/* v without a number as factor or divisor. */
+static gcut_ref unscaled(const gcut_recognition *r, gcut_ref v, double *scale)
+{
+    for (;;) {
+        double x;
+        if (gcut_made_by_op(r, v, GCUT_OP_mul)) {
+            uint32_t k = 0;
+            while (k < 2 && !gcut_is_number(r, gcut_operand_of(r, v, k), &x)) k++;
+            if (k == 2) return v;
+            *scale *= x;
+            v = gcut_operand_of(r, v, 1 - k);
+        } else if (gcut_made_by_op(r, v, GCUT_OP_div) && gcut_is_number(r, gcut_operand_of(r, v, 1), &x)) {
+            *scale /= x;
+            v = gcut_operand_of(r, v, 0);
+        } else {
+            return v;
+        }
+    }
+}
+
+/* ---- causal masks ---- */
+
+/* The contents of a state that is a list in the module; NULL: v is none. */
+static const double *listed(const gcut_graph *g, gcut_ref v)
+{
+    for (uint32_t i = 0; i < g->module->data.n; i++) {
+        const gcut_data *d = &g->module->data.at[i];
+        if (d->kind == GCUT_DATA_dense && !strcmp(d->name, g->values.at[v].name)) return d->nums;
+    }
+    return NULL;
+}
+
+/* Marks what v is computed from; false: not from constants alone. */
+static bool from_constants(const gcut_graph *g, gcut_ref v, bool *needed)
+{
+    needed[v] = true;
+    for (uint32_t u = g->values.n; u-- > 1;) {
+        const gcut_node *n = gcut_def(g, u);
+        if (!needed[u]) continue;
+        if (!n || n->nregs) return false;
+        for (uint32_t k = 0; k < n->nargs; k++) needed[gcut_arg(g, n, k)] = true;
+    }
+    return true;
+}
+
+/* The elements of v, [T, S] of numbers, in `a`; NULL: they are not known. */
+static const double *contents(const gcut_graph *g, gcut_ref v, gcut_arena *a)
+{
+    const gcut_type *t = gcut_type_of(g, v);
+    bool *needed = gcut_calloc(a, g->values.n, sizeof *needed);
+    if (t->rank != 2 || !gcut_dim_known(t->dim[0]) || !gcut_dim_known(t->dim[1]) || t->dim[0] > MOST_MASK ||
+        t->dim[1] > MOST_MASK || t->dim[0] * t->dim[1] > MOST_MASK)
+        return NULL;
+    if (!gcut_def(g, v)) return listed(g, v);
+    if (!from_constants(g, v, needed)) return NULL;
+    gcut_module *m = gcut_module_new(g->module->env, a);
+    gcut_graph *own = gcut_graph_create(m, "mask");
+    gcut_ref *map = gcut_calloc(a, g->values.n, sizeof *map),
+             *args = gcut_calloc(a, g->values.n, sizeof *args);
+    gcut_dims_copy(m->dims, g->module->dims);
+    for (uint32_t n = 0; n < g->nodes.n; n++) {
+        const gcut_node *node = gcut_node_at(g, n);
+        if (!needed[node->res0]) continue;
+        for (uint32_t r = 0; r < node->nres; r++) {
+            const gcut_type *of = gcut_type_of(g, node->res0 + r);
+            for (uint32_t d = 0; d < of->rank; d++)
+                if (!gcut_dim_known(of->dim[d])) return NULL;
+        }
+        for (uint32_t k = 0; k < node->nargs; k++) args[k] = map[gcut_arg(g, node, k)];
+        const gcut_node_spec s = gcut_node_spec_of(g, node);
+        map[node->res0] =
+            gcut_node_new(own, (gcut_op)node->op, args, node->nargs, s.attrs, s.nattrs, 0, NULL);
+        for (uint32_t r = 1; r < node->nres; r++) map[node->res0 + r] = map[node->res0] + r;
+    }
+    gcut_array out;
+    gcut_result_new(own, GCUT_ROLE_out, "mask", map[v]);
+    gcut_interp(own, GCUT_STATED, a, NULL, &out, NULL);
+    return gcut_dtype_is_float(out.dtype) ? out.u.f : NULL;
+}
+
+/* What v [B, H, T, S] repeats along its first two axes; 0: it repeats nothing. */
+static gcut_ref square_of(const gcut_recognition *r, gcut_ref v)
+{
+    const gcut_graph *g = r->rw.src;
+    for (;;) {
+        const gcut_node *n = gcut_made_by_op(r, v, GCUT_OP_broadcast);
+        if (!n) n = gcut_made_by_op(r, v, GCUT_OP_reshape);
+        if (!n) break;
+        const gcut_ref x = gcut_arg(g, n, 0);
+        const gcut_type *t = gcut_type_of(g, v), *tx = gcut_type_of(g, x);
+        if (tx->rank < 2 || t->dim[t->rank - 1] != tx->dim[tx->rank - 1] ||
+            t->dim[t->rank - 2] != tx->dim[tx->rank - 2])
+            return 0;
+        v = x;
+    }
+    return gcut_type_of(g, v)->rank == 2 ? v : 0;
+}
+
+static bool is_causal(const gcut_recognition *r, gcut_ref bias)
+{
+    const gcut_graph *g = r->rw.src;
+    const gcut_ref v = square_of(r, bias);
+    bool causal = false;
+    if (!v) return false;
+    gcut_arena *a = gcut_arena_new(g->module->env, r->rw.scratch);
+    const double *x = contents(g, v, a);
+    if (x) {
+        const int64_t rows = gcut_type_of(g, v)->dim[0], columns = gcut_type_of(g, v)->dim[1];
+        causal = rows == columns;
+        for (int64_t i = 0; i < rows && causal; i++)
+            for (int64_t j = 0; j < columns && causal; j++)
+                causal = j <= i ? x[i * columns + j] == 0 : x[i * columns + j] <= -1e30;
+    }
+    gcut_arena_free(a);
+    return causal;
+}
+
+/* ---- the op ---- */
+
+/* k of k', its last two axes exchanged, as a value of dst; 0: v is not seen so. */
+static gcut_ref untransposed(gcut_recognition *r, gcut_ref v, bool flag)
+{
+    static const gcut_dim last_two[] = {0, 1, 3, 2};
+    const gcut_graph *g = r->rw.src;
+    const gcut_node *n = gcut_made_by_op(r, v, GCUT_OP_transpose);
+    if (flag) return r->rw.map[v];
+    if (n && !memcmp(gcut_attr_get(g, n, GCUT_KEY_perm)->u.dims, last_two, sizeof last_two))
+        return r->rw.map[gcut_arg(g, n, 0)];
+    gcut_build b = r->b;
+    b.name = NULL; /* the name is for the attention */
+    return gcut_btranspose(&b, r->rw.map[v], last_two);
+}
+
+gcut_ref gcut_recognize_attention(gcut_recognition *r)
+{
+    const gcut_graph *g = r->rw.src;
+    const gcut_node *product = gcut_node_at(g, r->n);
+    double scale = 1;
+    gcut_ref bias = 0, p = gcut_arg(g, product, 0);
+    const gcut_node *softmax = gcut_made_by_op(r, p, GCUT_OP_softmax);
+    if (!softmax || gcut_attr_flag(g, product, GCUT_KEY_ta) || gcut_attr_flag(g, product, GCUT_KEY_tb) ||
+        gcut_type_of(g, p)->rank != 4 || gcut_attr_get(g, softmax, GCUT_KEY_axis)->u.dim != 3)
+        return 0;
+    gcut_ref s = gcut_arg(g, softmax, 0);
+    if (gcut_made_by_op(r, s, GCUT_OP_add)) { /* the bias is added behind the scale */
+        double none = 1;
+        uint32_t k = 0;
+        while (k < 2 && !gcut_made_by_op(r, unscaled(r, gcut_operand_of(r, s, k), &none), GCUT_OP_matmul))
+            k++;
+        if (k == 2) return 0;
+        bias = gcut_operand_of(r, s, 1 - k);
+        s = gcut_operand_of(r, s, k);
+    }
+    s = unscaled(r, s, &scale);
+    const gcut_node *scores = gcut_made_by_op(r, s, GCUT_OP_matmul);
+    if (!scores || gcut_attr_flag(g, scores, GCUT_KEY_ta)) return 0;
+    const gcut_ref q = unscaled(r, gcut_arg(g, scores, 0), &scale),
+                   kt = unscaled(r, gcut_arg(g, scores, 1), &scale);
+    const gcut_type *tq = gcut_type_of(g, q), *tv = gcut_type_of(g, gcut_arg(g, product, 1));
+    if (tq->dim[0] != tv->dim[0] || tq->dim[1] != tv->dim[1]) return 0;
+    const bool causal = bias && is_causal(r, bias);
+    const gcut_ref k = untransposed(r, kt, gcut_attr_flag(g, scores, GCUT_KEY_tb));
+    const gcut_ref x[] = {r->rw.map[q], k, r->rw.map[gcut_arg(g, product, 1)], bias ? r->rw.map[bias] : 0};
+    const gcut_attr a[] = {gcut_attr_bool(GCUT_KEY_causal, causal), gcut_attr_real(GCUT_KEY_scale, scale)};
+    return gcut_node_new(r->rw.dst, GCUT_OP_attention, x, bias && !causal ? 4 : 3, a, 2, r->b.loc, r->b.name);
+}
