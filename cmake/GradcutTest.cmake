@@ -38,7 +38,7 @@ set(GRADCUT_ZOO_TESTS
 set(GRADCUT_STEP_TESTS
     aot aot_external aot_resume aot_times clip emitted_languages emitted_names evaluate every_op_clangpp every_op_gpp hvp
     install_aarch64 install_deb install_fetchcontent install_readme install_shared install_static
-    install_subdirectory install_symbols install_tree layers_custom layers_layer layers_pipeline rt_header_c
+    install_subdirectory install_symbols install_tree onnx_page layers_custom layers_layer layers_pipeline rt_header_c
     rt_header_c++ test_api test_api_step test_attention test_cache test_cache_faults test_calibrate
     test_batched_products test_chained_plans test_checkpoint_levels test_cli test_cli_bench test_cli_frontier test_cli_goldens
     test_cli_hostile test_cli_memory

@@ -25,7 +25,7 @@ for option; do
 done
 set --
 [ -n "$quick" ] || set -- chromium python3 # for pages, which --quick does not look at
-scripts/deps.sh valgrind gdb libc6-dbg g++ dpkg-dev "$@"
+scripts/deps.sh valgrind gdb libc6-dbg g++ dpkg-dev libonnx-testdata "$@"
 jobs=$(nproc)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

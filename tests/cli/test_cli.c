@@ -40,7 +40,7 @@ static void test_examples(void **state)
     assert_int_equal(n, sizeof commands / sizeof *commands);
     free(all);
     assert_int_equal(system("mkdir examples && cp " MLP " " GCUT_SOURCE_DIR
-                            "/examples/cnn.onnx examples/ && ln -s " GCUT_BINARY_DIR "/gradcut gradcut"),
+                            "/examples/digits.onnx examples/ && ln -s " GCUT_BINARY_DIR "/gradcut gradcut"),
                      0);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         char *script = example_of(commands[i].name);

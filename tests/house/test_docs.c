@@ -517,11 +517,8 @@ static void examples_are_read(void **state)
     static const struct {
         const char *page;
         uint32_t graphs, programs; /* at least */
-    } pages[] = {{"README.md", 0, 2},
-                 {"doc/ir.md", 5, 0},
-                 {"doc/partition.md", 2, 0},
-                 {"doc/kernels.md", 1, 1},
-                 {"doc/custom.md", 3, 2}};
+    } pages[] = {{"README.md", 0, 2},      {"doc/ir.md", 5, 0},     {"doc/partition.md", 2, 0},
+                 {"doc/kernels.md", 1, 1}, {"doc/custom.md", 3, 2}, {"doc/onnx.md", 0, 1}};
     gcut_env *env = *state;
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
         TRY("page %zu", i);

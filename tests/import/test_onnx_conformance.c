@@ -19,6 +19,7 @@
 typedef struct suite {
     const char *name;
     int least, passed, unsupported, failed;
+    char rest[8192]; /* the names of those that do not pass */
 } suite;
 
 /* One folder of a case: a model, and sets of inputs and outputs. */
@@ -176,8 +177,11 @@ static void run_case(suite *s, const char *name)
         s->unsupported++;
     else
         s->failed++;
-    if (getenv("GCUT_ONNX_CASES") && (status != GCUT_OK || *why))
+    if (status == GCUT_OK && !*why) return;
+    if (getenv("GCUT_ONNX_CASES"))
         printf("%s %s: %s\n", status == GCUT_EUNSUPPORTED ? "unsupported" : "failed", name, why);
+    else
+        snprintf(s->rest + strlen(s->rest), sizeof s->rest - strlen(s->rest), " %s", name);
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -196,7 +200,36 @@ static void run_suite(suite *s)
         free(entry[i]);
     }
     if (n >= 0) free(entry);
-    printf("%s: %d pass, %d unsupported, %d fail\n", s->name, s->passed, s->unsupported, s->failed);
+    printf("%s: %d of %d pass%s%s\n", s->name, s->passed, s->passed + s->unsupported + s->failed,
+           *s->rest ? "; without" : "", s->rest);
+}
+
+/* The number between two remarks of doc/onnx.md. */
+static int page_says(const char *remark)
+{
+    char begin[64];
+    FILE *f = fopen(GCUT_SOURCE_DIR "/doc/onnx.md", "r");
+    assert_non_null(f);
+    char *page = calloc(1, 1 << 16);
+    assert_true(fread(page, 1, (1 << 16) - 1, f) > 0);
+    fclose(f);
+    snprintf(begin, sizeof begin, "<!-- %s -->", remark);
+    const char *at = strstr(page, begin);
+    assert_non_null(at);
+    const int number = atoi(at + strlen(begin));
+    free(page);
+    return number;
+}
+
+/* The rows of the table, and what the page says. */
+static void ops_are_counted(void **state)
+{
+    (void)state;
+    int rows = 0;
+#define ROW(...) rows++;
+#include "import/onnx/ops.def"
+#undef ROW
+    assert_int_equal(page_says("ops"), rows);
 }
 
 static void conforms(void **state)
@@ -206,16 +239,17 @@ static void conforms(void **state)
     if (!d) skip();
     closedir(d);
     /* The number that must pass; ops out of scope are the rest: strings, sequences, optionals, quantised types. */
-    suite suites[] = {
+    static suite suites[] = {
         {.name = "node"}, {.name = "pytorch-converted"}, {.name = "pytorch-operator"}, {.name = "simple"}};
     for (size_t i = 0; i < 4; i++) {
         run_suite(&suites[i]);
         if (!getenv("GCUT_ONNX_CASES")) assert_true(suites[i].passed >= suites[i].least);
     }
+    if (!getenv("GCUT_ONNX_CASES")) assert_int_equal(page_says("cases"), suites[0].passed);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(conforms)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ops_are_counted), cmocka_unit_test(conforms)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
