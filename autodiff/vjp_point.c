@@ -29,6 +29,13 @@ static gcut_ref one_minus(gcut_vjp *c, gcut_ref a)
     return gcut_b2(B, GCUT_OP_sub, gcut_bconst(B, a, 1), a);
 }
 
+/* 1 - a^2 = (1 - a)(1 + a), which loses no bits where |a| is near 1 */
+static gcut_ref within_one(gcut_vjp *c, gcut_ref a)
+{
+    gcut_ref below = one_minus(c, a);
+    return mul(c, below, gcut_baddc(B, a, 1));
+}
+
 /* a compared with the constant value */
 static gcut_ref test(gcut_vjp *c, gcut_op op, gcut_ref a, double value)
 {

@@ -44,8 +44,8 @@ set(GRADCUT_STEP_TESTS
     test_cli_hostile test_cli_memory
     test_cli_wrong test_compare test_compile_parts test_compiled_loops test_concat test_control_api test_conv
     test_cotangents test_custom test_data_file test_derivatives test_doc_layers test_docs test_einsum
-    test_empty_axes test_epilogue_tiles test_external test_fixed_sizes test_forward_backward test_graphs_0 test_graphs_1
-    test_graphs_2 test_graphs_3 test_half_precision test_indices test_layering test_layers test_less_workspace
+    test_elementwise_accuracy test_empty_axes test_epilogue_tiles test_external test_fixed_sizes test_forward_backward
+    test_graphs_0 test_graphs_1 test_graphs_2 test_graphs_3 test_half_precision test_indices test_layering test_layers test_less_workspace
     test_line_directives test_locale test_loop_phases test_loss_head test_machine_here test_machines test_mistakes
     test_names test_nodes test_norms test_ops_reference test_optimizer test_own_gradient test_pipeline test_placement
     test_profile_output test_prologue test_random test_rounds test_row_sums test_schema test_schedules test_sibling_loops

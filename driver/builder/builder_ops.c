@@ -126,6 +126,46 @@ gcut_val gcut_tan_at(gcut_here at, gcut_val x)
     return gcut_builder_op(at, NULL, GCUT_OP_tan, (gcut_val[]){x}, 1, NULL, 0);
 }
 
+gcut_val gcut_atan_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_atan, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_asin_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_asin, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_acos_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_acos, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_sinh_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_sinh, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_cosh_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_cosh, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_asinh_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_asinh, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_acosh_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_acosh, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_atanh_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_atanh, (gcut_val[]){x}, 1, NULL, 0);
+}
+
 gcut_val gcut_floor_at(gcut_here at, gcut_val x)
 {
     return gcut_builder_op(at, NULL, GCUT_OP_floor, (gcut_val[]){x}, 1, NULL, 0);

@@ -5,6 +5,8 @@
  */
 #include "graph/decompose/decompose_rule.h"
 
+#include <math.h>
+
 /* x compared with a constant */
 static gcut_ref test(gcut_build *b, gcut_op op, gcut_ref x, double value)
 {
@@ -75,4 +77,81 @@ gcut_ref gcut_decompose_tan(composite *c)
 {
     gcut_ref cosine = gcut_b1(B, GCUT_OP_cos, c->x[0]);
     return gcut_b2(B, GCUT_OP_div, gcut_b1(B, GCUT_OP_sin, c->x[0]), cosine);
+}
+
+/* y = x / sqrt((1 - x)(1 + x)), whose arc tangent is the arc sine of x: infinite at the ends, NaN outside. */
+gcut_ref gcut_decompose_asin(composite *c)
+{
+    const gcut_ref x = c->x[0], one = gcut_bconst(B, x, 1);
+    gcut_ref below = gcut_b2(B, GCUT_OP_sub, one, x), above = gcut_b2(B, GCUT_OP_add, one, x);
+    gcut_ref s = gcut_b1(B, GCUT_OP_sqrt, gcut_b2(B, GCUT_OP_mul, below, above));
+    return gcut_b1(B, GCUT_OP_atan, gcut_b2(B, GCUT_OP_div, x, s));
+}
+
+/* y = 2 atan sqrt((1 - x) / (1 + x)), accurate at 1, where y is 0 */
+gcut_ref gcut_decompose_acos(composite *c)
+{
+    const gcut_ref x = c->x[0], one = gcut_bconst(B, x, 1);
+    gcut_ref below = gcut_b2(B, GCUT_OP_sub, one, x), above = gcut_b2(B, GCUT_OP_add, one, x);
+    gcut_ref s = gcut_b1(B, GCUT_OP_sqrt, gcut_b2(B, GCUT_OP_div, below, above));
+    return gcut_bscale(B, gcut_b1(B, GCUT_OP_atan, s), 2);
+}
+
+/* y = 2 sinh(x / 2) cosh(x / 2) = (p - q)((p + q) / 2 + 1), p = e^(x / 2) - 1, q = e^(-x / 2) - 1.  p and q have
+ * different signs, so that p - q cancels nothing, and neither overflows before y does. */
+gcut_ref gcut_decompose_sinh(composite *c)
+{
+    gcut_ref half = gcut_bscale(B, c->x[0], 0.5);
+    gcut_ref p = gcut_b1(B, GCUT_OP_expm1, half);
+    gcut_ref q = gcut_b1(B, GCUT_OP_expm1, gcut_b1(B, GCUT_OP_neg, half));
+    gcut_ref even = gcut_bscale(B, gcut_b2(B, GCUT_OP_add, p, q), 0.5);
+    gcut_ref odd = gcut_b2(B, GCUT_OP_sub, p, q);
+    return gcut_b2(B, GCUT_OP_mul, odd, gcut_baddc(B, even, 1));
+}
+
+/* y = (p^2 + 1 / p^2) / 2, p = e^(|x| / 2), which does not overflow before y does */
+gcut_ref gcut_decompose_cosh(composite *c)
+{
+    gcut_ref half = gcut_bscale(B, gcut_b1(B, GCUT_OP_abs, c->x[0]), 0.5);
+    gcut_ref p = gcut_b1(B, GCUT_OP_exp, half), q = gcut_b2(B, GCUT_OP_div, gcut_bconst(B, p, 1), p);
+    gcut_ref large = gcut_b2(B, GCUT_OP_mul, gcut_bscale(B, p, 0.5), p);
+    gcut_ref small = gcut_b2(B, GCUT_OP_mul, gcut_bscale(B, q, 0.5), q);
+    return gcut_b2(B, GCUT_OP_add, large, small);
+}
+
+/* log(1 + a + r), where r is a where a > 2^60, to more bits than a double has */
+static gcut_ref log_of_sum(gcut_build *b, gcut_ref a, gcut_ref r)
+{
+    gcut_ref large = test(b, GCUT_OP_gt, a, 0x1p60);
+    gcut_ref sum = gcut_bselect(b, large, a, gcut_b2(b, GCUT_OP_add, a, r));
+    gcut_ref y = gcut_b1(b, GCUT_OP_log1p, sum);
+    return gcut_bselect(b, large, gcut_baddc(b, y, M_LN2), y);
+}
+
+/* |y| = log(a + sqrt(a^2 + 1)) = log(1 + a + a^2 / (1 + sqrt(a^2 + 1))), a = |x|; y has the sign of x. */
+gcut_ref gcut_decompose_asinh(composite *c)
+{
+    gcut_ref a = gcut_b1(B, GCUT_OP_abs, c->x[0]);
+    gcut_attr hi = gcut_attr_real(GCUT_KEY_hi, 0x1p60);
+    gcut_ref limited = clamped(B, a, &hi, 1), square = gcut_b2(B, GCUT_OP_mul, limited, limited);
+    gcut_ref root = gcut_b1(B, GCUT_OP_sqrt, gcut_baddc(B, square, 1));
+    gcut_ref y = log_of_sum(B, a, gcut_b2(B, GCUT_OP_div, square, gcut_baddc(B, root, 1)));
+    return gcut_bselect(B, test(B, GCUT_OP_lt, c->x[0], 0), gcut_b1(B, GCUT_OP_neg, y), y);
+}
+
+/* y = log(x + sqrt(x^2 - 1)) = log(1 + t + sqrt(t) sqrt(t + 2)), t = x - 1: accurate at 1, where y is 0.  A single
+ * root of t (t + 2) would be no NaN at x < -1. */
+gcut_ref gcut_decompose_acosh(composite *c)
+{
+    gcut_ref t = gcut_baddc(B, c->x[0], -1), root = gcut_b1(B, GCUT_OP_sqrt, t);
+    gcut_ref other = gcut_b1(B, GCUT_OP_sqrt, gcut_baddc(B, t, 2));
+    return log_of_sum(B, t, gcut_b2(B, GCUT_OP_mul, root, other));
+}
+
+/* y = (log(1 + x) - log(1 - x)) / 2, which cancels nothing, since the logarithms have different signs */
+gcut_ref gcut_decompose_atanh(composite *c)
+{
+    gcut_ref above = gcut_b1(B, GCUT_OP_log1p, c->x[0]);
+    gcut_ref below = gcut_b1(B, GCUT_OP_log1p, gcut_b1(B, GCUT_OP_neg, c->x[0]));
+    return gcut_bscale(B, gcut_b2(B, GCUT_OP_sub, above, below), 0.5);
 }

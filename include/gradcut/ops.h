@@ -132,6 +132,38 @@ GCUT_API gcut_val gcut_mish_at(gcut_here at, gcut_val x);
 GCUT_API gcut_val gcut_tan_at(gcut_here at, gcut_val x);
 #define gcut_tan(...) gcut_tan_at(GCUT_HERE, __VA_ARGS__)
 
+/* atan: arc tangent */
+GCUT_API gcut_val gcut_atan_at(gcut_here at, gcut_val x);
+#define gcut_atan(...) gcut_atan_at(GCUT_HERE, __VA_ARGS__)
+
+/* asin: arc sine; NaN outside of -1 <= x <= 1 */
+GCUT_API gcut_val gcut_asin_at(gcut_here at, gcut_val x);
+#define gcut_asin(...) gcut_asin_at(GCUT_HERE, __VA_ARGS__)
+
+/* acos: arc cosine; NaN outside of -1 <= x <= 1 */
+GCUT_API gcut_val gcut_acos_at(gcut_here at, gcut_val x);
+#define gcut_acos(...) gcut_acos_at(GCUT_HERE, __VA_ARGS__)
+
+/* sinh: hyperbolic sine, accurate near 0 */
+GCUT_API gcut_val gcut_sinh_at(gcut_here at, gcut_val x);
+#define gcut_sinh(...) gcut_sinh_at(GCUT_HERE, __VA_ARGS__)
+
+/* cosh: hyperbolic cosine */
+GCUT_API gcut_val gcut_cosh_at(gcut_here at, gcut_val x);
+#define gcut_cosh(...) gcut_cosh_at(GCUT_HERE, __VA_ARGS__)
+
+/* asinh: inverse hyperbolic sine, accurate near 0 */
+GCUT_API gcut_val gcut_asinh_at(gcut_here at, gcut_val x);
+#define gcut_asinh(...) gcut_asinh_at(GCUT_HERE, __VA_ARGS__)
+
+/* acosh: inverse hyperbolic cosine; NaN below 1 */
+GCUT_API gcut_val gcut_acosh_at(gcut_here at, gcut_val x);
+#define gcut_acosh(...) gcut_acosh_at(GCUT_HERE, __VA_ARGS__)
+
+/* atanh: inverse hyperbolic tangent, accurate near 0; NaN outside of -1 <= x <= 1 */
+GCUT_API gcut_val gcut_atanh_at(gcut_here at, gcut_val x);
+#define gcut_atanh(...) gcut_atanh_at(GCUT_HERE, __VA_ARGS__)
+
 /* floor: largest integer <= x */
 GCUT_API gcut_val gcut_floor_at(gcut_here at, gcut_val x);
 #define gcut_floor(...) gcut_floor_at(GCUT_HERE, __VA_ARGS__)

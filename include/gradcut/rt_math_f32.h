@@ -439,4 +439,21 @@ GCUT_INLINE float gcut_cos_f32(float x)
     return gcut_abs_f32(x) < INFINITY ? c : x - x;
 }
 
+/* A polynomial of |x|, or pi / 2 less that of 1 / |x| where |x| > 1.  1.3 / 1.4 ulp */
+GCUT_INLINE float gcut_atan_f32(float x)
+{
+    float t = gcut_abs_f32(x), inverse = 1.0f / t;
+    float r = t > 1.0f ? inverse : t, s = r * r;
+    float p = gcut_fma_f32(-1.793622351e-03f, s, 1.091460881e-02f);
+    p = gcut_fma_f32(p, s, -3.117785198e-02f);
+    p = gcut_fma_f32(p, s, 5.795760021e-02f);
+    p = gcut_fma_f32(p, s, -8.403450751e-02f);
+    p = gcut_fma_f32(p, s, 1.095218593e-01f);
+    p = gcut_fma_f32(p, s, -1.426424171e-01f);
+    p = gcut_fma_f32(p, s, 1.999854829e-01f);
+    p = gcut_fma_f32(p, s, -3.333329909e-01f);
+    float d = p * s * r, big = (1.57079637f - r) - (d + 4.37113883e-08f);
+    return gcut_copysign_f32(t > 1.0f ? big : r + d, x);
+}
+
 #endif

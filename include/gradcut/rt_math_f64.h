@@ -50,6 +50,10 @@ GCUT_INLINE double gcut_cos_f64(double x)
 {
     return cos(x);
 }
+GCUT_INLINE double gcut_atan_f64(double x)
+{
+    return atan(x);
+}
 GCUT_INLINE double gcut_tanh_f64(double x)
 {
     return tanh(x);

@@ -14,7 +14,8 @@
     X(min) X(mod) X(and) X(or) X(xor) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(select) X(clamp) X(dim) X(full) \
     X(iota) X(sum) X(mean) X(max_reduce) X(argmax) X(pick) X(bounded) X(softmax) X(log_softmax) X(logsumexp) \
     X(layer_norm) X(rms_norm) X(batch_norm) X(group_norm) X(instance_norm) X(cross_entropy) X(mse) \
-    X(huber) X(bce) X(nll) X(var) X(upsample) X(key_split)
+    X(huber) X(bce) X(nll) X(var) X(upsample) X(key_split) X(atan) \
+    X(asin) X(acos) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh)
 #define VIEW_OPS(X) \
     X(stop_gradient) X(reshape) X(transpose) X(broadcast) X(slice)
 #define RANDOM_OPS(X) \

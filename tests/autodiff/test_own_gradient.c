@@ -505,6 +505,14 @@ static void write_random(void *arg)
     gcut_arena_free(a);
 }
 
+/* Is the refusal right, that no result depends on a parameter?  Then the norm of the gradients is that of none. */
+static bool refused_rightly(gcut_ctx *ctx, gcut_step *want)
+{
+    if (!strstr(gcut_last_error(ctx), "depend on none of the parameters")) return false;
+    const gcut_value_info norm = *gcut_step_value(want, "norm");
+    return element(&norm, 0) == 1;
+}
+
 static void random_graphs_agree(void **state)
 {
     (void)state;
@@ -525,6 +533,7 @@ static void random_graphs_agree(void **state)
             o.no_algebra = true;
             o.backend = GCUT_BACKEND_PLANNED, o.lambda = i % 2 ? 1 : 0;
             gcut_step *s = gcut_compile(g, &o);
+            if (!s && refused_rightly(ctx, want)) continue;
             if (!s || gcut_run(s) != GCUT_OK) fail_msg("%s\n%s", gcut_last_error(ctx), r.text.at);
             finite += assert_same(r.text.at, want, s, 1e-7);
             char *joint = gcut_show(g, &o, GCUT_STAGE_JOINT, false);

@@ -13,7 +13,8 @@
  *
  * Both are exact: kernels interact, so time is not additive, and nothing is left out because of a bound.  A graph is
  * passed over as a whole where it has too many plans, where the fastest plan is also the smallest, so that no budget
- * makes a difference, and where the plans of loops are decided too.
+ * makes a difference, or larger by so few buffers of 64 bytes that the budgets between them are one and would count
+ * several times, and where the plans of loops are decided too.
  *
  * Two decisions are outside of the space: further copies of a recomputed value, or earlier ones, and convolutions with
  * less workspace.  A plan that takes one is beyond the space; it may be faster than optimum(B).
@@ -50,6 +51,7 @@ enum {
     MOST_WORST = 12,
     MOST_PLANS = 16384, /* of a random graph */
     QUICK_PLANS = 256,
+    ARENA_STEP = 64, /* bytes: peaks of a graph differ by a multiple of it */
 };
 
 /* ---- every plan of the space ---- */
@@ -357,7 +359,7 @@ static void try_graph(job *j)
     if (!for_every_plan(&s)) return;
     const point *fastest = optimum(&s, INT64_MAX);
     const int64_t least = smallest(&s), room = fastest->peak - least;
-    if (room == 0) return;
+    if (room < BUDGETS * ARENA_STEP) return;
     assert_that(gcut_peak_bound(s.p), <=, least);
     j->t->graphs++;
     j->t->plans += s.n;

@@ -8,7 +8,16 @@
 #include <string.h>
 
 /* Where an op may be used; the others everywhere. */
-enum { FIRST_POSITIVE = 1, SECOND_POSITIVE = 2, KINK = 4, STEP = 8, EXACT = 16, SMALL = 32 };
+enum {
+    FIRST_POSITIVE = 1,
+    SECOND_POSITIVE = 2,
+    KINK = 4,
+    STEP = 8,
+    EXACT = 16,
+    SMALL = 32,
+    INSIDE = 64,
+    ABOVE_ONE = 128
+};
 static const uint8_t facts[GCUT_NOPS] = {
     [GCUT_OP_log] = FIRST_POSITIVE,
     [GCUT_OP_log1p] = FIRST_POSITIVE,
@@ -29,6 +38,10 @@ static const uint8_t facts[GCUT_NOPS] = {
     [GCUT_OP_hardsigmoid] = KINK,
     [GCUT_OP_hardswish] = KINK,
     [GCUT_OP_tan] = SMALL,
+    [GCUT_OP_asin] = INSIDE,
+    [GCUT_OP_acos] = INSIDE,
+    [GCUT_OP_atanh] = INSIDE,
+    [GCUT_OP_acosh] = ABOVE_ONE,
     [GCUT_OP_argmax] = STEP,
     [GCUT_OP_argmin] = STEP,
     [GCUT_OP_max_pool2d] = STEP,
@@ -66,7 +79,9 @@ static double grown(gcut_op op, double a, double b, uint32_t nargs)
 {
     switch (op) {
     case GCUT_OP_exp:
-    case GCUT_OP_expm1: return exp(a);
+    case GCUT_OP_expm1:
+    case GCUT_OP_sinh:
+    case GCUT_OP_cosh: return exp(a);
     case GCUT_OP_add:
     case GCUT_OP_sub: return a + b;
     case GCUT_OP_mul: return a * b;
@@ -117,6 +132,20 @@ static void make_bounded(graph_gen *r)
     gen_add(r, gen_node(r, GCUT_OP_bounded, &i, 1, &of, 1), 64, true);
 }
 
+/* tanh of item i, times `below` */
+static uint32_t small(graph_gen *r, uint32_t i, double below)
+{
+    gcut_ref v = gcut_b1(&r->b, GCUT_OP_tanh, gen_use(r, i));
+    return gen_add(r, below == 1 ? v : gcut_bscale(&r->b, v, below), 1, false);
+}
+
+/* 1.25 more than a sigmoid of item i */
+static uint32_t above_one(graph_gen *r, uint32_t i)
+{
+    gcut_ref v = gcut_b1(&r->b, GCUT_OP_sigmoid, gen_use(r, i));
+    return gen_add(r, gcut_baddc(&r->b, v, 1.25), 2.25, false);
+}
+
 void make_same(graph_gen *r, gcut_op op)
 {
     const gcut_op_info *info = gcut_op_get(op);
@@ -130,7 +159,8 @@ void make_same(graph_gen *r, gcut_op op)
     for (uint32_t k = 1; k < info->lo; k++) arg[k] = gen_matching(r, arg[0], exact);
     bool bits = gen_type_of(r, r->item[arg[0]].v).dtype == GCUT_BOOL;
     if (facts[op] & FIRST_POSITIVE) arg[0] = gen_positive(r, arg[0], exact);
-    if (facts[op] & SMALL) arg[0] = gen_add(r, gcut_b1(&r->b, GCUT_OP_tanh, gen_use(r, arg[0])), 1, false);
+    if (facts[op] & (SMALL | INSIDE)) arg[0] = small(r, arg[0], facts[op] & INSIDE ? 0.75 : 1);
+    if (facts[op] & ABOVE_ONE) arg[0] = above_one(r, arg[0]);
     if (facts[op] & SECOND_POSITIVE && !bits) arg[1] = gen_positive(r, arg[1], exact);
     gcut_ref in[3];
     for (uint32_t k = 0; k < info->lo; k++) {

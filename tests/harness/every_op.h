@@ -59,6 +59,14 @@ static inline void every_elementwise(gcut_graph *g, every_op_fn *fn, void *user)
     EVERY_UNARY(hardswish);
     EVERY_UNARY(mish);
     EVERY_UNARY(tan);
+    EVERY_UNARY(atan);
+    EVERY_UNARY(asin);
+    EVERY_UNARY(acos);
+    EVERY_UNARY(sinh);
+    EVERY_UNARY(cosh);
+    EVERY_UNARY(asinh);
+    EVERY_UNARY(acosh);
+    EVERY_UNARY(atanh);
     EVERY_UNARY(floor);
     EVERY_UNARY(ceil);
     EVERY_UNARY(round);

@@ -75,6 +75,12 @@ def of_positive(name, fn):
     return (name, op, [(2, 3)], lambda x: fn(x * x + 0.5))
 
 
+def of_scaled(name, fn, factor, term):
+    """Of factor x + term, where both know a derivative."""
+    op = f"%{{n}}.s = mul({{0}}, {factor}:f64)\n%{{n}}.p = add(%{{n}}.s, {term}:f64)\n{name}(%{{n}}.p)"
+    return (name, op, [(2, 3)], lambda x: fn(x * factor + term))
+
+
 def binary(name, fn):
     """The second operand is y^2 + 1/2."""
     op = f"%{{n}}.q = mul({{1}}, {{1}})\n%{{n}}.p = add(%{{n}}.q, 0.5:f64)\n{name}({{0}}, %{{n}}.p)"
@@ -92,7 +98,9 @@ def smoothed(x):
 
 
 CASES += [unary(name, getattr(torch, name)) for name in
-          "neg abs exp expm1 sin cos tanh sigmoid erf relu".split()]
+          "neg abs exp expm1 sin cos tanh sigmoid erf relu atan sinh cosh asinh".split()]
+CASES += [of_scaled(name, getattr(torch, name), 0.5, 0) for name in "asin acos atanh".split()]
+CASES += [of_scaled("acosh", torch.acosh, 0.5, 2)]
 CASES += [
     unary("gelu", F.gelu), unary("gelu", lambda x: F.gelu(x, approximate="tanh"), ', approx="tanh"'),
     unary("silu", F.silu), unary("softplus", F.softplus),

@@ -77,6 +77,7 @@ static double ref_gelu_tanh(double x)
     X(rsqrt, ref_rsqrt, 1.5)                                                                                 \
     X(sin, sin, 1.7)                                                                                         \
     X(cos, cos, 1.7)                                                                                         \
+    X(atan, atan, BOUND(1.3, 1.4))                                                                           \
     X(tanh, tanh, 2)                                                                                         \
     X(sigmoid, ref_sigmoid, 2.5)                                                                             \
     X(erf, erf, BOUND(1.1, 1.3))                                                                             \
