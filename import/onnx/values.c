@@ -111,7 +111,7 @@ gcut_ref gcut_onnx_new_param(gcut_onnx *o, gcut_role role, const char *name, con
     return gcut_param_new(o->g, role, gcut_graph_find(o->g, own) ? gcut_name_fresh(o->g, own) : own, type);
 }
 
-/* Is it a parameter or a constant that sizes may be made of? */
+/* May sizes be made of it?  Small, and no parameter. */
 static bool is_plain(const gcut_onnx *o, const gcut_tensor *x)
 {
     return x->n <= GCUT_ONNX_MOST_KNOWN &&

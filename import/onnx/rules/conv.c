@@ -229,10 +229,7 @@ static unpadding unpadding_of(gcut_onnx_node *n, const gcut_type *x, const windo
                 GCUT_ONNX_UNSUPPORTED(n, "a stated size of the result needs sizes that are numbers");
             const int64_t all = u.full[k] + extra - want; /* negative: zeros at the end */
             const int64_t cut = all > 0 ? all : 0;
-            u.low[k] = upper || (!same) ? cut / 2 : cut - cut / 2;
-            if (!same && strcmp(automatic, "SAME_LOWER") && strcmp(automatic, "NOTSET") == 0)
-                u.low[k] = cut - cut / 2;
-            if (upper) u.low[k] = cut / 2;
+            u.low[k] = upper ? cut / 2 : cut - cut / 2;
             u.high[k] = all - u.low[k];
         }
         u.high[k] -= extra;
