@@ -42,8 +42,8 @@ typedef void gcut_eval_fn(gcut_eval *e);
 #undef D
 #undef NO
 #undef E
-/* pick is composite, but evaluated directly (reason: interp/interp.c). */
-gcut_eval_fn gcut_eval_pick;
+/* Composites that are evaluated directly (reason: interp/interp.c). */
+gcut_eval_fn gcut_eval_pick, gcut_eval_take_along;
 
 /* Runs the body of a region of e's node with e's sizes and precision; params in the order of the body. */
 void gcut_interp_body(const gcut_eval *e, const gcut_graph *body, const gcut_array *params, gcut_array *out,

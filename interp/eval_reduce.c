@@ -5,6 +5,8 @@
  */
 #include "interp/eval.h"
 
+#include <string.h>
+
 /* What an empty reduction gives: 0, 1, or the identity of max and min. */
 static void start(gcut_eval *e, gcut_op op)
 {
@@ -79,6 +81,53 @@ void gcut_eval_cumsum(gcut_eval *e)
     }
 }
 
+/* Does element a of x come before b in rising order?  NaN is the largest. */
+static bool is_less(const gcut_array *x, int64_t a, int64_t b)
+{
+    if (!gcut_dtype_is_float(x->dtype)) return x->u.i[a] < x->u.i[b];
+    return x->u.f[a] < x->u.f[b] || (isnan(x->u.f[b]) && !isnan(x->u.f[a]));
+}
+
+typedef struct line {
+    const gcut_array *x;
+    int64_t first, step; /* of its elements */
+    bool descending;
+} line;
+
+/* Sorts n indices of elements: each half, then the smaller first of both, of equal ones that of the first half. */
+static void merge_sort(const line *l, int64_t *at, int64_t *scratch, int64_t n)
+{
+    if (n < 2) return;
+    const int64_t half = n / 2;
+    merge_sort(l, at, scratch, half);
+    merge_sort(l, at + half, scratch, n - half);
+    memcpy(scratch, at, (size_t)n * sizeof *at);
+    for (int64_t k = 0, i = 0, j = half; k < n; k++) {
+        bool second = i == half;
+        if (i < half && j < n) {
+            const int64_t p = l->first + scratch[i] * l->step, q = l->first + scratch[j] * l->step;
+            second = l->descending ? is_less(l->x, p, q) : is_less(l->x, q, p);
+        }
+        at[k] = second ? scratch[j++] : scratch[i++];
+    }
+}
+
+/* out[o, :, in] = the indices of x[o, :, in] in its order */
+void gcut_eval_argsort(gcut_eval *e)
+{
+    const gcut_array *x = &e->arg[0];
+    gcut_eval_split s = gcut_eval_around(x, gcut_eval_axis(e));
+    int64_t *at = gcut_calloc(e->arena, (size_t)s.n + 1, sizeof *at),
+            *scratch = gcut_calloc(e->arena, (size_t)s.n + 1, sizeof *scratch);
+    line l = {.x = x, .step = s.inner, .descending = gcut_attr_flag(e->g, e->node, GCUT_KEY_descending)};
+    for (int64_t k = 0; k < s.outer * s.inner; k++) {
+        l.first = k / s.inner * s.n * s.inner + k % s.inner;
+        for (int64_t i = 0; i < s.n; i++) at[i] = i;
+        merge_sort(&l, at, scratch, s.n);
+        for (int64_t i = 0; i < s.n; i++) e->out.u.i[l.first + i * s.inner] = at[i];
+    }
+}
+
 /* out[.., i, j] = sum over k of a[.., i, k] b[.., k, j]; ta, tb exchange the last two axes of an operand. */
 void gcut_eval_matmul(gcut_eval *e)
 {
@@ -117,6 +166,18 @@ void gcut_eval_pick(gcut_eval *e)
     for (int64_t k = 0; k < e->out.n; k++) {
         int64_t from = gcut_eval_index(e, i->u.i[k], s.n);
         gcut_eval_put(&e->out, k, x, (k / s.inner * s.n + from) * s.inner + k % s.inner);
+    }
+}
+
+/* out[o, j, in] = x[o, i[o, j, in], in] */
+void gcut_eval_take_along(gcut_eval *e)
+{
+    const gcut_array *x = &e->arg[0], *i = &e->arg[1];
+    const uint32_t axis = gcut_eval_axis(e);
+    const gcut_eval_split s = gcut_eval_around(x, axis), to = gcut_eval_around(i, axis);
+    for (int64_t k = 0; k < i->n; k++) {
+        const int64_t from = gcut_eval_index(e, i->u.i[k], s.n), o = k / (to.n * to.inner);
+        gcut_eval_put(&e->out, k, x, (o * s.n + from) * s.inner + k % to.inner);
     }
 }
 

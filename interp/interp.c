@@ -157,11 +157,13 @@ static void settle(gcut_array *x, gcut_precision prec)
     }
 }
 
-/* pick is composite, but evaluated directly: its decomposition reads every element for each one it picks,
- * and would report an index out of range as an error of `bounded`. */
+/* pick and take_along are composite, but evaluated directly: their decompositions would report an index out of range
+ * as an error of `bounded`, and that of pick reads every element for each one it picks. */
 static gcut_eval_fn *tensor_of(gcut_op op)
 {
-    return op == GCUT_OP_pick ? gcut_eval_pick : rows[op].tensor;
+    return op == GCUT_OP_pick         ? gcut_eval_pick
+           : op == GCUT_OP_take_along ? gcut_eval_take_along
+                                      : rows[op].tensor;
 }
 
 static void evaluate(gcut_eval *e, gcut_arena *arena)

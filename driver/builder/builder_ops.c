@@ -401,6 +401,21 @@ gcut_val gcut_pick_at(gcut_here at, gcut_val x, gcut_val i, int axis)
     return gcut_builder_op(at, NULL, GCUT_OP_pick, (gcut_val[]){x, i}, 2, (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}}, 1);
 }
 
+gcut_val gcut_take_along_at(gcut_here at, gcut_val x, gcut_val i, int axis)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_take_along, (gcut_val[]){x, i}, 2, (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}}, 1);
+}
+
+gcut_val gcut_argsort_at(gcut_here at, gcut_val x, int axis, bool descending)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_argsort, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}, {.key = GCUT_KEY_descending, .u.b = descending}}, 2);
+}
+
+gcut_val gcut_sort_at(gcut_here at, gcut_val x, int axis, bool descending)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_sort, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}, {.key = GCUT_KEY_descending, .u.b = descending}}, 2);
+}
+
 gcut_val gcut_bounded_at(gcut_here at, gcut_val i, gcut_dim of)
 {
     return gcut_builder_op(at, NULL, GCUT_OP_bounded, (gcut_val[]){i}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_of, .u.i = of}}, 1);

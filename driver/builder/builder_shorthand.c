@@ -109,6 +109,17 @@ gcut_val gcut_key_of_at(gcut_here at, gcut_val keys, int i)
     return gcut_reshape_at(at, one, GCUT_SCALAR);
 }
 
+gcut_val gcut_topk_at(gcut_here at, gcut_val x, gcut_dim k, int axis, bool largest, gcut_val *indices)
+{
+    gcut_val y = gcut_builder_op(at, NULL, GCUT_OP_topk, &x, 1,
+                                 (gcut_op_attr[]){{.key = GCUT_KEY_k, .u.i = k},
+                                                  {.key = GCUT_KEY_axis, .u.i = axis},
+                                                  {.key = GCUT_KEY_largest, .u.b = largest}},
+                                 3);
+    if (indices) *indices = y.id ? (gcut_val){y.graph, y.id + 1} : (gcut_val){0};
+    return y;
+}
+
 /* ---- layers ---- */
 
 gcut_val gcut_batch_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, gcut_val mean,

@@ -85,6 +85,7 @@ static const gcut_probe others[] = {
     P(argmax, 64, 256, ROWS, "%y$ = argmax(%x$, axis=1)", "i64[N$]")
     P(argmin, 64, 256, ROWS, "%y$ = argmin(%x$, axis=1)", "i64[N$]")
     P(cumsum, 64, 256, ROWS, "%y$ = cumsum(%x$, axis=1)", "@[N$, 256]")
+    P(argsort, 64, 256, ROWS, "%y$ = argsort(%x$, axis=1)", "i64[N$, 256]")
     P(softmax, 64, 256, ROWS, "%y$ = softmax(%x$, axis=1)", "@[N$, 256]")
     P(log_softmax, 64, 256, ROWS, "%y$ = log_softmax(%x$, axis=1)", "@[N$, 256]")
     P(logsumexp, 64, 256, ROWS, "%y$ = logsumexp(%x$, axes=[1])", "@[N$]")

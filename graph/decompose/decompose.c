@@ -5,7 +5,7 @@
  * own, and kernels/ lowers those of ops without a kernel.
  *
  * f16 and bf16 operands are computed in f32 and rounded once at the end, except for attention, whose
- * products would double in size, and pick, which is exact.
+ * products would double in size, and what only moves elements.
  */
 #include "graph/decompose/decompose.h"
 
@@ -27,10 +27,16 @@ static gcut_decompose_fn *const meanings[GCUT_NOPS] = {
 #undef T
 #undef E
 
+static bool only_moves(const gcut_node *node)
+{
+    return node->op == GCUT_OP_pick || node->op == GCUT_OP_take_along || node->op == GCUT_OP_sort ||
+           node->op == GCUT_OP_topk;
+}
+
 /* Is an operand of dtype t converted to f32? */
 static bool computes_in_f32(const gcut_node *node, gcut_dtype t)
 {
-    return gcut_dtype_is_16bit_float(t) && node->op != GCUT_OP_pick;
+    return gcut_dtype_is_16bit_float(t) && !only_moves(node);
 }
 
 void gcut_decompose(gcut_build *b, const gcut_graph *src, uint32_t n, const gcut_ref *args, gcut_ref *out)

@@ -175,6 +175,7 @@ static bool index_of(const gcut_graph *g, const gcut_node *n, gcut_ref *index, g
     switch (n->op) {
     case GCUT_OP_take:
     case GCUT_OP_pick:
+    case GCUT_OP_take_along:
     case GCUT_OP_scatter_add: axis = gcut_attr_get(g, n, GCUT_KEY_axis)->u.dim; break;
     case GCUT_OP_cross_entropy:
         axis = (int64_t)x->rank - 1;

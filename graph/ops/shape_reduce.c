@@ -97,3 +97,37 @@ void gcut_shape_axis(infer *s)
     axis_of(s, GCUT_KEY_axis, in(s, 0)->rank);
     *s->out = *in(s, 0);
 }
+
+void gcut_shape_take_along(infer *s)
+{
+    const gcut_type *x = in(s, 0), *i = in(s, 1);
+    uint32_t axis = axis_of(s, GCUT_KEY_axis, x->rank);
+    index_operand(s, 1);
+    if (i->rank != x->rank)
+        BAD(s, "'take_along': indices %s must have the rank of %s", show(s, i), show(s, x));
+    for (uint32_t d = 0; d < x->rank; d++)
+        if (d != axis) require(s, x->dim[d], i->dim[d]);
+    *s->out = *i;
+    s->out->dtype = x->dtype;
+}
+
+void gcut_shape_argsort(infer *s)
+{
+    gcut_shape_axis(s);
+    s->out->dtype = GCUT_I64;
+}
+
+/* The values, then their indices. */
+void gcut_shape_topk(infer *s)
+{
+    const gcut_type *x = in(s, 0);
+    uint32_t axis = axis_of(s, GCUT_KEY_axis, x->rank);
+    gcut_dim k = attr(s, GCUT_KEY_k)->u.dim;
+    if (gcut_dim_known(k) && k < 0) BAD(s, "'topk': k=%s is no size", show_dim(s, k));
+    require_le(s, k, x->dim[axis]);
+    s->n = 2;
+    s->out[0] = *x;
+    s->out[0].dim[axis] = k;
+    s->out[1] = s->out[0];
+    s->out[1].dtype = GCUT_I64;
+}

@@ -467,6 +467,22 @@ GCUT_RT_CUMSUM(i64, int64_t)
 GCUT_RT_CUMSUM(u8, uint8_t)
 #undef GCUT_RT_CUMSUM
 
+/* out = the indices of x along the middle axis of [outer, n, inner], both packed, in the order of the elements: rising or
+ * falling, NaN the largest, equal ones in the order of their indices.  Each thread, of at most outer * inner, uses
+ * GCUT_RT_ARGSORT_BYTES * n bytes of work, aligned to 8 bytes. */
+#define GCUT_RT_ARGSORT_BYTES 32
+#define GCUT_RT_ARGSORT(name, type)                                                                          \
+    void gcut_rt_argsort_##name(int64_t outer, int64_t n, int64_t inner, int descending, const type *x,      \
+                                int64_t *out, void *work, int threads);
+GCUT_RT_ARGSORT(f32, float)
+GCUT_RT_ARGSORT(f64, double)
+GCUT_RT_ARGSORT(i8, int8_t)
+GCUT_RT_ARGSORT(i16, int16_t)
+GCUT_RT_ARGSORT(i32, int32_t)
+GCUT_RT_ARGSORT(i64, int64_t)
+GCUT_RT_ARGSORT(u8, uint8_t)
+#undef GCUT_RT_ARGSORT
+
 /* ---- checks of a call ---- */
 
 /* EDIM unless each of these sizes in bytes is below 2^48: then neither they nor the sum of many overflow. */

@@ -385,6 +385,26 @@ GCUT_API gcut_val gcut_take_at(gcut_here at, gcut_val x, gcut_val i, int axis);
 GCUT_API gcut_val gcut_pick_at(gcut_here at, gcut_val x, gcut_val i, int axis);
 #define gcut_pick(...) gcut_pick_at(GCUT_HERE, __VA_ARGS__)
 
+/* take_along: the element of x along axis that each index names, at the index's own place on the other axes */
+GCUT_API gcut_val gcut_take_along_at(gcut_here at, gcut_val x, gcut_val i, int axis);
+#define gcut_take_along(...) gcut_take_along_at(GCUT_HERE, __VA_ARGS__)
+
+/* argsort: indices of the elements along axis in rising order, or falling if descending; NaN is the largest; equal elements keep their order */
+GCUT_API gcut_val gcut_argsort_at(gcut_here at, gcut_val x, int axis, bool descending GCUT_ELSE_(false));
+#ifdef __cplusplus
+#define gcut_argsort(...) gcut_argsort_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_argsort(...) gcut_argsort_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(bool , false, GCUT_AFTER_2_(__VA_ARGS__, )))
+#endif
+
+/* sort: the elements along axis in the order of argsort */
+GCUT_API gcut_val gcut_sort_at(gcut_here at, gcut_val x, int axis, bool descending GCUT_ELSE_(false));
+#ifdef __cplusplus
+#define gcut_sort(...) gcut_sort_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_sort(...) gcut_sort_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(bool , false, GCUT_AFTER_2_(__VA_ARGS__, )))
+#endif
+
 /* bounded: the index itself; one outside of 0 <= i < of is reported, with its source line */
 GCUT_API gcut_val gcut_bounded_at(gcut_here at, gcut_val i, gcut_dim of);
 #define gcut_bounded(...) gcut_bounded_at(GCUT_HERE, __VA_ARGS__)

@@ -57,6 +57,12 @@ GCUT_API gcut_val gcut_concat_at(gcut_here at, const gcut_val *in, int n, int ax
 GCUT_API gcut_val gcut_key_of_at(gcut_here at, gcut_val keys, int i);
 #define gcut_key_of(keys, i) gcut_key_of_at(GCUT_HERE, keys, i)
 
+/* The k largest elements along an axis, the largest first, or the smallest if not `largest`; their indices, i64, go to
+ * *indices, which may be NULL. */
+GCUT_API gcut_val gcut_topk_at(gcut_here at, gcut_val x, gcut_dim k, int axis, bool largest,
+                               gcut_val *indices);
+#define gcut_topk(x, k, axis, largest, indices) gcut_topk_at(GCUT_HERE, x, k, axis, largest, indices)
+
 /* x [N, C, ...]; mean and var are the running statistics [C]: states, whose new values go to next[0] and
  * next[1], for gcut_next. */
 GCUT_API gcut_val gcut_batch_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, gcut_val mean,

@@ -371,6 +371,17 @@ static void emit_cumsum(kernel *w)
       gcut_attr_flag(w->g, w->n, GCUT_KEY_reverse), src, result(w));
 }
 
+static void emit_argsort(kernel *w)
+{
+    const char *src = packed(w, 0);
+    const gcut_type *t = type_in(w, 0);
+    gcut_team team = gcut_kernel_team(w->h, w->e->kernel);
+    W(w, "    gcut_rt_argsort_%s(%s, %d, %s, %s,\n        %s, %s);\n", gcut_dtype_name(t->dtype),
+      around_axis(w, t), gcut_attr_flag(w->g, w->n, GCUT_KEY_descending), src, result(w),
+      w->u->workspace_each == GCUT_NONE ? "NULL" : gcut_c_arg(w->e, w->u->workspace_each),
+      gcut_team_c(w->m, &team, gcut_c_size));
+}
+
 static void emit_reduce(kernel *w)
 {
     const char *src;
@@ -501,6 +512,7 @@ static void (*const emitters[])(kernel *) = {
     [GCUT_KERNEL_PACK] = emit_pack,
     [GCUT_KERNEL_UNPACK] = emit_unpack,
     [GCUT_KERNEL_CUMSUM] = emit_cumsum,
+    [GCUT_KERNEL_ARGSORT] = emit_argsort,
     [GCUT_KERNEL_CONV] = emit_conv,
     [GCUT_KERNEL_POOL] = emit_pool,
     [GCUT_KERNEL_ATTENTION] = emit_attention,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How many threads a loop, and attention, are worth.
+ * How many threads a loop, attention and a sort are worth.
  */
 #include "machine/lower/team.h"
 
@@ -46,9 +46,26 @@ static gcut_team attention_team(const gcut_lowered *h, uint32_t kernel)
         .n = gcut_dim_times(m, pairs, each), .rows = most, .ps = GCUT_RT_MADD_PS, .most = GCUT_DIM_MAX};
 }
 
+/* Threads share the lines along the axis. */
+static gcut_team argsort_team(const gcut_lowered *h, uint32_t kernel)
+{
+    gcut_module *m = h->g->module;
+    const gcut_node *n = gcut_node_at(h->g, h->kernels.at[kernel].nodes.at[0]);
+    const gcut_type *t = gcut_type_of(h->g, n->res0);
+    const uint32_t axis = (uint32_t)gcut_attr_get(h->g, n, GCUT_KEY_axis)->u.dim;
+    const gcut_dim outer = gcut_dim_product(m, t->dim, axis),
+                   inner = gcut_dim_product(m, t->dim + axis + 1, t->rank - axis - 1);
+    return (gcut_team){.n = gcut_type_numel(m, t),
+                       .rows = gcut_dim_times(m, outer, inner),
+                       .ps = gcut_op_ps(h, n),
+                       .most = GCUT_DIM_MAX};
+}
+
 gcut_team gcut_kernel_team(const gcut_lowered *h, uint32_t kernel)
 {
-    return h->kernels.at[kernel].kind == GCUT_KERNEL_LOOP ? loop_team(h, kernel) : attention_team(h, kernel);
+    const gcut_kernel_kind kind = h->kernels.at[kernel].kind;
+    if (kind == GCUT_KERNEL_LOOP) return loop_team(h, kernel);
+    return kind == GCUT_KERNEL_ARGSORT ? argsort_team(h, kernel) : attention_team(h, kernel);
 }
 
 static int64_t size_at(const gcut_module *m, gcut_dim d, const gcut_dim_binding *at, uint32_t nat)

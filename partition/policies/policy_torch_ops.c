@@ -15,7 +15,7 @@
     X(iota) X(sum) X(mean) X(max_reduce) X(argmax) X(pick) X(bounded) X(softmax) X(log_softmax) X(logsumexp) \
     X(layer_norm) X(rms_norm) X(batch_norm) X(group_norm) X(instance_norm) X(cross_entropy) X(mse) \
     X(huber) X(bce) X(nll) X(var) X(upsample) X(key_split) X(atan) \
-    X(asin) X(acos) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh)
+    X(asin) X(acos) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(take_along)
 #define VIEW_OPS(X) \
     X(stop_gradient) X(reshape) X(transpose) X(broadcast) X(slice)
 #define RANDOM_OPS(X) \
@@ -27,7 +27,7 @@
 #define NONE_OPS(X) \
     X(pad) X(flip) X(pack_bits) X(unpack_bits) X(min_reduce) X(prod) X(argmin) X(cumsum) X(cumprod) \
     X(max_pool2d) X(max_pool2d_grad) X(max_pool2d_take) X(avg_pool2d) X(avg_pool2d_grad) X(take) \
-    X(scatter_add) X(if) X(while) X(scan) X(call) X(external)
+    X(scatter_add) X(argsort) X(sort) X(topk) X(if) X(while) X(scan) X(call) X(external)
 
 #define IS_POINT(op) [GCUT_OP_##op] = GCUT_TORCH_POINT,
 #define IS_VIEW(op) [GCUT_OP_##op] = GCUT_TORCH_VIEW,

@@ -47,6 +47,19 @@ void make_pick(graph_gen *r, gcut_op op)
     gen_moved(r, x, gen_node(r, op, in, 2, &a, 1));
 }
 
+void make_take_along(graph_gen *r, gcut_op op)
+{
+    uint32_t x = gen_operand(r, gcut_op_get(op)->dtypes, 1, false);
+    int axis = gen_solid_axis(r, x);
+    if (axis < 0) return;
+    gcut_type t = gen_type_of(r, r->item[x].v), to = t;
+    const double lines = fmax(1, gen_elements(r, &t) / (double)gen_nominal(r, t.dim[axis]));
+    if (gen_coin(r)) to.dim[axis] = gen_any_dim(r, (int64_t)fmax(GEN_CAP / lines, 1));
+    gcut_ref in[2] = {gen_use(r, x), gen_indices(r, to.rank, to.dim, t.dim[axis])};
+    gcut_attr a = gcut_attr_dim(GCUT_KEY_axis, axis);
+    gen_moved(r, x, gen_node(r, op, in, 2, &a, 1));
+}
+
 void make_scatter_add(graph_gen *r, gcut_op op)
 {
     uint32_t x = gen_operand(r, gcut_op_get(op)->dtypes, 1, false);

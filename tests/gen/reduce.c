@@ -46,8 +46,46 @@ int gen_solid_axis(graph_gen *r, uint32_t x)
     return -1;
 }
 
+/* Of exact values: rounding may not decide. */
+static void make_sorted(graph_gen *r, gcut_op op)
+{
+    uint32_t x = gen_operand(r, gcut_op_get(op)->dtypes, 1, gen_wants_exact(r, op));
+    gcut_type t = gen_type_of(r, r->item[x].v);
+    const uint32_t axis = gen_draw(r, t.rank);
+    gcut_attr a[3] = {gcut_attr_dim(GCUT_KEY_axis, axis)};
+    uint32_t n = 1;
+    if (gen_coin(r))
+        a[n++] = gcut_attr_bool(op == GCUT_OP_topk ? GCUT_KEY_largest : GCUT_KEY_descending, gen_coin(r));
+    if (op == GCUT_OP_topk) {
+        const gcut_dim least = gcut_dim_known(t.dim[axis])        ? t.dim[axis]
+                               : gen_may_be_empty(r, t.dim[axis]) ? 0
+                                                                  : 1;
+        a[n++] = gcut_attr_dim(GCUT_KEY_k, gen_coin(r) ? t.dim[axis] : gen_draw(r, (uint32_t)least + 1));
+    }
+    gcut_ref in = gen_use(r, x), y = gen_node(r, op, &in, 1, a, n);
+    if (op == GCUT_OP_argsort)
+        gen_keep(r, y, (double)gen_nominal(r, t.dim[axis]), true);
+    else
+        gen_moved(r, x, y);
+    if (op == GCUT_OP_topk && gen_coin(r)) gen_keep(r, y + 1, (double)gen_nominal(r, t.dim[axis]), true);
+}
+
+void make_argsort(graph_gen *r, gcut_op op)
+{
+    make_sorted(r, op);
+}
+
+void make_topk(graph_gen *r, gcut_op op)
+{
+    make_sorted(r, op);
+}
+
 void make_axis(graph_gen *r, gcut_op op)
 {
+    if (op == GCUT_OP_sort) {
+        make_sorted(r, op);
+        return;
+    }
     uint32_t x = gen_operand(r, gcut_op_get(op)->dtypes, 1, false);
     int axis = gen_solid_axis(r, x);
     if (axis < 0) return;

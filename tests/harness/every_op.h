@@ -144,6 +144,14 @@ static inline void every_move(gcut_graph *g, every_op_fn *fn, void *user)
     EVERY_1(gcut_cumsum(a, 1, true), "cumsum", a, "axis=1, reverse=true");
     EVERY_1(gcut_cumprod(a, -2), "cumprod", a, "axis=1");
     EVERY_1(gcut_argmax(a, -1), "argmax", a, "axis=2");
+    EVERY_1(gcut_argsort(a, -1), "argsort", a, "axis=2");
+    EVERY_1(gcut_argsort(a, 0, true), "argsort", a, "axis=0, descending=true");
+    EVERY_1(gcut_sort(a, 1), "sort", a, "axis=1");
+    EVERY_1(gcut_sort(a, 1, true), "sort", a, "axis=1, descending=true");
+    EVERY_1(gcut_topk(a, 2, -1, true, NULL), "topk", a, "k=2, axis=2");
+    EVERY_1(gcut_topk(a, 1, 1, false, NULL), "topk", a, "k=1, axis=1, largest=false");
+    gcut_val order = gcut_argsort(a, 1);
+    EVERY_2(gcut_take_along(a, order, 1), "take_along", a, order, "axis=1");
     EVERY_1(gcut_argmin(a, 0), "argmin", a, "axis=0");
 }
 

@@ -111,6 +111,9 @@ static const stray strays[] = {
           "  %j = bounded(%i, of=6) %c = cast(%j, to=\"f32\") %s = sum(%a) "
           "%r = broadcast(%s, shape=[5], axes=[]) %y = add(%c, %r)"),
     STRAY("pick", "i32[6]", "  %y = pick(%a, %i, axis=1)"),
+    STRAY("take_along", "i32[5]",
+          "  %k = reshape(%i, shape=[5, 1]) %h = slice(%a, start=[0, 1], limit=[6, 2]) "
+          "%y = take_along(%h, %k, axis=0)"),
     STRAY("cross_entropy", "i64[6]", "  %y = cross_entropy(%a, %i)"),
 };
 
@@ -200,6 +203,10 @@ static const char *const families[] = {
     "%y = take(%w, %i, axis=1)",
     "%a = take(%w, %i) %z = full(shape=[3, 4], value=1.0) %y = scatter_add(%z, %i, %a)",
     "%y = pick(%x, %i, axis=1)",
+    "%k = reshape(%i, shape=[N, 1]) %y = take_along(%x, %k, axis=1)",
+    "%y = sort(%x, axis=0)",
+    "%a = sort(%e, axis=0, descending=true) %y = exp(%a)",
+    "%a, %j = topk(%x, k=2, axis=1) %b = cast(%j, to=\"f32\") %y = mul(%a, %b)",
     "%a = iota(shape=[N, 2], axis=0) %b = cast(%a, to=\"f32\") %y = exp(%b)",
     "%a = gt(%x, %x) %z = full(shape=[N, 3], value=2.0) %y = select(%a, %x, %z)",
     "%g = full(shape=[3], value=1.0) %y = layer_norm(%x, %g, %g)",
@@ -278,6 +285,9 @@ static void slices_are_refused_with_advice(void **state)
         {"%y = slice(%w, start=[0, 0], limit=[4, 4])", "slice"},
         {"%y = slice(%w, start=[-1, 0], limit=[3, 4])", "slice"},
         {"%y = take(%e, %i, axis=2)", "take"},
+        {"%y = take_along(%w, %i, axis=0)", "must have the rank of"},
+        {"%y, %j = topk(%w, k=4, axis=0)", "4 is beyond the size 3"},
+        {"%y, %j = topk(%w, k=-1, axis=0)", "topk"},
     };
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         gcut_ctx *ctx = gcut_ctx_new(NULL);

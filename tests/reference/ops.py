@@ -92,6 +92,15 @@ def modulo(n, below):
     return f'%{{n}}.count = iota(shape=[{n}], dtype="i64")\n%{{n}}.index = mod(%{{n}}.count, {below}:i64)\n'
 
 
+def topk(attrs):
+    """The sum of both results."""
+    return f"%{{n}}.v, %{{n}}.order = topk({{0}}, {attrs})\n%{{n}}.d = cast(%{{n}}.order, to=f64)\nadd(%{{n}}.v, %{{n}}.d)"
+
+
+def added(found):
+    return found.values + found.indices
+
+
 def smoothed(x):
     labels = torch.tensor([0, 1, 2, 0, 1])
     return F.cross_entropy(x, labels, ignore_index=2, label_smoothing=0.1).reshape(1)
@@ -130,6 +139,14 @@ CASES += [
     ("take", modulo(5, 3) + "take({0}, %{n}.index, axis=1)", [(2, 3)], lambda x: x[:, [0, 1, 2, 0, 1]]),
     ("pick", modulo(5, 3) + "pick({0}, %{n}.index, axis=1)", [(5, 3)],
      lambda x: x.gather(1, torch.tensor([0, 1, 2, 0, 1])[:, None])[:, 0]),
+    ("along", "%{n}.count = iota(shape=[2, 4], axis=1, dtype=\"i64\")\n%{n}.index = mod(%{n}.count, 3:i64)\n"
+     "take_along({0}, %{n}.index, axis=1)", [(2, 3)], lambda x: x.gather(1, torch.tensor(2 * [[0, 1, 2, 0]]))),
+    ("argsort", "%{n}.order = argsort({0}, axis=0, descending=true)\n%{n}.d = cast(%{n}.order, to=f64)\n"
+     "mul({0}, %{n}.d)", [(4, 2)], lambda x: x * x.argsort(0, descending=True)),
+    ("sort1", "sort({0}, axis=1)", [(2, 5, 2)], lambda x: x.sort(1).values),
+    ("sort2", "sort({0}, axis=0, descending=true)", [(4, 2)], lambda x: x.sort(0, descending=True).values),
+    ("topk1", topk("k=2, axis=1"), [(2, 5)], lambda x: added(x.topk(2, 1))),
+    ("topk2", topk("k=3, axis=0, largest=false"), [(4, 2)], lambda x: added(x.topk(3, 0, largest=False))),
     ("scatter", modulo(5, 3) + "scatter_add({0}, %{n}.index, {1}, axis=0)", [(3, 2), (5, 2)],
      lambda x, u: x.index_add(0, torch.tensor([0, 1, 2, 0, 1]), u)),
     ("softmax", "softmax({0}, axis=0)", [(3, 2)], lambda x: x.softmax(0)),

@@ -240,6 +240,9 @@ static void the_example_is_canonical(void **state)
 #define SAMPLE_matmul "%f, %g, tb=true"
 #define SAMPLE_take "%f, %i, axis=1"
 #define SAMPLE_pick "%f, %i, axis=0"
+#define SAMPLE_take_along "%f, %along, axis=1"
+#define SAMPLE_argsort "%f, axis=1, descending=true"
+#define SAMPLE_topk "%f, k=2, axis=0, largest=false"
 #define SAMPLE_scatter_add "%f, %i, %u, axis=1"
 #define SAMPLE_axis "%f, axis=1"
 #define SAMPLE_region NULL   /* not used: tests/interp/test_control.c */
@@ -314,7 +317,7 @@ static void put_sample(const gcut_module *m, int op, gcut_text *out)
 /* Of the sample. */
 static int results_of(int op)
 {
-    return op == GCUT_OP_attention_grad ? 4 : op == GCUT_OP_batch_norm ? 3 : 1;
+    return op == GCUT_OP_attention_grad ? 4 : op == GCUT_OP_batch_norm ? 3 : op == GCUT_OP_topk ? 2 : 1;
 }
 
 typedef struct op_job {
@@ -333,7 +336,7 @@ static void make_op_text(void *arg)
         "gcut 1\nfunc @f[N in 1..](input %%f: f32[6, N], input %%g: f32[6, N], input %%p: bool[6, N],"
         " input %%i: i32[N], input %%j: i64[N], input %%bits: u8[ceildiv(6*N, 8)], rng %%key: i64[], input "
         "%%c: f32[6], input %%u: f32[6, N], "
-        "input %%s: f32[N], "
+        "input %%s: f32[N], input %%along: i32[6, 3], "
         "input %%l: i64[6],"
         " input %%q: f32[N, 6, 5, 8], input %%k: f32[N, 2, 7, 8],"
         " input %%bias: f32[N, 6, 5, 7], input %%w: f32[6, 3, 2, 4], input %%h: f32[N, 6, 5, 5]) -> () {\n  "

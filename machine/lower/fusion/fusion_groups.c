@@ -360,6 +360,7 @@ static void group_node(gcut_lowered *h, uint32_t node, const readers *r)
     case GCUT_EMIT_PACK: group_other(h, GCUT_KERNEL_PACK, node); break;
     case GCUT_EMIT_UNPACK: group_unpack(h, node); break;
     case GCUT_EMIT_CUMSUM: group_other(h, GCUT_KERNEL_CUMSUM, node); break;
+    case GCUT_EMIT_ARGSORT: group_other(h, GCUT_KERNEL_ARGSORT, node); break;
     case GCUT_EMIT_EXTERNAL: group_external(h, node); break;
     case GCUT_EMIT_CONV: group_other(h, GCUT_KERNEL_CONV, node); break;
     case GCUT_EMIT_POOL: group_other(h, GCUT_KERNEL_POOL, node); break;

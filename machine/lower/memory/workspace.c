@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The workspace of loops, attention and convolutions.
+ * The workspace of loops, attention, sorts and convolutions.
  */
 #include "machine/lower/memory/workspace.h"
 
@@ -56,6 +56,15 @@ static gcut_dim attention_bytes(const gcut_lowered *h, const gcut_kernel *u)
     all = add(m, gcut_dim_times(m, padded(m, s), keys), gcut_dim_times(m, s, padded(m, grad ? d : e)));
     if (grad) all = add(m, all, gcut_dim_times(m, rows, add(m, padded(m, d), padded(m, e))));
     return gcut_dim_times(m, all, gcut_dtype_bytes(gcut_type_of(h->g, n->res0)->dtype));
+}
+
+/* ---- sorts ---- */
+
+static gcut_dim argsort_bytes(const gcut_lowered *h, const gcut_kernel *u)
+{
+    const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
+    const int64_t axis = gcut_attr_get(h->g, n, GCUT_KEY_axis)->u.dim;
+    return gcut_dim_times(h->g->module, gcut_type_of(h->g, n->res0)->dim[axis], GCUT_RT_ARGSORT_BYTES);
 }
 
 /* ---- convolutions ---- */
@@ -129,6 +138,8 @@ gcut_workspace gcut_workspace_of(const gcut_lowered *h, uint32_t kernel)
     if (u->kind == GCUT_KERNEL_LOOP) return of_loop(h, kernel);
     if (gcut_kernel_is_attention(u))
         return (gcut_workspace){.each = attention_bytes(h, u), .each_name = "blocks of scores"};
+    if (u->kind == GCUT_KERNEL_ARGSORT)
+        return (gcut_workspace){.each = argsort_bytes(h, u), .each_name = "lines in order"};
     if (u->kind != GCUT_KERNEL_CONV) return (gcut_workspace){0};
     return (gcut_workspace){.all = conv_elements(h, kernel, window_of(h, kernel)),
                             .type = gcut_type_of(h->g, gcut_node_at(h->g, u->nodes.at[0])->res0)->dtype,
