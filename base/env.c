@@ -267,6 +267,15 @@ void gcut_diag_locate(gcut_env *env, gcut_diag *d, gcut_place at)
     d->source = quote(env, at, &d->caret);
 }
 
+/* Names of a file may have any bytes: none moves the cursor of a terminal, or begins a line that looks like another
+ * diagnostic. */
+static const char *on_lines(char *s, bool several)
+{
+    for (char *c = s; *c; c++)
+        if (((unsigned char)*c < ' ' && !(several && *c == '\n')) || *c == 0x7f) *c = '?';
+    return s;
+}
+
 /* The diagnostics' arena exists only while there are some, so that clearing them cannot fail. */
 static void record(gcut_env *env, gcut_status status, gcut_place at, const char *hint, const char *fmt,
                    va_list ap)
@@ -274,8 +283,8 @@ static void record(gcut_env *env, gcut_status status, gcut_place at, const char 
     if (!env->diag_arena) env->diag_arena = gcut_arena_new(env, NULL);
     gcut_arena *a = env->diag_arena;
     gcut_diag d = {.status = status};
-    d.message = shortened(a, gcut_vprintf(a, fmt, ap));
-    if (hint) d.hint = gcut_strndup(a, hint, strlen(hint));
+    d.message = shortened(a, on_lines(gcut_vprintf(a, fmt, ap), false));
+    if (hint) d.hint = on_lines(gcut_strndup(a, hint, strlen(hint)), true);
     gcut_diag_locate(env, &d, at);
     env->diags = gcut_vec_reserve(a, env->diags, env->ndiags, &env->cap_diags, sizeof d);
     env->diags[env->ndiags++] = d;

@@ -22,6 +22,8 @@ typedef struct gcut_file_bytes {
 gcut_file_bytes gcut_file_map(gcut_arena *arena, const char *path);
 /* Is it a symbolic link? */
 bool gcut_file_is_link(const char *path);
+/* Is there something that is no regular file, such as a folder or a pipe? */
+bool gcut_file_is_special(const char *path);
 /* Drops the pages of a mapped file that lie within these n bytes from memory; a later access reads them again. */
 void gcut_file_drop_pages(const gcut_file_bytes *f, const void *at, size_t n);
 

@@ -34,12 +34,18 @@ gcut_ref gcut_bconvert(gcut_build *b, gcut_ref x, gcut_dtype to)
     return node(b, GCUT_OP_cast, &x, 1, &a, 1);
 }
 
+int64_t gcut_binteger(double x)
+{
+    if (!(x > -0x1p63)) return x < 0 ? INT64_MIN : 0;
+    return x < 0x1p63 ? (int64_t)x : INT64_MAX;
+}
+
 gcut_ref gcut_bfull(gcut_build *b, const gcut_type *type, double value)
 {
     gcut_module *m = b->g->module;
     gcut_attr a[] = {gcut_attr_dims(m, GCUT_KEY_shape, type->dim, type->rank),
                      gcut_dtype_is_float(type->dtype) ? gcut_attr_real(GCUT_KEY_value, value)
-                                                      : gcut_attr_int(GCUT_KEY_value, (int64_t)value),
+                                                      : gcut_attr_int(GCUT_KEY_value, gcut_binteger(value)),
                      gcut_attr_str(m, GCUT_KEY_dtype, gcut_dtype_name(type->dtype))};
     return node(b, GCUT_OP_full, NULL, 0, a, 3);
 }

@@ -34,12 +34,17 @@ const Onnx__AttributeProto *gcut_onnx_attr(const gcut_onnx_node *n, const char *
             GCUT_ONNX_WRONG(n, "expected %s for the attribute '%s'", what, (a)->name);                       \
     } while (0)
 
+static int64_t near(int64_t x)
+{
+    return x < -GCUT_ONNX_FAR ? -GCUT_ONNX_FAR : x > GCUT_ONNX_FAR ? GCUT_ONNX_FAR : x;
+}
+
 int64_t gcut_onnx_int(const gcut_onnx_node *n, const char *name, int64_t otherwise)
 {
     const Onnx__AttributeProto *a = gcut_onnx_attr(n, name);
     if (!a) return otherwise;
     NEED_TYPE(n, a, INT, "an integer");
-    return a->i;
+    return near(a->i);
 }
 
 /* The number of the fewest digits that is this float: 0.9, not 0.8999999762. */
@@ -69,11 +74,27 @@ const char *gcut_onnx_text(const gcut_onnx_node *n, const char *name, const char
     return gcut_strndup(n->o->arena, a->s.data ? (const char *)a->s.data : "", a->s.len);
 }
 
-gcut_onnx_list gcut_onnx_ints(const gcut_onnx_node *n, const char *name)
+gcut_onnx_list gcut_onnx_list_of(const gcut_onnx_node *n, const int64_t *at, size_t count, bool symbols)
 {
     static const int64_t empty[1];
+    bool far = false;
+    if (count > UINT32_MAX / 2) GCUT_ONNX_WRONG(n, "a list has %zu items", count);
+    for (size_t i = 0; i < count; i++)
+        far |= near(at[i]) != at[i] && !(symbols && gcut_onnx_is_symbolic(at[i]));
+    if (far) {
+        gcut_onnx_count_elements(n->o, count);
+        int64_t *copy = gcut_memdup(n->o->arena, at, count * sizeof *at);
+        for (size_t i = 0; i < count; i++)
+            if (!(symbols && gcut_onnx_is_symbolic(at[i]))) copy[i] = near(at[i]);
+        at = copy;
+    }
+    return (gcut_onnx_list){count ? at : empty, (uint32_t)count};
+}
+
+gcut_onnx_list gcut_onnx_ints(const gcut_onnx_node *n, const char *name)
+{
     const Onnx__AttributeProto *a = gcut_onnx_attr(n, name);
     if (!a) return (gcut_onnx_list){0};
     NEED_TYPE(n, a, INTS, "a list of integers");
-    return (gcut_onnx_list){a->n_ints ? a->ints : empty, (uint32_t)a->n_ints};
+    return gcut_onnx_list_of(n, a->ints, a->n_ints, false);
 }

@@ -29,6 +29,16 @@ typedef struct gcut_onnx_import {
     bool *specialised;            /* by constant of the options: sizes were made of it */
 } gcut_onnx_import;
 
+/* What a model may make of each byte of its file, so that functions that call each other, or constants that are computed,
+ * cannot take any amount of time and memory: nodes of the model, a function's with each call, and of the graph; elements of
+ * constants that are loaded or computed.  Beyond that the import throws GCUT_EUNSUPPORTED. */
+#define GCUT_ONNX_MOST_NODES(bytes) (8192 + (uint64_t)(bytes))
+#define GCUT_ONNX_MOST_ELEMENTS(bytes) ((UINT64_C(1) << 20) + 16 * (uint64_t)(bytes))
+/* The memory of an import, at most: what is unpacked, the graph and the constants. */
+#define GCUT_ONNX_MOST_MEMORY(bytes)                                                                         \
+    (GCUT_ONNX_GROWTH * (uint64_t)(bytes) + 2048 * GCUT_ONNX_MOST_NODES(bytes) +                             \
+     16 * GCUT_ONNX_MOST_ELEMENTS(bytes))
+
 /* The function @name in m, a new module, which gets the name of the file.  Contents of parameters refer to the model's file, in which they
  * have the names of its initializers.  Throws GCUT_EUNSUPPORTED with a list of all ops that are missing, GCUT_ETYPE
  * where the model contradicts itself or an op. */

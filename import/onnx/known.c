@@ -44,6 +44,7 @@ static bool moves(gcut_op op)
 static bool add(gcut_dims *t, int64_t a, int64_t b, int64_t *out)
 {
     if (!gcut_onnx_is_symbolic(a)) return add(t, b, a, out);
+    if (b == INT64_MIN) return false;
     if (!gcut_onnx_is_symbolic(b) && b < 0)
         *out = gcut_dim_make(t, GCUT_DIM_SUB, a, -b);
     else
@@ -53,7 +54,7 @@ static bool add(gcut_dims *t, int64_t a, int64_t b, int64_t *out)
 
 static bool subtract(gcut_dims *t, int64_t a, int64_t b, int64_t *out)
 {
-    if (!gcut_onnx_is_symbolic(b)) return add(t, a, -b, out);
+    if (!gcut_onnx_is_symbolic(b)) return b != INT64_MIN && add(t, a, -b, out);
     if (a == b) return *out = 0, true;
     if (!gcut_onnx_is_symbolic(a)) return false; /* a number less an expression may be negative */
     *out = gcut_dim_make(t, GCUT_DIM_SUB, a, b);
@@ -207,6 +208,40 @@ static bool evaluate(const gcut_graph *g, uint32_t n, gcut_arena *a, const gcut_
     }
     if (gcut_op_get(op)->elementwise && node->nargs == 2) return elementwise(g, op, &x[0], &x[1], out);
     return node->nargs == 1 && reduce(g, op, &x[0], out);
+}
+
+/* UINT64_MAX: it is not known. */
+static uint64_t elements_of(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_type *t = gcut_type_of(g, v);
+    uint64_t n = 1;
+    for (uint32_t r = 0; r < t->rank; r++)
+        if (!gcut_dim_known(t->dim[r]) || __builtin_mul_overflow(n, (uint64_t)t->dim[r], &n))
+            return UINT64_MAX;
+    return n;
+}
+
+/* An op that is neither elementwise nor moves elements may read all of an operand for each element of its result; one
+ * with bodies does so for each of their nodes, too. */
+uint64_t gcut_onnx_work(const gcut_graph *g)
+{
+    uint64_t work = 0;
+    for (uint32_t n = 0; n < g->nodes.n; n++) {
+        const gcut_node *node = gcut_node_at(g, n);
+        const gcut_op op = (gcut_op)node->op;
+        const uint64_t each = node->nregs ? 64 : 1;
+        uint64_t out = 1, in = 1;
+        for (uint32_t k = 0; k < node->nres; k++)
+            if (__builtin_add_overflow(out, elements_of(g, node->res0 + k), &out)) return UINT64_MAX;
+        for (uint32_t k = 0; k < node->nargs; k++)
+            if (__builtin_add_overflow(in, elements_of(g, gcut_arg(g, node, k)), &in)) return UINT64_MAX;
+        const bool linear = node->nargs == 0 || moves(op) || gcut_op_get(op)->elementwise;
+        if (!linear && __builtin_mul_overflow(in, each, &in)) return UINT64_MAX;
+        if (linear ? __builtin_add_overflow(out, in, &in) : __builtin_mul_overflow(out, in, &in))
+            return UINT64_MAX;
+        if (__builtin_add_overflow(work, in, &work)) return UINT64_MAX;
+    }
+    return work;
 }
 
 bool gcut_onnx_evaluate(const gcut_graph *g, gcut_arena *a, const gcut_array *params, gcut_array *out)

@@ -9,6 +9,9 @@
 #include "interp/array.h"
 
 #define GCUT_ONNX_MOST_KNOWN 4096 /* elements of a result */
+#define GCUT_ONNX_MOST_WORK (1 << 20)
+/* How many elements an evaluation reads and writes, at most; UINT64_MAX: a size is not known. */
+uint64_t gcut_onnx_work(const gcut_graph *g);
 
 /* params by parameter of g, out by result.  False where a result has more elements, or an op is not computed on
  * symbols; `decls` declares these. */

@@ -46,6 +46,21 @@ static void write_varint(gcut_text *out, uint64_t x)
     gcut_text_addn(out, byte, n);
 }
 
+/* The length of what will be written behind it, in five bytes, so that nothing is moved or copied twice. */
+static size_t begin_length(gcut_text *out)
+{
+    gcut_text_addn(out, "\x80\x80\x80\x80", 5);
+    return out->n;
+}
+
+static void end_length(const walk *w, gcut_text *out, size_t from)
+{
+    const size_t n = out->n - from;
+    if (n > INT32_MAX) BAD(w, "a message has more than 2^31 bytes besides the elements of its tensors");
+    for (int k = 0; k < 5; k++)
+        out->at[from - 5 + (size_t)k] = (char)(uint8_t)((n >> 7 * k & 0x7F) | (k < 4 ? 0x80 : 0));
+}
+
 static bool is_raw_data(const ProtobufCMessageDescriptor *of, const ProtobufCFieldDescriptor *field)
 {
     return of == &onnx__tensor_proto__descriptor && !strcmp(field->name, "raw_data");
@@ -75,22 +90,22 @@ static void walk_message(walk *w, const ProtobufCMessageDescriptor *of, const ui
 static void walk_bytes(walk *w, const ProtobufCMessageDescriptor *of, const ProtobufCFieldDescriptor *field,
                        const uint8_t *tag, const uint8_t *at, size_t n, gcut_text *out)
 {
-    gcut_text inside = {.arena = out->arena};
-    if (field->type == PROTOBUF_C_TYPE_MESSAGE) {
-        walk_message(w, field->descriptor, at, at + n, &inside);
-    } else if (is_raw_data(of, field)) {
-        raw_place place = {(uint64_t)(at - w->file), n};
-        gcut_text_addn(&inside, (const char *)&place, sizeof place);
-    } else {
+    if (field->type != PROTOBUF_C_TYPE_MESSAGE && !is_raw_data(of, field)) {
         /* Packed numbers take eight bytes each; a string has a NUL. */
         w->memory += (wire_of(field) == BYTES ? n : 8 * n) + 64;
         gcut_text_addn(out, (const char *)tag, (size_t)(at - tag) + n);
         return;
     }
     write_varint(out, (uint64_t)field->id << 3 | BYTES);
-    write_varint(out, inside.n);
-    if (inside.n) gcut_text_addn(out, inside.at, inside.n);
-    gcut_release(out->arena, inside.at, inside.cap);
+    const size_t from = begin_length(out);
+    if (field->type == PROTOBUF_C_TYPE_MESSAGE) {
+        walk_message(w, field->descriptor, at, at + n, out);
+    } else {
+        const raw_place place = {(uint64_t)(at - w->file), n};
+        w->memory += sizeof place;
+        gcut_text_addn(out, (const char *)&place, sizeof place);
+    }
+    end_length(w, out, from);
 }
 
 static void walk_field(walk *w, const ProtobufCMessageDescriptor *of, const uint8_t **p, const uint8_t *end,
@@ -179,6 +194,7 @@ static const void *unpack(gcut_onnx_file *f, const ProtobufCMessageDescriptor *o
     gcut_text copy = {.arena = a};
     if (!f->file.n) BAD(&w, "the file is empty");
     walk_message(&w, of, w.file, w.file + f->file.n, &copy);
+    w.memory += 3 * (uint64_t)copy.n; /* with what it takes to grow */
     if (w.memory > GCUT_ONNX_GROWTH * (uint64_t)f->file.n + 4096)
         BAD(&w, "the %zu bytes of the file would take %llu bytes of memory, more than %d for each", f->file.n,
             (unsigned long long)w.memory, GCUT_ONNX_GROWTH);
@@ -304,6 +320,9 @@ static const gcut_file_bytes *external_file(gcut_onnx_file *f, const Onnx__Tenso
         BAD_DATA(f, t, "tensor '%s' is in the file '%s', but the model was read from memory", name_of(t), at);
     for (uint32_t i = 0; i < f->data.n; i++)
         if (!strcmp(f->data.at[i].location, at)) return &f->data.at[i].file;
+    if (f->data.n == GCUT_ONNX_MOST_FILES)
+        BAD_DATA(f, t, "tensor '%s': the model has its data in more than %d files", name_of(t),
+                 GCUT_ONNX_MOST_FILES);
     for (const char *part = at; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL)
         if (*part == '/' || (!strncmp(part, "..", 2) && (part[2] == '/' || !part[2])))
             BAD_DATA(f, t, "tensor '%s': expected a file in the model's folder, found the path '%s'",
@@ -315,8 +334,10 @@ static const gcut_file_bytes *external_file(gcut_onnx_file *f, const Onnx__Tenso
                      part);
         if (!slash) break;
     }
-    *GCUT_PUSH(f->arena, &f->data) = (gcut_onnx_data){
-        .location = at, .file = gcut_file_map(f->arena, gcut_printf(f->arena, "%s%s", f->folder, at))};
+    const char *path = gcut_printf(f->arena, "%s%s", f->folder, at);
+    if (gcut_file_is_special(path)) /* opening a pipe would wait for its writer */
+        BAD_DATA(f, t, "tensor '%s': '%s' is a folder, a pipe or a device", name_of(t), at);
+    *GCUT_PUSH(f->arena, &f->data) = (gcut_onnx_data){.location = at, .file = gcut_file_map(f->arena, path)};
     return &f->data.at[f->data.n - 1].file;
 }
 
@@ -339,6 +360,7 @@ static span raw_of(gcut_onnx_file *f, const Onnx__TensorProto *t, uint64_t want)
     if (t->has_data_location && t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
         return external(f, t, want);
     if (!t->has_raw_data) return (span){0};
+    GCUT_ASSERT(t->raw_data.len == sizeof place);
     memcpy(&place, t->raw_data.data, sizeof place);
     return (span){(const char *)f->file.at + place.at, place.n};
 }
@@ -377,6 +399,14 @@ static const void *converted(gcut_onnx_file *f, const Onnx__TensorProto *t, cons
     case 'D': return t->double_data;
     default: break;
     }
+    uint64_t bytes = f->file.n;
+    for (uint32_t i = 0; i < f->data.n; i++) bytes += f->data.at[i].file.n;
+    f->converted += n;
+    if (f->converted > GCUT_ONNX_CONVERSIONS * bytes)
+        BAD_DATA(
+            f, t,
+            "tensor '%s' would be converted, and with it more elements than %d for each byte of all files",
+            x->name, GCUT_ONNX_CONVERSIONS);
     char *to = gcut_calloc(f->arena, n + 1, width);
     for (size_t k = 0; k < n; k++) {
         const uint64_t bits = integer_at(t, raw, k);

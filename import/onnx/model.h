@@ -23,6 +23,7 @@ typedef struct gcut_onnx_file {
     const char *folder;   /* of external data, with its '/'; NULL: the bytes came from memory */
     gcut_file_bytes file; /* not mapped: memory of the caller */
     GCUT_VEC(gcut_onnx_data) data;
+    uint64_t converted; /* elements */
 } gcut_onnx_file;
 
 /* Both unpack the message of that type and keep it in the arena; the caller's bytes must outlive it.  The raw elements of
@@ -31,6 +32,10 @@ typedef struct gcut_onnx_file {
  * memory for each byte of the file (GCUT_ESYNTAX). */
 #define GCUT_ONNX_NESTING 64
 #define GCUT_ONNX_GROWTH 100
+#define GCUT_ONNX_MOST_FILES 4096 /* of external data */
+/* Tensors may share bytes of a file: most are read where they are.  Those that are converted take memory each time; more
+ * elements than this for each byte of the model and its files are refused. */
+#define GCUT_ONNX_CONVERSIONS 16
 const Onnx__ModelProto *gcut_onnx_model(gcut_onnx_file *f);
 const Onnx__TensorProto *gcut_onnx_tensor_message(gcut_onnx_file *f);
 

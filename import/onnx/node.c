@@ -11,6 +11,19 @@ uint32_t gcut_onnx_axis(const gcut_onnx_node *n, int64_t axis, uint32_t rank)
     return (uint32_t)(axis < 0 ? axis + rank : axis);
 }
 
+void gcut_onnx_need_rank(const gcut_onnx_node *n, gcut_ref v, uint32_t rank, const char *what)
+{
+    const uint32_t have = gcut_type_of(n->b.g, v)->rank;
+    if (have != rank)
+        GCUT_ONNX_WRONG(n, "expected %s of %u axes, found %u", what, (unsigned)rank, (unsigned)have);
+}
+
+gcut_dim gcut_onnx_need_size(const gcut_onnx_node *n, int64_t d)
+{
+    if (d < 0 && !gcut_onnx_is_symbolic(d)) GCUT_ONNX_WRONG(n, "expected a size, found %lld", (long long)d);
+    return d;
+}
+
 gcut_type gcut_onnx_type(const gcut_onnx_node *n, gcut_ref v)
 {
     return *gcut_type_of(n->b.g, v);
@@ -18,6 +31,10 @@ gcut_type gcut_onnx_type(const gcut_onnx_node *n, gcut_ref v)
 
 gcut_array gcut_onnx_array(gcut_onnx_node *n, gcut_dtype t, uint32_t rank, const int64_t *dim)
 {
+    uint64_t all = 1;
+    for (uint32_t r = 0; r < rank; r++)
+        if (__builtin_mul_overflow(all, (uint64_t)dim[r], &all)) all = UINT64_MAX;
+    gcut_onnx_count_elements(n->o, all);
     return gcut_array_new(n->b.g->module->arena, t, rank, dim);
 }
 
@@ -89,7 +106,7 @@ gcut_ref gcut_onnx_pad(gcut_onnx_node *n, gcut_ref x, const gcut_dim *low, const
     const gcut_attr a[] = {gcut_attr_dims(m, GCUT_KEY_low, low ? low : none, t.rank),
                            gcut_attr_dims(m, GCUT_KEY_high, high ? high : none, t.rank),
                            real ? gcut_attr_real(GCUT_KEY_value, value)
-                                : gcut_attr_int(GCUT_KEY_value, (int64_t)value)};
+                                : gcut_attr_int(GCUT_KEY_value, gcut_binteger(value))};
     return gcut_onnx_node_new(n, GCUT_OP_pad, &x, 1, a, 3);
 }
 

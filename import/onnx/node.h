@@ -41,6 +41,12 @@ const gcut_onnx_row *gcut_onnx_row_of(const char *domain, const char *op);
 /* "it is the node 'Conv_3', of the op Conv, version 11" */
 const char *gcut_onnx_called(const gcut_onnx_node *n);
 
+/* ---- bounds (import.h) ---- */
+
+/* Both count towards what the file may make, and throw GCUT_EUNSUPPORTED beyond it. */
+void gcut_onnx_count_nodes(gcut_onnx *o, uint64_t n);
+void gcut_onnx_count_elements(gcut_onnx *o, uint64_t n);
+
 /* ---- attributes ---- */
 
 const Onnx__AttributeProto *gcut_onnx_attr(const gcut_onnx_node *n, const char *name); /* NULL: not given */
@@ -48,6 +54,9 @@ int64_t gcut_onnx_int(const gcut_onnx_node *n, const char *name, int64_t otherwi
 double gcut_onnx_float(const gcut_onnx_node *n, const char *name, double otherwise);
 const char *gcut_onnx_text(const gcut_onnx_node *n, const char *name, const char *otherwise);
 /* A list of integers; NULL: not given. */
+/* Their items, those of gcut_onnx_int too, lie between -2^60 and 2^60: what is farther is taken for that, so that short
+ * arithmetic on them does not overflow.  No size, axis or padding of a model is so large. */
+#define GCUT_ONNX_FAR (INT64_C(1) << 60)
 typedef struct gcut_onnx_list {
     const int64_t *at;
     uint32_t n;
@@ -69,8 +78,13 @@ const gcut_array *gcut_onnx_known(gcut_onnx_node *n, uint32_t i);
 const gcut_array *gcut_onnx_maybe(gcut_onnx_node *n, uint32_t i);
 /* The same of an input that must be known. */
 const gcut_array *gcut_onnx_need(gcut_onnx_node *n, uint32_t i, const char *what);
-/* Integers from input i, else from the attribute, as `axes` and others became inputs; at NULL: neither is given. */
+/* Integers from input i, else from the attribute, as `axes` and others became inputs; at NULL: neither is given.  Items may
+ * be sizes (gcut_dim). */
 gcut_onnx_list gcut_onnx_input_or_attr(gcut_onnx_node *n, uint32_t i, const char *name);
+/* Throws where v has another number of axes. */
+void gcut_onnx_need_rank(const gcut_onnx_node *n, gcut_ref v, uint32_t rank, const char *what);
+/* A size that is stated: a number of 0 or more, or an expression. */
+gcut_dim gcut_onnx_need_size(const gcut_onnx_node *n, int64_t d);
 /* The axis counted from 0. */
 uint32_t gcut_onnx_axis(const gcut_onnx_node *n, int64_t axis, uint32_t rank);
 

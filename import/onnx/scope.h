@@ -31,7 +31,8 @@ struct gcut_onnx_scope {
     GCUT_VEC(gcut_onnx_value *) value;
 };
 
-#define GCUT_ONNX_MOST_FOLDED 16 /* outputs of an op that is computed at import */
+#define GCUT_ONNX_MOST_LISTED 1000 /* attributes of a node, opsets */
+#define GCUT_ONNX_MOST_FOLDED 16   /* outputs of an op that is computed at import */
 
 struct gcut_onnx {
     gcut_onnx_file *f;
@@ -44,6 +45,9 @@ struct gcut_onnx {
     gcut_names names; /* of the model */
     size_t line;      /* nodes so far */
     size_t nodes, batch_norms, dropouts;
+    uint64_t work;                      /* of what was computed at import */
+    uint64_t nodes_made, elements_made; /* of GCUT_ONNX_MOST_NODES and _ELEMENTS */
+    gcut_map functions;                 /* of the model by domain and name; the number of each, from 1 */
     bool *specialised;
     GCUT_VEC(gcut_array) folded; /* contents of the parameters of the op that is computed at import */
     gcut_onnx_value folded_out[GCUT_ONNX_MOST_FOLDED];
@@ -59,6 +63,9 @@ gcut_onnx_value *gcut_onnx_find(gcut_onnx *o, gcut_onnx_scope *s, const char *na
 gcut_onnx_value *gcut_onnx_input(const gcut_onnx_node *n,
                                  uint32_t i); /* of a node; throws where it is missing */
 gcut_onnx_scope *gcut_onnx_scope_new(gcut_onnx *o, gcut_onnx_scope *outer, gcut_graph *g);
+
+/* A list of which each item is near enough (node.h); `symbols`: it may have sizes. */
+gcut_onnx_list gcut_onnx_list_of(const gcut_onnx_node *n, const int64_t *at, size_t count, bool symbols);
 
 /* A name of the model as one of the text IR: letters, digits, _ and . */
 const char *gcut_onnx_as_name(gcut_onnx *o, const char *name);

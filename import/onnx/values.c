@@ -15,6 +15,7 @@
 const char *gcut_onnx_as_name(gcut_onnx *o, const char *name)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
+    name = name ? name : "";
     while (*name == '/') name++;
     char *s = gcut_strndup(o->arena, *name ? name : "v", *name ? strlen(name) : 1);
     for (char *c = s; *c; c++)
@@ -97,7 +98,7 @@ static gcut_type type_of_tensor(const gcut_tensor *x)
 
 static bool is_trained(const gcut_onnx *o, const gcut_tensor *x)
 {
-    if (!gcut_dtype_is_float(x->dtype)) return false;
+    if (x->dtype == GCUT_NO_DTYPE || !gcut_dtype_is_float(x->dtype)) return false;
     for (size_t i = 0; i < o->opt->ntrain; i++)
         if (gcut_name_matches(o->opt->train[i], x->name)) return true;
     /* One number may be a parameter, or a constant such as the scale of an attention: PyTorch's exporters name parameters
@@ -114,7 +115,7 @@ gcut_ref gcut_onnx_new_param(gcut_onnx *o, gcut_role role, const char *name, con
 /* May sizes be made of it?  Small, and no parameter. */
 static bool is_plain(const gcut_onnx *o, const gcut_tensor *x)
 {
-    return x->n <= GCUT_ONNX_MOST_KNOWN &&
+    return x->dtype != GCUT_NO_DTYPE && x->n <= GCUT_ONNX_MOST_KNOWN &&
            (!gcut_dtype_is_float(x->dtype) || (x->n == 1 && !is_trained(o, x)));
 }
 
@@ -128,6 +129,7 @@ static void need_dtype(gcut_onnx *o, const gcut_tensor *x)
 static const gcut_array *load(gcut_onnx *o, const gcut_tensor *x)
 {
     need_dtype(o, x);
+    gcut_onnx_count_elements(o, (uint64_t)x->n);
     gcut_array v = gcut_array_load(o->arena, x->dtype, x->rank, x->dim, x->data);
     gcut_onnx_tame(&v);
     return gcut_memdup(o->arena, &v, sizeof v);
@@ -153,6 +155,7 @@ void gcut_onnx_make_parameter(gcut_onnx *o, gcut_onnx_value *v, bool state)
 static gcut_ref held(gcut_onnx *o, const char *name, const gcut_array *x)
 {
     gcut_type t = {.dtype = x->dtype, .rank = x->rank};
+    gcut_onnx_count_elements(o, (uint64_t)x->n);
     double *nums = gcut_calloc(o->mod->arena, (size_t)x->n + 1, sizeof *nums);
     for (uint32_t r = 0; r < x->rank; r++) t.dim[r] = x->dim[r];
     for (int64_t k = 0; k < x->n; k++)
@@ -174,9 +177,11 @@ static double element(const gcut_array *x, int64_t k)
 /* Does every element follow from the one before by adding the same integer? */
 static bool is_progression(const gcut_array *x)
 {
+    int64_t step, next;
     if (gcut_dtype_is_float(x->dtype) || x->dtype == GCUT_BOOL || x->n < 3) return false;
+    if (__builtin_sub_overflow(x->u.i[1], x->u.i[0], &step)) return false;
     for (int64_t k = 2; k < x->n; k++)
-        if (x->u.i[k] - x->u.i[k - 1] != x->u.i[1] - x->u.i[0]) return false;
+        if (__builtin_add_overflow(x->u.i[k - 1], step, &next) || x->u.i[k] != next) return false;
     return true;
 }
 
@@ -297,7 +302,7 @@ static bool is_around(const gcut_graph *outer, const gcut_graph *g)
 gcut_ref gcut_onnx_value_in(gcut_onnx_node *n, gcut_onnx_value *v, bool state)
 {
     gcut_onnx *o = n->o;
-    const gcut_array *x = state ? NULL : gcut_onnx_known_value(o, v);
+    const gcut_array *x = state && v->tensor && !n->folding ? NULL : gcut_onnx_known_value(o, v);
     if (x && n->folding) return gcut_onnx_constant(n, x);
     if (v->ref && is_around(v->g, n->b.g)) return gcut_onnx_capture(n->b.g, v->g, v->ref);
     if (x) {
@@ -372,7 +377,7 @@ gcut_onnx_list gcut_onnx_input_or_attr(gcut_onnx_node *n, uint32_t i, const char
     const gcut_array *x = gcut_onnx_need(n, i, name);
     if (gcut_dtype_is_float(x->dtype) || x->rank > 1)
         GCUT_ONNX_WRONG(n, "expected a list of integers for '%s'", name);
-    return (gcut_onnx_list){x->n ? x->u.i : (int64_t[]){0}, (uint32_t)x->n};
+    return gcut_onnx_list_of(n, x->u.i, (size_t)x->n, true);
 }
 
 /* ---- outputs ---- */

@@ -37,6 +37,45 @@ static bool all_known(gcut_onnx_node *n)
     return any;
 }
 
+/* ---- bounds ---- */
+
+static void count(gcut_onnx *o, uint64_t *made, uint64_t n, uint64_t most, const char *what)
+{
+    if (__builtin_add_overflow(*made, n, made) || *made > most)
+        gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, (gcut_place){.file = o->f->name}, NULL,
+                  "the %zu bytes of the model would become more than %llu %s", o->f->file.n,
+                  (unsigned long long)most, what);
+}
+
+void gcut_onnx_count_nodes(gcut_onnx *o, uint64_t n)
+{
+    count(o, &o->nodes_made, n, GCUT_ONNX_MOST_NODES(o->f->file.n), "nodes");
+}
+
+void gcut_onnx_count_elements(gcut_onnx *o, uint64_t n)
+{
+    count(o, &o->elements_made, n, GCUT_ONNX_MOST_ELEMENTS(o->f->file.n), "elements of constants");
+}
+
+/* ---- constants ---- */
+
+/* May the op be computed now?  It is done at run time where it takes long, or where many have taken long. */
+static bool is_cheap(gcut_onnx *o, const gcut_graph *g)
+{
+    const uint64_t work = gcut_onnx_work(g);
+    if (work > GCUT_ONNX_MOST_WORK || work > 16 * GCUT_ONNX_MOST_ELEMENTS(o->f->file.n) - o->work)
+        return false;
+    o->work += work;
+    return true;
+}
+
+/* In the arena of the model's file. */
+static void keep(gcut_onnx *o, gcut_array *x)
+{
+    gcut_onnx_count_elements(o, (uint64_t)x->n);
+    x->u.at = gcut_memdup(o->arena, x->u.at, (size_t)(x->n ? x->n : 1) * 8);
+}
+
 /* Computes an op on constants.  False: it is done at run time. */
 static bool fold(gcut_onnx_node *n, const gcut_onnx_row *row)
 {
@@ -51,14 +90,26 @@ static bool fold(gcut_onnx_node *n, const gcut_onnx_row *row)
     row->rule(&s);
     for (uint32_t k = 0; k < n->p->n_output; k++)
         if (o->folded_out[k].ref) gcut_body_yield(s.b.g, o->folded_out[k].ref);
-    if (!gcut_onnx_evaluate(s.b.g, o->arena, o->folded.at, out)) return false;
-    for (uint32_t k = 0, r = 0; k < n->p->n_output; k++) {
+    gcut_onnx_count_nodes(o, s.b.g->values.n);
+    gcut_arena *scratch = gcut_arena_new(o->mod->env, o->arena);
+    const bool done = is_cheap(o, s.b.g) && gcut_onnx_evaluate(s.b.g, scratch, o->folded.at, out);
+    for (uint32_t r = 0; done && r < s.b.g->results.n; r++) keep(o, &out[r]);
+    gcut_arena_free(scratch);
+    for (uint32_t k = 0, r = 0; done && k < n->p->n_output; k++) {
         if (o->folded_out[k].ref)
             gcut_onnx_set_known(n, k, &out[r++]);
         else if (o->folded_out[k].known)
             gcut_onnx_set_known(n, k, o->folded_out[k].known);
     }
-    return true;
+    return done;
+}
+
+/* Lists that are searched. */
+static void need_few(const gcut_onnx *o, size_t n, const char *what)
+{
+    if (n > GCUT_ONNX_MOST_LISTED)
+        gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, (gcut_place){.file = o->f->name}, NULL,
+                  "the model has a list of %zu %s, more than %d", n, what, GCUT_ONNX_MOST_LISTED);
 }
 
 static const char *domain_of(const Onnx__NodeProto *p)
@@ -75,15 +126,30 @@ static int64_t opset_of(const gcut_onnx_scope *s, const char *domain)
     return 0;
 }
 
-static const Onnx__FunctionProto *function_of(const gcut_onnx *o, const Onnx__NodeProto *p)
+/* Domain and name as one, for tables. */
+static uint64_t key_of(gcut_onnx *o, const char *domain, const char *name)
+{
+    domain = domain ? domain : "";
+    const char *both = gcut_printf(o->arena, "%zu %s%s", strlen(domain), domain, name ? name : "");
+    return gcut_map_key(gcut_intern(&o->names, both, strlen(both)));
+}
+
+/* Of two functions of one name the first counts. */
+static void index_functions(gcut_onnx *o)
 {
     for (size_t i = 0; i < o->m->n_functions; i++) {
         const Onnx__FunctionProto *f = o->m->functions[i];
-        if (f->name && p->op_type && !strcmp(f->name, p->op_type) &&
-            !strcmp(f->domain ? f->domain : "", p->domain ? p->domain : ""))
-            return f;
+        uint32_t *number = gcut_map_at(o->arena, &o->functions, key_of(o, f->domain, f->name));
+        if (!*number) *number = (uint32_t)i + 1;
+        need_few(o, f->n_opset_import, "opsets");
     }
-    return NULL;
+}
+
+static const Onnx__FunctionProto *function_of(gcut_onnx *o, const Onnx__NodeProto *p)
+{
+    if (!o->m->n_functions || !p->op_type) return NULL;
+    const uint32_t i = gcut_map_get(&o->functions, key_of(o, p->domain, p->op_type));
+    return i ? o->m->functions[i - 1] : NULL;
 }
 
 static void import_nodes(gcut_onnx *o, gcut_onnx_scope *s, Onnx__NodeProto *const *p, size_t n);
@@ -99,14 +165,17 @@ static void import_call(gcut_onnx_node *n, const Onnx__FunctionProto *f)
     s->opsets = f->opset_import;
     s->nopsets = f->n_opset_import;
     s->call = n;
-    for (size_t i = 0; i < f->n_input; i++) {
+    if (n->p->n_input > f->n_input || n->p->n_output > f->n_output)
+        GCUT_ONNX_WRONG(n, "the function has %zu inputs and %zu outputs, its call %zu and %zu", f->n_input,
+                        f->n_output, n->p->n_input, n->p->n_output);
+    for (size_t i = 0; i < n->p->n_input; i++) {
         if (!gcut_onnx_has(n, (uint32_t)i)) continue;
         gcut_onnx_value *of = gcut_onnx_input(n, (uint32_t)i);
         if (of->tensor && !of->ref && !gcut_onnx_known_value(o, of)) gcut_onnx_make_parameter(o, of, false);
         gcut_onnx_define_as(o, s, f->input[i], of);
     }
     import_nodes(o, s, f->node, f->n_node);
-    for (size_t k = 0; k < f->n_output; k++) {
+    for (size_t k = 0; k < n->p->n_output; k++) {
         if (!gcut_onnx_wants(n, (uint32_t)k)) continue;
         const gcut_onnx_value *of = gcut_onnx_find(o, s, f->output[k]);
         if (!of) GCUT_ONNX_WRONG(n, "the function has no value '%s'", f->output[k]);
@@ -118,6 +187,8 @@ static void import_node(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__NodeProto 
 {
     const char *name = p->name && *p->name ? p->name : p->n_output ? p->output[0] : "";
     gcut_onnx_node n = {.o = o, .scope = s, .p = p, .b = {.g = s->g}};
+    gcut_onnx_count_nodes(o, 1);
+    need_few(o, p->n_attribute, "attributes");
     n.b.loc = gcut_loc_file(o->mod, o->file, (int)++o->line, 0, name[0] == '/' ? name + 1 : name);
     const Onnx__FunctionProto *f = function_of(o, p);
     if (f) {
@@ -129,7 +200,9 @@ static void import_node(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__NodeProto 
     n.op = row->op;
     n.opset = opset_of(s, domain_of(p));
     if (fold(&n, row)) return;
+    const uint32_t before = s->g->values.n;
     row->rule(&n);
+    gcut_onnx_count_nodes(o, s->g->values.n - before);
     for (uint32_t k = 0; k < p->n_output; k++)
         if (gcut_onnx_wants(&n, k) && !gcut_onnx_find_here(o, s, p->output[k]))
             GCUT_ONNX_UNSUPPORTED(&n, "output %u, '%s', is not supported", (unsigned)k, p->output[k]);
@@ -138,6 +211,11 @@ static void import_node(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__NodeProto 
 static void import_nodes(gcut_onnx *o, gcut_onnx_scope *s, Onnx__NodeProto *const *p, size_t n)
 {
     for (size_t i = 0; i < n; i++) import_node(o, s, p[i]);
+}
+
+static const char *name_of(const Onnx__ValueInfoProto *p)
+{
+    return p->name ? p->name : "";
 }
 
 static void add_initializers(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__GraphProto *p)
@@ -170,7 +248,7 @@ const gcut_onnx_scope *gcut_onnx_body(gcut_onnx_node *n, const Onnx__GraphProto 
         GCUT_ONNX_WRONG(n, "the subgraph has %zu inputs, but %u values are given to it", p->n_input,
                         (unsigned)nx);
     for (uint32_t i = 0; i < nx; i++) {
-        gcut_onnx_value *v = gcut_onnx_define(o, s, p->input[i]->name);
+        gcut_onnx_value *v = gcut_onnx_define(o, s, name_of(p->input[i]));
         v->ref = x[i];
         v->g = body;
         if (!x[i]) v->known = yes(o);
@@ -181,8 +259,8 @@ const gcut_onnx_scope *gcut_onnx_body(gcut_onnx_node *n, const Onnx__GraphProto 
     inside.b.g = body;
     inside.scope = s;
     for (size_t k = 0; k < p->n_output; k++) {
-        gcut_onnx_value *v = gcut_onnx_find(o, s, p->output[k]->name);
-        if (!v) GCUT_ONNX_WRONG(n, "the subgraph has no value '%s', its output", p->output[k]->name);
+        gcut_onnx_value *v = gcut_onnx_find(o, s, name_of(p->output[k]));
+        if (!v) GCUT_ONNX_WRONG(n, "the subgraph has no value '%s', its output", name_of(p->output[k]));
         out[k] = gcut_onnx_value_in(&inside, v, false);
     }
     return s;
@@ -208,19 +286,19 @@ static gcut_type input_type(gcut_onnx *o, const Onnx__ValueInfoProto *p)
     gcut_type t = {0};
     const gcut_place at = {.file = o->f->name};
     if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-        gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, at, NULL, "the input '%s' is no tensor", p->name);
+        gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, at, NULL, "the input '%s' is no tensor", name_of(p));
     t.dtype = gcut_onnx_dtype(type->tensor_type->elem_type);
     if (t.dtype == GCUT_NO_DTYPE)
         gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, at, NULL,
-                  "the input '%s' is of %s, which gradcut does not have", p->name,
+                  "the input '%s' is of %s, which gradcut does not have", name_of(p),
                   gcut_onnx_dtype_name(type->tensor_type->elem_type));
     const Onnx__TensorShapeProto *shape = type->tensor_type->shape;
     if (!shape)
         gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, at, NULL,
-                  "the input '%s' has no shape, not even a number of axes", p->name);
+                  "the input '%s' has no shape, not even a number of axes", name_of(p));
     if (shape->n_dim > GCUT_MAX_RANK)
-        gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, at, NULL, "the input '%s' has more than %d axes", p->name,
-                  GCUT_MAX_RANK);
+        gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, at, NULL, "the input '%s' has more than %d axes",
+                  name_of(p), GCUT_MAX_RANK);
     t.rank = (uint8_t)shape->n_dim;
     for (uint32_t r = 0; r < t.rank; r++) {
         const Onnx__TensorShapeProto__Dimension *d = shape->dim[r];
@@ -234,36 +312,50 @@ static gcut_type input_type(gcut_onnx *o, const Onnx__ValueInfoProto *p)
     return t;
 }
 
-static bool is_initializer(const Onnx__GraphProto *p, const char *name)
-{
-    for (size_t i = 0; i < p->n_initializer; i++)
-        if (p->initializer[i]->name && !strcmp(p->initializer[i]->name, name)) return true;
-    return false;
-}
-
 static void add_inputs(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__GraphProto *p)
 {
+    gcut_map initializers = {0};
+    for (size_t i = 0; i < p->n_initializer; i++)
+        *gcut_map_at(o->arena, &initializers, key_of(o, NULL, p->initializer[i]->name)) = 1;
     for (size_t i = 0; i < p->n_input; i++) {
-        if (is_initializer(p, p->input[i]->name))
+        if (gcut_map_get(&initializers, key_of(o, NULL, p->input[i]->name)))
             continue; /* as all initializers are before version 4 of the IR */
         const gcut_type t = input_type(o, p->input[i]);
-        gcut_onnx_value *v = gcut_onnx_define(o, s, p->input[i]->name);
+        gcut_onnx_value *v = gcut_onnx_define(o, s, name_of(p->input[i]));
         v->is_input = true;
         v->g = o->g;
         v->ref = gcut_onnx_new_param(o, GCUT_ROLE_input, v->name, &t);
     }
 }
 
+/* Names of the model that differ may be one name of the text IR. */
+static const char *result_name(gcut_onnx *o, gcut_map *names, const char *name)
+{
+    const char *own = gcut_onnx_as_name(o, name), *free = own;
+    uint32_t count = ++*gcut_map_at(o->arena, names, key_of(o, NULL, own));
+    for (; count > 1; count++) {
+        free = gcut_printf(o->arena, "%s_%u", own, (unsigned)count);
+        if (!(*gcut_map_at(o->arena, names, key_of(o, NULL, free)))++) break;
+    }
+    return free;
+}
+
 static void add_outputs(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__GraphProto *p)
 {
     static const Onnx__NodeProto none = ONNX__NODE_PROTO__INIT;
+    gcut_map outputs = {0}, names = {0};
     gcut_onnx_node n = {.o = o, .scope = s, .p = &none, .b = {.g = o->g}};
     for (size_t k = 0; k < p->n_output; k++) {
-        gcut_onnx_value *v = gcut_onnx_find(o, s, p->output[k]->name);
+        gcut_onnx_value *v = gcut_onnx_find(o, s, name_of(p->output[k]));
         if (!v)
             gcut_fail(o->mod->env, GCUT_ETYPE, (gcut_place){.file = o->f->name}, NULL,
-                      "no node gives the model's output '%s'", p->output[k]->name);
-        gcut_result_new(o->g, GCUT_ROLE_out, gcut_onnx_as_name(o, v->name), gcut_onnx_value_in(&n, v, false));
+                      "no node gives the model's output '%s'", name_of(p->output[k]));
+        uint32_t *seen = gcut_map_at(o->arena, &outputs, key_of(o, NULL, v->name));
+        if ((*seen)++)
+            gcut_fail(o->mod->env, GCUT_ETYPE, (gcut_place){.file = o->f->name}, NULL,
+                      "two outputs of the model have the name '%s'", v->name);
+        const gcut_ref ref = gcut_onnx_value_in(&n, v, false);
+        gcut_result_new(o->g, GCUT_ROLE_out, result_name(o, &names, v->name), ref);
     }
 }
 
@@ -277,8 +369,11 @@ static void refuse_missing(gcut_onnx *o)
         const gcut_onnx_use *u = &uses.at[i];
         o->nodes += u->nodes;
         if (u->supported) continue;
-        gcut_text_add(&list, "%s%s%s%s, %zu node%s, first '%s'", missing++ ? "\n" : "", u->domain,
-                      *u->domain ? "." : "", u->op, u->nodes, u->nodes == 1 ? "" : "s", u->first);
+        char *line = gcut_printf(o->arena, "%s%s%s, %zu node%s, first '%s'", u->domain, *u->domain ? "." : "",
+                                 u->op, u->nodes, u->nodes == 1 ? "" : "s", u->first);
+        for (char *c = line; *c; c++)
+            if (*c == '\n') *c = '?'; /* of a name */
+        gcut_text_add(&list, "%s%s", missing++ ? "\n" : "", line);
     }
     if (missing)
         gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, (gcut_place){.file = o->f->name}, list.at,
@@ -301,6 +396,8 @@ gcut_onnx_import gcut_onnx_import_model(gcut_onnx_file *f, gcut_module *m, const
     if (!o.m->graph)
         gcut_fail(env, GCUT_ESYNTAX, (gcut_place){.file = f->name}, NULL,
                   "the file has no graph: this is no ONNX model");
+    need_few(&o, o.m->n_opset_import, "opsets");
+    index_functions(&o);
     refuse_missing(&o);
     o.g = gcut_graph_create(o.mod, gcut_onnx_as_name(&o, name));
     gcut_onnx_scope *s = gcut_onnx_scope_new(&o, NULL, o.g);
@@ -319,34 +416,34 @@ gcut_onnx_import gcut_onnx_import_model(gcut_onnx_file *f, gcut_module *m, const
 
 /* ---- what a model uses ---- */
 
-static void add_use(gcut_onnx_file *f, const Onnx__NodeProto *p, bool defined, gcut_onnx_uses *out)
+static void add_use(gcut_onnx *o, const Onnx__NodeProto *p, gcut_map *seen, gcut_onnx_uses *out)
 {
     const char *domain = domain_of(p), *op = p->op_type ? p->op_type : "";
-    for (uint32_t i = 0; i < out->n; i++)
-        if (!strcmp(out->at[i].domain, domain) && !strcmp(out->at[i].op, op)) {
-            out->at[i].nodes++;
-            return;
-        }
-    *GCUT_PUSH(f->arena, out) = (gcut_onnx_use){
+    uint32_t *number = gcut_map_at(o->arena, seen, key_of(o, domain, op));
+    if (*number) {
+        out->at[*number - 1].nodes++;
+        return;
+    }
+    *number = out->n + 1;
+    *GCUT_PUSH(o->arena, out) = (gcut_onnx_use){
         .domain = domain,
         .op = op,
         .nodes = 1,
-        .supported = defined || gcut_onnx_row_of(domain, op),
+        .supported = gcut_onnx_row_of(domain, op),
         .first = p->name && *p->name ? p->name
                  : p->n_output       ? p->output[0]
                                      : "",
     };
 }
 
-static void add_uses(gcut_onnx_file *f, const gcut_onnx *o, Onnx__NodeProto *const *p, size_t n,
-                     gcut_onnx_uses *out)
+static void add_uses(gcut_onnx *o, Onnx__NodeProto *const *p, size_t n, gcut_map *seen, gcut_onnx_uses *out)
 {
     for (size_t i = 0; i < n; i++) {
         if (function_of(o, p[i])) continue; /* its nodes are counted with the function */
-        add_use(f, p[i], false, out);
+        add_use(o, p[i], seen, out);
         for (size_t k = 0; k < p[i]->n_attribute; k++)
             if (p[i]->attribute[k]->g)
-                add_uses(f, o, p[i]->attribute[k]->g->node, p[i]->attribute[k]->g->n_node, out);
+                add_uses(o, p[i]->attribute[k]->g->node, p[i]->attribute[k]->g->n_node, seen, out);
     }
 }
 
@@ -360,10 +457,13 @@ static int by_op(const void *a, const void *b)
 gcut_onnx_uses gcut_onnx_ops_of(gcut_onnx_file *f, const Onnx__ModelProto *m)
 {
     gcut_onnx_uses uses = {0};
-    const gcut_onnx o = {.m = m};
-    if (m->graph) add_uses(f, &o, m->graph->node, m->graph->n_node, &uses);
+    gcut_map seen = {0};
+    gcut_module none = {.env = gcut_arena_env(f->arena)};
+    gcut_onnx o = {.f = f, .arena = f->arena, .m = m, .mod = &none, .names = {.arena = f->arena}};
+    index_functions(&o);
+    if (m->graph) add_uses(&o, m->graph->node, m->graph->n_node, &seen, &uses);
     for (size_t i = 0; i < m->n_functions; i++)
-        add_uses(f, &o, m->functions[i]->node, m->functions[i]->n_node, &uses);
+        add_uses(&o, m->functions[i]->node, m->functions[i]->n_node, &seen, &uses);
     if (uses.n) qsort(uses.at, uses.n, sizeof *uses.at, by_op);
     return uses;
 }

@@ -361,6 +361,10 @@ static void diags_body(void *arg)
     gcut_report(env, GCUT_ETYPE, (gcut_place){"a.gcut", 1, 1}, NULL, "m");
     assert_string_equal(env->diags[7].source, "longer than it was");
     assert_string_equal(env->diags[6].source, "new");
+    /* A name cannot begin a line of its own, or speak to the terminal. */
+    gcut_report(env, GCUT_ETYPE, (gcut_place){0}, "one\ntwo\r\x1b[1m", "'%s'", "a\nb\x1b[31m\t\x7f\xC3\xA9");
+    assert_string_equal(env->diags[8].message, "'a?b?[31m??\xC3\xA9'");
+    assert_string_equal(env->diags[8].hint, "one\ntwo??[1m");
     gcut_diags_clear(env);
     assert_int_equal(env->ndiags, 0);
 }

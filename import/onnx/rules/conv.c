@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = 3 };
+enum { MOST = 3, MOST_PLACES = 1024 /* of a window along an axis, where each is a node */ };
 
 /* The windows of an op over `n` axes. */
 typedef struct windows {
@@ -67,6 +67,10 @@ static windows windows_of(gcut_onnx_node *n, const gcut_type *x, const int64_t *
         w.high[k] = item(pads, w.n + k, 0);
         if (w.size[k] < 1 || w.stride[k] < 1 || w.dilation[k] < 1 || w.low[k] < 0 || w.high[k] < 0)
             GCUT_ONNX_WRONG(n, "expected windows, strides and dilations of 1 or more, and pads of 0 or more");
+        /* Products and sums of these are numbers of 64 bits. */
+        if (w.size[k] > INT32_MAX || w.stride[k] > INT32_MAX || w.dilation[k] > INT32_MAX / 2 ||
+            w.low[k] > INT32_MAX || w.high[k] > INT32_MAX || x->dim[2 + k] > GCUT_ONNX_FAR)
+            GCUT_ONNX_WRONG(n, "expected windows, strides, dilations and pads below 2^30");
         if (!strncmp(automatic, "SAME", 4))
             pad_same(n, &w, k, x->dim[2 + k], !strcmp(automatic, "SAME_UPPER"));
         if (!strcmp(automatic, "VALID")) w.low[k] = w.high[k] = 0;
@@ -118,10 +122,17 @@ static gcut_ref conv2d(gcut_onnx_node *n, gcut_ref x, gcut_ref f, const windows 
     return gcut_onnx_node_new(n, GCUT_OP_conv2d, (gcut_ref[]){x, f}, 2, a, na);
 }
 
+static void need_places(const gcut_onnx_node *n, int64_t size)
+{
+    if (size > MOST_PLACES)
+        GCUT_ONNX_UNSUPPORTED(n, "a window of %lld places, more than %d", (long long)size, MOST_PLACES);
+}
+
 /* The slices of axis `axis` at which the places 0, …, size-1 of the windows are, as an axis before it. */
 static gcut_ref slices(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t size, int64_t dilation,
                        int64_t stride, gcut_dim out)
 {
+    need_places(n, size);
     gcut_ref *part = gcut_calloc(n->b.g->module->arena, (size_t)size, sizeof *part);
     for (int64_t k = 0; k < size; k++) {
         const gcut_dim last = gcut_onnx_dim(n, GCUT_DIM_MUL, gcut_onnx_dim(n, GCUT_DIM_SUB, out, 1), stride);
@@ -164,13 +175,15 @@ static gcut_ref with_bias(gcut_onnx_node *n, gcut_ref y, uint32_t i)
 {
     if (!gcut_onnx_has(n, i)) return y;
     const gcut_type t = gcut_onnx_type(n, y);
-    return gcut_b2(&n->b, GCUT_OP_add, y,
-                   gcut_bbroadcast(&n->b, gcut_onnx_in(n, i), t.dim, t.rank, (gcut_dim[]){1}));
+    const gcut_ref bias = gcut_onnx_in(n, i);
+    gcut_onnx_need_rank(n, bias, 1, "a bias");
+    return gcut_b2(&n->b, GCUT_OP_add, y, gcut_bbroadcast(&n->b, bias, t.dim, t.rank, (gcut_dim[]){1}));
 }
 
 /* The window of a convolution is that of its weight. */
-static void window_of(gcut_onnx_node *n, const gcut_type *f, int64_t *window)
+static void window_of(gcut_onnx_node *n, const gcut_type *x, const gcut_type *f, int64_t *window)
 {
+    if (f->rank != x->rank) GCUT_ONNX_WRONG(n, "operand and weight have different numbers of axes");
     if (f->rank < 3 || f->rank > MOST + 2)
         GCUT_ONNX_UNSUPPORTED(n, "expected a weight of 1 to 3 axes besides its channels");
     for (uint32_t k = 2; k < f->rank; k++) {
@@ -186,9 +199,8 @@ void gcut_onnx_conv(gcut_onnx_node *n)
     const gcut_type t = gcut_onnx_type(n, x), tf = gcut_onnx_type(n, f);
     const int64_t groups = gcut_onnx_int(n, "group", 1);
     int64_t window[MOST];
-    window_of(n, &tf, window);
+    window_of(n, &t, &tf, window);
     windows w = windows_of(n, &t, window);
-    if (tf.rank != t.rank) GCUT_ONNX_WRONG(n, "operand and weight have different numbers of axes");
     if (t.rank == 5) {
         y = conv3d(n, x, f, &w, groups);
     } else {
@@ -225,7 +237,7 @@ static unpadding unpadding_of(gcut_onnx_node *n, const gcut_type *x, const windo
         if (shape.at || same) {
             const gcut_dim want = shape.at ? item(shape, shape.n - w->n + k, 0)
                                            : gcut_onnx_dim(n, GCUT_DIM_MUL, d, w->stride[k]);
-            if (!gcut_dim_known(u.full[k]) || !gcut_dim_known(want))
+            if (!gcut_dim_known(u.full[k]) || !gcut_dim_known(want) || u.full[k] > GCUT_ONNX_FAR)
                 GCUT_ONNX_UNSUPPORTED(n, "a stated size of the result needs sizes that are numbers");
             const int64_t all = u.full[k] + extra - want; /* negative: zeros at the end */
             const int64_t cut = all > 0 ? all : 0;
@@ -261,6 +273,8 @@ static gcut_ref transposed3d(gcut_onnx_node *n, gcut_ref x, gcut_ref f, const wi
                              const unpadding *u)
 {
     const gcut_type t = gcut_onnx_type(n, x), tf = gcut_onnx_type(n, f);
+    if (groups < 1) GCUT_ONNX_WRONG(n, "expected 1 group or more");
+    need_places(n, w->size[0]);
     const gcut_dim d = t.dim[2], each = tf.dim[1], out = gcut_onnx_dim(n, GCUT_DIM_MUL, each, groups);
     x = gcut_btranspose(&n->b, x, (gcut_dim[]){0, 2, 1, 3, 4});
     x = gcut_onnx_reshape(
@@ -291,7 +305,7 @@ void gcut_onnx_conv_transpose(gcut_onnx_node *n)
     const gcut_type t = gcut_onnx_type(n, x), tf = gcut_onnx_type(n, f);
     const int64_t groups = gcut_onnx_int(n, "group", 1);
     int64_t window[MOST];
-    window_of(n, &tf, window);
+    window_of(n, &t, &tf, window);
     windows w = windows_of(n, &t, window);
     unpadding u = unpadding_of(n, &t, &w);
     if (t.rank == 5) {
@@ -488,7 +502,8 @@ void gcut_onnx_lp_pool(gcut_onnx_node *n)
     const windows w = pool_windows(n, &t);
     const double p = (double)gcut_onnx_int(n, "p", 2);
     int64_t size = 1;
-    for (uint32_t k = 0; k < w.n; k++) size *= w.size[k];
+    for (uint32_t k = 0; k < w.n; k++)
+        if (__builtin_mul_overflow(size, w.size[k], &size)) GCUT_ONNX_WRONG(n, "the windows are too large");
     x = gcut_b1(&n->b, GCUT_OP_abs, x);
     if (p == 2)
         x = gcut_b2(&n->b, GCUT_OP_mul, x, x);
@@ -556,13 +571,15 @@ void gcut_onnx_max_unpool(gcut_onnx_node *n)
         inner.dim[2 + k] = gcut_onnx_dim(
             n, GCUT_DIM_ADD,
             gcut_onnx_dim(n, GCUT_DIM_MUL, gcut_onnx_dim(n, GCUT_DIM_SUB, t.dim[2 + k], 1), w.stride[k]),
-            w.size[k] - w.low[k] - w.high[k]);
+            w.size[k]);
+        inner.dim[2 + k] = gcut_onnx_dim(n, GCUT_DIM_SUB, inner.dim[2 + k], w.low[k] + w.high[k]);
         to.dim[2 + k] = inner.dim[2 + k];
     }
     if (gcut_onnx_has(n, 2)) {
         const gcut_array *shape = gcut_onnx_need(n, 2, "the shape of the result");
-        if (shape->n != t.rank) GCUT_ONNX_WRONG(n, "expected a size for each of %u axes", (unsigned)t.rank);
-        for (uint32_t r = 0; r < t.rank; r++) to.dim[r] = shape->u.i[r];
+        if (shape->n != t.rank || gcut_dtype_is_float(shape->dtype))
+            GCUT_ONNX_WRONG(n, "expected a size for each of %u axes", (unsigned)t.rank);
+        for (uint32_t r = 0; r < t.rank; r++) to.dim[r] = gcut_onnx_need_size(n, shape->u.i[r]);
     }
     /* The indices are those of the operand of the pool; in a larger result each element keeps its index along each axis. */
     i = gcut_bconvert(&n->b, i, GCUT_I64);

@@ -5,6 +5,7 @@
  */
 #include "import/onnx/rules.h"
 
+#include <math.h>
 #include <string.h>
 
 /* i64 indices along an axis of size d; negative ones count from the end. */
@@ -45,6 +46,7 @@ void gcut_onnx_gather(gcut_onnx_node *n)
     if (at && at->rank == 0 && !gcut_dtype_is_float(at->dtype) && !gcut_onnx_has_symbols(at)) {
         /* One constant index is a slice. */
         gcut_dim dim[GCUT_MAX_RANK], k = at->u.i[0];
+        if (k < -GCUT_ONNX_FAR) GCUT_ONNX_WRONG(n, "there is no element %lld", (long long)k);
         if (k < 0) k = gcut_onnx_dim(n, GCUT_DIM_SUB, t.dim[axis], -k);
         for (uint32_t r = 0, j = 0; r < t.rank; r++)
             if (r != axis) dim[j++] = t.dim[r];
@@ -234,7 +236,10 @@ void gcut_onnx_one_hot(gcut_onnx_node *n)
 {
     const gcut_array *depth = gcut_onnx_need(n, 1, "the depth");
     gcut_ref values = gcut_onnx_in(n, 2), i = gcut_onnx_in(n, 0);
-    const gcut_dim d = gcut_dtype_is_float(depth->dtype) ? (int64_t)depth->u.f[0] : depth->u.i[0];
+    const bool is_real = gcut_dtype_is_float(depth->dtype);
+    if (depth->n != 1 || (is_real && !(fabs(depth->u.f[0]) < 0x1p60)))
+        GCUT_ONNX_WRONG(n, "expected one number for the depth");
+    const gcut_dim d = gcut_onnx_need_size(n, is_real ? (int64_t)depth->u.f[0] : depth->u.i[0]);
     i = indices(n, i, d);
     gcut_type t = gcut_onnx_type(n, i),
               to = {.dtype = gcut_onnx_type(n, values).dtype, .rank = (uint8_t)(t.rank + 1)};
@@ -259,6 +264,7 @@ void gcut_onnx_compress(gcut_onnx_node *n)
     gcut_ref x = gcut_onnx_in(n, 0);
     const gcut_array *keep = gcut_onnx_need(n, 1, "the condition");
     const bool whole = !gcut_onnx_attr(n, "axis");
+    if (gcut_dtype_is_float(keep->dtype)) GCUT_ONNX_WRONG(n, "expected a condition of bool");
     if (whole) x = flat(n, x);
     const gcut_type t = gcut_onnx_type(n, x);
     const uint32_t axis = gcut_onnx_axis(n, gcut_onnx_int(n, "axis", 0), t.rank);
@@ -277,6 +283,7 @@ void gcut_onnx_reverse_sequence(gcut_onnx_node *n)
     const gcut_type t = gcut_onnx_type(n, x);
     const uint32_t time = gcut_onnx_axis(n, gcut_onnx_int(n, "time_axis", 0), t.rank),
                    batch = gcut_onnx_axis(n, gcut_onnx_int(n, "batch_axis", 1), t.rank);
+    gcut_onnx_need_rank(n, length, 1, "lengths");
     gcut_ref at = gcut_onnx_iota(n, &t, time);
     gcut_ref len = gcut_bbroadcast(&n->b, length, t.dim, t.rank, (gcut_dim[]){batch});
     gcut_ref back = gcut_b2(&n->b, GCUT_OP_sub, gcut_baddc(&n->b, len, -1), at);

@@ -174,8 +174,11 @@ void gcut_onnx_batch_normalization(gcut_onnx_node *n)
     const bool trains = n->opset >= 14 ? gcut_onnx_int(n, "training_mode", 0) : gcut_onnx_wants(n, 1);
     gcut_onnx_count_mode(n, trains);
     if (gcut_onnx_type(n, x).rank < 2) GCUT_ONNX_WRONG(n, "expected an operand with channels");
+    for (uint32_t k = 1; k < 5; k++) gcut_onnx_need_rank(n, v[k], 1, "a number for each channel");
     if (!trains) {
-        gcut_onnx_set(n, 0, gcut_batch_norm_by_statistics(&n->b, v, eps));
+        gcut_build named = n->b;
+        named.name = gcut_onnx_as_name(n->o, n->p->n_output ? n->p->output[0] : "");
+        gcut_onnx_set(n, 0, gcut_batch_norm_by_statistics(&named, v, eps));
         return;
     }
     const gcut_attr a[] = {gcut_attr_real(GCUT_KEY_eps, eps), gcut_attr_real(GCUT_KEY_momentum, 1 - keep)};
@@ -198,8 +201,11 @@ void gcut_onnx_group_normalization(gcut_onnx_node *n)
     gcut_ref v[] = {gcut_onnx_in(n, 0), gcut_onnx_in(n, 1), gcut_onnx_in(n, 2)};
     const gcut_type t = gcut_onnx_type(n, v[0]);
     const int64_t groups = gcut_onnx_int(n, "num_groups", 1);
+    if (t.rank < 2 || groups < 1)
+        GCUT_ONNX_WRONG(n, "expected an operand with channels, and 1 group or more");
     for (uint32_t k = 1; k < 3 && n->opset < 21; k++) {
         const gcut_dim each = gcut_onnx_dim(n, GCUT_DIM_DIV, t.dim[1], groups);
+        gcut_onnx_need_rank(n, v[k], 1, "gain and bias");
         v[k] = gcut_bbroadcast(&n->b, v[k], (gcut_dim[]){groups, each}, 2, (gcut_dim[]){0});
         v[k] = gcut_onnx_reshape(n, v[k], (gcut_dim[]){t.dim[1]}, 1);
     }

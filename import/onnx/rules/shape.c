@@ -59,11 +59,6 @@ static uint32_t sizes(gcut_onnx_node *n, uint32_t i, const char *what, gcut_dim 
     return (uint32_t)x->n;
 }
 
-static bool is_size(gcut_dim d)
-{
-    return d >= 0 || gcut_onnx_is_symbolic(d);
-}
-
 /* 0 stands for the size that the operand has there, -1 for what is left. */
 void gcut_onnx_reshape_to(gcut_onnx_node *n)
 {
@@ -73,7 +68,8 @@ void gcut_onnx_reshape_to(gcut_onnx_node *n)
     uint32_t rank;
     if (n->opset < 5) {
         const gcut_onnx_list l = gcut_onnx_ints(n, "shape");
-        for (rank = 0; rank < l.n && rank < GCUT_MAX_RANK; rank++) dim[rank] = l.at[rank];
+        if (l.n > GCUT_MAX_RANK) GCUT_ONNX_UNSUPPORTED(n, "the shape has more than %d sizes", GCUT_MAX_RANK);
+        for (rank = 0; rank < l.n; rank++) dim[rank] = l.at[rank];
     } else {
         rank = sizes(n, 1, "the shape", dim);
     }
@@ -82,10 +78,8 @@ void gcut_onnx_reshape_to(gcut_onnx_node *n)
         if (dim[r] == 0 && !gcut_onnx_int(n, "allowzero", 0) && r < t.rank) dim[r] = t.dim[r];
         if (dim[r] == -1 && infer < 0)
             infer = (int)r;
-        else if (!is_size(dim[r]))
-            GCUT_ONNX_WRONG(n, "expected a size, found %lld", (long long)dim[r]);
         else
-            rest = gcut_onnx_dim(n, GCUT_DIM_MUL, rest, dim[r]);
+            rest = gcut_onnx_dim(n, GCUT_DIM_MUL, rest, gcut_onnx_need_size(n, dim[r]));
     }
     if (infer >= 0)
         dim[infer] = rest == 0 ? 0 : gcut_onnx_dim(n, GCUT_DIM_DIV, gcut_onnx_numel(n, &t, 0, t.rank), rest);
@@ -146,7 +140,8 @@ void gcut_onnx_unsqueeze(gcut_onnx_node *n)
     const gcut_type t = gcut_onnx_type(n, x);
     const gcut_onnx_list axes = gcut_onnx_input_or_attr(n, 1, "axes");
     const uint32_t rank = t.rank + axes.n;
-    if (rank > GCUT_MAX_RANK) GCUT_ONNX_UNSUPPORTED(n, "the result has more than %d axes", GCUT_MAX_RANK);
+    if (axes.n > GCUT_MAX_RANK || rank > GCUT_MAX_RANK)
+        GCUT_ONNX_UNSUPPORTED(n, "the result has more than %d axes", GCUT_MAX_RANK);
     const uint32_t mask = gcut_onnx_axes_mask(n, axes, rank);
     gcut_dim dim[GCUT_MAX_RANK];
     for (uint32_t r = 0, k = 0; r < rank; r++) dim[r] = mask >> r & 1 ? 1 : k < t.rank ? t.dim[k++] : 1;
@@ -165,7 +160,7 @@ void gcut_onnx_expand(gcut_onnx_node *n)
     for (uint32_t r = 0; r < to.rank; r++) {
         const int a = (int)(r + t.rank) - to.rank, b = (int)(r + rank) - to.rank;
         to.dim[r] = b >= 0 && (a < 0 || want[b] != 1) ? want[b] : t.dim[a];
-        if (!is_size(to.dim[r])) GCUT_ONNX_WRONG(n, "expected a size, found %lld", (long long)to.dim[r]);
+        gcut_onnx_need_size(n, to.dim[r]);
     }
     gcut_onnx_set(n, 0, gcut_bspread(&n->b, x, &to));
 }
@@ -181,7 +176,7 @@ void gcut_onnx_tile(gcut_onnx_node *n)
         GCUT_ONNX_WRONG(n, "expected a number of repeats for each of %u axes", (unsigned)t.rank);
     for (uint32_t r = 0; r < t.rank; r++) dim[r] = t.dim[r];
     for (uint32_t r = 0; r < t.rank; r++) { /* axis by axis, since there may be no room for twice the axes */
-        if (times[r] == 1) continue;
+        if (gcut_onnx_need_size(n, times[r]) == 1) continue;
         uint32_t rank = 0;
         for (uint32_t k = 0; k < t.rank; k++) {
             if (k == r) wide[rank++] = times[r];
@@ -217,9 +212,11 @@ void gcut_onnx_constant_of(gcut_onnx_node *n)
     } else if ((a = gcut_onnx_attr(n, "value_int"))) {
         x = gcut_onnx_array(n, GCUT_I64, 0, NULL);
         x.u.i[0] = a->i;
+        gcut_onnx_tame(&x);
     } else if ((a = gcut_onnx_attr(n, "value_ints"))) {
         x = gcut_onnx_array(n, GCUT_I64, 1, (int64_t[]){(int64_t)a->n_ints});
         for (size_t i = 0; i < a->n_ints; i++) x.u.i[i] = a->ints[i];
+        gcut_onnx_tame(&x);
     } else if ((a = gcut_onnx_attr(n, "value_floats"))) {
         x = gcut_onnx_array(n, GCUT_F32, 1, (int64_t[]){(int64_t)a->n_floats});
         for (size_t i = 0; i < a->n_floats; i++) x.u.f[i] = (double)a->floats[i];
@@ -235,6 +232,7 @@ void gcut_onnx_constant_of_shape(gcut_onnx_node *n)
     gcut_type t = {.dtype = GCUT_F32};
     double value = 0;
     t.rank = (uint8_t)sizes(n, 0, "the shape", t.dim);
+    for (uint32_t r = 0; r < t.rank; r++) gcut_onnx_need_size(n, t.dim[r]);
     if (a && a->t) {
         const gcut_array x = gcut_onnx_load(n, a->t);
         if (x.n != 1) GCUT_ONNX_WRONG(n, "expected one element for the attribute 'value'");
@@ -258,7 +256,7 @@ void gcut_onnx_range(gcut_onnx_node *n)
     const gcut_dtype t = start->dtype;
     const double step = scalar(n, 2, "the step");
     gcut_dim count;
-    if (step == 0) GCUT_ONNX_WRONG(n, "the step is 0");
+    if (!(fabs(step) < 0x1p60) || step == 0) GCUT_ONNX_WRONG(n, "the step is %g", step);
     if (gcut_onnx_has_symbols(start))
         GCUT_ONNX_UNSUPPORTED(n, "the start follows from sizes that are symbols");
     if (gcut_onnx_has_symbols(limit)) {
@@ -270,6 +268,7 @@ void gcut_onnx_range(gcut_onnx_node *n)
         const double c = ceil((scalar(n, 1, "the limit") - scalar(n, 0, "the start")) / step);
         if (c > 1e15) GCUT_ONNX_WRONG(n, "the range has more than 10^15 elements");
         count = c > 0 ? (int64_t)c : 0;
+        if (c != c) GCUT_ONNX_WRONG(n, "the start or the limit is no number");
     }
     gcut_ref i = gcut_bconvert(&n->b, gcut_biota(&n->b, &(gcut_type){GCUT_I64, 1, {count}}, 0), t);
     if (step != 1) i = gcut_bscale(&n->b, i, step);
@@ -292,6 +291,7 @@ void gcut_onnx_eye_like(gcut_onnx_node *n)
 void gcut_onnx_concat_of(gcut_onnx_node *n)
 {
     const uint32_t count = gcut_onnx_inputs(n);
+    if (!count) GCUT_ONNX_WRONG(n, "there is nothing to concatenate");
     gcut_ref *x = gcut_calloc(n->b.g->module->arena, count + 1, sizeof *x);
     for (uint32_t i = 0; i < count; i++) x[i] = gcut_onnx_in(n, i);
     const int64_t axis = gcut_onnx_int(n, "axis", n->opset < 4 ? 1 : 0);
@@ -305,6 +305,7 @@ void gcut_onnx_split(gcut_onnx_node *n)
     const uint32_t axis = gcut_onnx_axis(n, gcut_onnx_int(n, "axis", 0), t.rank),
                    parts = (uint32_t)n->p->n_output;
     const gcut_onnx_list given = gcut_onnx_input_or_attr(n, 1, "split");
+    if (!parts) GCUT_ONNX_WRONG(n, "there are no outputs");
     if (given.at && given.n != parts)
         GCUT_ONNX_WRONG(n, "'split' has %u sizes for %u outputs", given.n, parts);
     const gcut_dim each = gcut_onnx_dim(n, GCUT_DIM_CEILDIV, t.dim[axis], parts);
@@ -473,8 +474,8 @@ void gcut_onnx_depth_to_space(gcut_onnx_node *n)
     gcut_ref x = gcut_onnx_in(n, 0);
     const gcut_type t = gcut_onnx_type(n, x);
     const int64_t b = gcut_onnx_int(n, "blocksize", 1);
-    if (t.rank != 4 || b < 1)
-        GCUT_ONNX_WRONG(n, "expected an operand of four axes, and a block size of 1 or more");
+    if (t.rank != 4 || b < 1 || b > INT16_MAX)
+        GCUT_ONNX_WRONG(n, "expected an operand of four axes, and a block size of 1 to %d", INT16_MAX);
     const gcut_dim c = gcut_onnx_dim(n, GCUT_DIM_DIV, t.dim[1], b * b), h = t.dim[2], w = t.dim[3];
     const bool crd = !strcmp(gcut_onnx_text(n, "mode", "DCR"), "CRD");
     x = gcut_breshape(&n->b, x,
@@ -492,8 +493,8 @@ void gcut_onnx_space_to_depth(gcut_onnx_node *n)
     gcut_ref x = gcut_onnx_in(n, 0);
     const gcut_type t = gcut_onnx_type(n, x);
     const int64_t b = gcut_onnx_int(n, "blocksize", 1);
-    if (t.rank != 4 || b < 1)
-        GCUT_ONNX_WRONG(n, "expected an operand of four axes, and a block size of 1 or more");
+    if (t.rank != 4 || b < 1 || b > INT16_MAX)
+        GCUT_ONNX_WRONG(n, "expected an operand of four axes, and a block size of 1 to %d", INT16_MAX);
     const gcut_dim h = gcut_onnx_dim(n, GCUT_DIM_DIV, t.dim[2], b),
                    w = gcut_onnx_dim(n, GCUT_DIM_DIV, t.dim[3], b);
     x = gcut_breshape(&n->b, x, (gcut_dim[]){t.dim[0], t.dim[1], h, b, w, b}, 6);
