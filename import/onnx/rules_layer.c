@@ -175,6 +175,7 @@ void gcut_onnx_batch_normalization(gcut_onnx_node *n)
     gcut_onnx_count_mode(n, trains);
     if (gcut_onnx_type(n, x).rank < 2) GCUT_ONNX_WRONG(n, "expected an operand with channels");
     if (!trains) {
+        n->b.name = gcut_onnx_as_name(n->o, n->p->output[0]);
         gcut_onnx_set(n, 0, gcut_batch_norm_by_statistics(&n->b, v, eps));
         return;
     }
