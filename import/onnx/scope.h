@@ -31,6 +31,8 @@ struct gcut_onnx_scope {
     GCUT_VEC(gcut_onnx_value *) value;
 };
 
+enum gcut_onnx_kind { GCUT_ONNX_UNSAID, GCUT_ONNX_PARAMETER, GCUT_ONNX_BUFFER };
+
 #define GCUT_ONNX_MOST_FOLDED 16 /* outputs of an op that is computed at import */
 
 struct gcut_onnx {
@@ -42,7 +44,9 @@ struct gcut_onnx {
     gcut_graph *g;
     const char *file; /* in locations */
     gcut_names names; /* of the model */
-    size_t line;      /* nodes so far */
+    gcut_map
+        kinds; /* of initializers by name, enum gcut_onnx_kind: what PyTorch's exporter says that they were */
+    size_t line; /* nodes so far */
     size_t nodes, batch_norms, dropouts;
     bool *specialised;
     GCUT_VEC(gcut_array) folded; /* contents of the parameters of the op that is computed at import */
@@ -60,6 +64,8 @@ gcut_onnx_value *gcut_onnx_input(const gcut_onnx_node *n,
                                  uint32_t i); /* of a node; throws where it is missing */
 gcut_onnx_scope *gcut_onnx_scope_new(gcut_onnx *o, gcut_onnx_scope *outer, gcut_graph *g);
 
+/* Reads the kinds of initializers. */
+void gcut_onnx_read_kinds(gcut_onnx *o, const Onnx__GraphProto *p);
 /* A name of the model as one of the text IR: letters, digits, _ and . */
 const char *gcut_onnx_as_name(gcut_onnx *o, const char *name);
 /* A parameter of the function, under that name or, where it is taken, one like it. */
