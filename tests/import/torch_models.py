@@ -315,10 +315,10 @@ class Bert(nn.Module):
         return self.decoder(self.head_norm(F.gelu(self.dense(x))))
 
 
-def bert(n=3, length=7):
+def bert(module, n=3, length=7):
     mask = torch.ones(n, length, dtype=torch.int64)
     mask[0, 4:] = 0
-    return tokens(Bert(), {"ids": ids(), "segments": ids(count=2), "mask": mask}, 11)
+    return tokens(module, {"ids": ids(), "segments": ids(count=2), "mask": mask}, 11)
 
 
 class Conv1D(nn.Module):
@@ -516,7 +516,7 @@ MODELS = {
     "unet_corners": lambda: segments(UNet("corners"), 8),
     "unet_transposed": lambda: segments(UNet("transposed"), 8),
     "vit_b16": lambda: images(ViT(), 8),
-    "bert_base": bert,
+    "bert_base": lambda: bert(Bert()),
     "gpt2": lambda: tokens(GPT2(), {"ids": ids()}, 11),
     "llama": lambda: tokens(Llama(), {"ids": ids()}, 11, has_tables=True),
     "t5_small": t5,
@@ -525,10 +525,19 @@ MODELS = {
 }
 
 
-def make(name):
+# Those of tests/onnx.
+SMALL = {
+    "resnet": lambda: images(ResNet((1, 1), 3), 12, n=3),
+    "bert": lambda: bert(Bert(width=8, heads=2, layers=1)),
+    "llama": lambda: tokens(Llama(width=8, heads=4), {"ids": ids()}, 11),
+    "vit": lambda: images(ViT(1, 8, 2), 8, n=3),
+}
+
+
+def make(name, models=MODELS):
     """The model of that name; no two of its parameters are equal."""
     torch.manual_seed(1)
-    m = MODELS[name]()
+    m = models[name]()
     with torch.no_grad():
         for p in m.module.parameters():
             p += 0.1 * torch.randn_like(p)

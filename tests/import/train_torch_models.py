@@ -2,10 +2,15 @@
 """Imports of PyTorch's exports train as PyTorch does.
 
     train_torch_models.py GRADCUT [--exporter script|dynamo] [--keep DIR] [MODEL…]
+    train_torch_models.py --write-reference
 
 exports each model of torch_models.py, imports it with `gradcut import`, runs a training step with `gradcut run`, and
 compares the loss, the gradient of every parameter and the running statistics with PyTorch's in float64.  Exits with 1
 where they differ or gradcut fails, with 77 where PyTorch or an exporter is not installed.
+
+--write-reference writes small exports into tests/onnx, each with PyTorch's numbers as NAME.npz, for
+tests/import/test_onnx_models.c: in.X, an input; loss; grad.X, of the initializer that the import calls X; next.X, a
+running statistic behind the step.
 """
 
 import argparse
@@ -23,8 +28,9 @@ import warnings
 
 try:
     import numpy as np
-    import onnx  # noqa: F401  the exporters need it
-    import onnxscript  # noqa: F401
+    import onnx
+    import onnx.numpy_helper
+    import onnxscript  # noqa: F401  an exporter needs it
     import torch
 except ImportError as e:
     print(f"skipped: {e}")
@@ -66,15 +72,15 @@ def export(m, exporter, path, **how):
         warnings.simplefilter("ignore")
         if exporter == "script":
             mode = torch.onnx.TrainingMode.TRAINING if m.module.training else torch.onnx.TrainingMode.EVAL
+            fold = how.pop("fold", not m.module.training)
             torch.onnx.export(m.module, example(m), path, dynamo=False, opset_version=17, input_names=names,
-                              output_names=["y"], dynamic_axes=m.dynamic, training=mode,
-                              do_constant_folding=not m.module.training, **how)
+                              output_names=["y"], dynamic_axes=m.dynamic, training=mode, do_constant_folding=fold)
             return
         symbols = {s: torch.export.Dim(s) for axes in m.dynamic.values() for s in axes.values()}
         shapes = {name: {k: symbols[s] for k, s in axes.items()} for name, axes in m.dynamic.items()}
         # Optimising would make one of a convolution and the normalization behind it.
         torch.onnx.export(m.module, example(m), path, dynamo=True, input_names=names, output_names=["y"],
-                          dynamic_shapes=shapes, verbose=False, optimize=not has_batch_norm(m), **how)
+                          dynamic_shapes=shapes, verbose=False, optimize=how.pop("fold", not has_batch_norm(m)), **how)
 
 
 # ---- PyTorch's numbers ----
@@ -225,15 +231,63 @@ def try_model(gradcut, name, exporter, double, folder):
     return info["model_nodes"], info["nodes"], f"{error:.1e}", remark
 
 
+# ---- references ----
+
+# How they are exported.  Folding would make a transposed copy of a matrix that is an embedding, too, and a table of the
+# buffer of frequencies.
+REFERENCES = {
+    "resnet": ("script", {}),
+    "bert": ("script", {"fold": False}),
+    "llama": ("dynamo", {"fold": False, "external_data": False}),
+    "vit": ("dynamo", {"external_data": False}),
+}
+
+
+def strip(path):
+    """Leaves out what PyTorch notes for people: paths of its own sources, and stacks of calls."""
+    model = onnx.load(path)
+    for part in (*model.graph.node, *model.graph.value_info, *model.graph.input, *model.graph.output, model.graph, model):
+        kept = [(x.key, x.value) for x in part.metadata_props if x.key.endswith("InputSpec.kind")]
+        del part.metadata_props[:]
+        for key, value in kept:
+            part.metadata_props.add(key=key, value=value)
+        part.ClearField("doc_string")
+    onnx.save(model, path)
+    return {x.name: onnx.numpy_helper.to_array(x) for x in model.graph.initializer}
+
+
+def write_reference(name):
+    exporter, how = REFERENCES[name]
+    folder = pathlib.Path(__file__).parent.parent / "onnx"
+    m = torch_models.make(name, torch_models.SMALL)
+    params = {k: p.detach().numpy().copy() for k, p in m.module.named_parameters()}
+    export(m, exporter, str(folder / f"{name}.onnx"), **how)
+    at = match(params, strip(folder / f"{name}.onnx"))
+    loss, grads, stats = train(m)
+    out = {f"in.{k}": x.numpy() for k, x in {**m.inputs, **m.targets}.items()}
+    out["loss"] = np.array(loss)
+    assert len(at) == len(grads), "an initializer is no parameter, or two are the same one"
+    for initializer, (of, transposed) in at.items():
+        out["grad." + re.sub(r"[^\w.]", "_", initializer)] = (grads[of].T if transposed else grads[of]).astype("f4")
+    for k, x in stats.items():
+        out[f"next.{k}"] = x.astype("f4")
+    np.savez(folder / f"{name}.npz", **out)
+
+
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument("gradcut")
+    p.add_argument("gradcut", nargs="?")
     p.add_argument("models", nargs="*")
     p.add_argument("--exporter", choices=("script", "dynamo"), action="append")
     p.add_argument("--keep", type=pathlib.Path, help="leave all files in this folder")
+    p.add_argument("--write-reference", action="store_true")
     a = p.parse_intermixed_args()
     torch.set_num_threads(1)
     logging.disable(logging.WARNING)
+    if a.write_reference:
+        for name in REFERENCES:
+            write_reference(name)
+        return 0
     failed = 0
     row = "{:<16} {:<8} {:<5} {:>6} {:>6} {:>9}  {}"
     print(row.format("model", "exporter", "dtype", "nodes", "ours", "error", ""))
