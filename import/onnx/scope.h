@@ -31,6 +31,8 @@ struct gcut_onnx_scope {
     GCUT_VEC(gcut_onnx_value *) value;
 };
 
+enum gcut_onnx_kind { GCUT_ONNX_UNSAID, GCUT_ONNX_PARAMETER, GCUT_ONNX_BUFFER };
+
 #define GCUT_ONNX_MOST_LISTED 1000 /* attributes of a node, opsets */
 #define GCUT_ONNX_MOST_FOLDED 16   /* outputs of an op that is computed at import */
 
@@ -43,7 +45,9 @@ struct gcut_onnx {
     gcut_graph *g;
     const char *file; /* in locations */
     gcut_names names; /* of the model */
-    size_t line;      /* nodes so far */
+    gcut_map
+        kinds; /* of initializers by name, enum gcut_onnx_kind: what PyTorch's exporter says that they were */
+    size_t line; /* nodes so far */
     size_t nodes, batch_norms, dropouts;
     uint64_t work;                      /* of what was computed at import */
     uint64_t nodes_made, elements_made; /* of GCUT_ONNX_MOST_NODES and _ELEMENTS */
@@ -67,6 +71,8 @@ gcut_onnx_scope *gcut_onnx_scope_new(gcut_onnx *o, gcut_onnx_scope *outer, gcut_
 /* A list of which each item is near enough (node.h); `symbols`: it may have sizes. */
 gcut_onnx_list gcut_onnx_list_of(const gcut_onnx_node *n, const int64_t *at, size_t count, bool symbols);
 
+/* Reads the kinds of initializers. */
+void gcut_onnx_read_kinds(gcut_onnx *o, const Onnx__GraphProto *p);
 /* A name of the model as one of the text IR: letters, digits, _ and . */
 const char *gcut_onnx_as_name(gcut_onnx *o, const char *name);
 /* A parameter of the function, under that name or, where it is taken, one like it. */

@@ -96,14 +96,39 @@ static gcut_type type_of_tensor(const gcut_tensor *x)
     return t;
 }
 
-static bool is_trained(const gcut_onnx *o, const gcut_tensor *x)
+/* PyTorch's exporter of torch.export programs notes beside the type of an initializer what it was in the module. */
+static enum gcut_onnx_kind kind_of(const Onnx__ValueInfoProto *p)
+{
+    for (size_t i = 0; i < p->n_metadata_props; i++) {
+        const Onnx__StringStringEntryProto *x = p->metadata_props[i];
+        if (!x->key || !x->value || strcmp(x->key, "pkg.torch.export.graph_signature.InputSpec.kind"))
+            continue;
+        if (!strcmp(x->value, "PARAMETER")) return GCUT_ONNX_PARAMETER;
+        if (!strcmp(x->value, "BUFFER") || !strcmp(x->value, "CONSTANT_TENSOR")) return GCUT_ONNX_BUFFER;
+    }
+    return GCUT_ONNX_UNSAID;
+}
+
+void gcut_onnx_read_kinds(gcut_onnx *o, const Onnx__GraphProto *p)
+{
+    for (size_t i = 0; i < p->n_value_info; i++) {
+        const enum gcut_onnx_kind kind = kind_of(p->value_info[i]);
+        if (kind != GCUT_ONNX_UNSAID && p->value_info[i]->name)
+            *gcut_map_at(o->arena, &o->kinds, gcut_map_key(intern(o, p->value_info[i]->name))) = kind;
+    }
+}
+
+static bool is_trained(gcut_onnx *o, const gcut_tensor *x)
 {
     if (x->dtype == GCUT_NO_DTYPE || !gcut_dtype_is_float(x->dtype)) return false;
     for (size_t i = 0; i < o->opt->ntrain; i++)
         if (gcut_name_matches(o->opt->train[i], x->name)) return true;
+    if (o->opt->ntrain) return false;
+    const uint32_t kind = gcut_map_get(&o->kinds, gcut_map_key(intern(o, x->name)));
+    if (kind != GCUT_ONNX_UNSAID) return kind == GCUT_ONNX_PARAMETER;
     /* One number may be a parameter, or a constant such as the scale of an attention: PyTorch's exporters name parameters
      * by the path of their module. */
-    return o->opt->ntrain == 0 && x->rank > 0 && (x->n != 1 || strchr(x->name, '.'));
+    return x->rank > 0 && (x->n != 1 || strchr(x->name, '.'));
 }
 
 gcut_ref gcut_onnx_new_param(gcut_onnx *o, gcut_role role, const char *name, const gcut_type *type)
@@ -113,7 +138,7 @@ gcut_ref gcut_onnx_new_param(gcut_onnx *o, gcut_role role, const char *name, con
 }
 
 /* May sizes be made of it?  Small, and no parameter. */
-static bool is_plain(const gcut_onnx *o, const gcut_tensor *x)
+static bool is_plain(gcut_onnx *o, const gcut_tensor *x)
 {
     return x->dtype != GCUT_NO_DTYPE && x->n <= GCUT_ONNX_MOST_KNOWN &&
            (!gcut_dtype_is_float(x->dtype) || (x->n == 1 && !is_trained(o, x)));

@@ -405,6 +405,7 @@ gcut_onnx_import gcut_onnx_import_model(gcut_onnx_file *f, gcut_module *m, const
     s->nopsets = o.m->n_opset_import;
     add_inputs(&o, s, o.m->graph);
     add_initializers(&o, s, o.m->graph);
+    gcut_onnx_read_kinds(&o, o.m->graph);
     import_nodes(&o, s, o.m->graph->node, o.m->graph->n_node);
     add_outputs(&o, s, o.m->graph);
     return (gcut_onnx_import){.g = o.g,

@@ -19,9 +19,9 @@ typedef struct gcut_import_options {
     const char *
         loss; /* the only result, called loss: an expression over values of the model, new inputs having types:
                        * "cross_entropy(logits, t: i64[N])"; NULL: the model's outputs are results */
-    const char *const
-        *train; /* patterns of initializers that are params; none: all floats with an axis are, and those of
-                               * running statistics are states */
+    const char *const *
+        train; /* patterns of initializers that are params; none: those of which PyTorch's exporter says so, and
+                               * where it says nothing all floats with an axis; running statistics are states */
     size_t ntrain;
     const gcut_feed *constant; /* contents of inputs that sizes are made of, such as the shape of a Reshape */
     size_t nconstant;

@@ -290,3 +290,21 @@ void gcut_onnx_reverse_sequence(gcut_onnx_node *n)
     at = gcut_bselect(&n->b, gcut_b2(&n->b, GCUT_OP_lt, at, len), back, at);
     gcut_onnx_set(n, 0, gcut_btake(&n->b, flat(n, x), linear_along(n, at, &t, time), 0));
 }
+
+/* Before version 10 the number of elements is an attribute. */
+void gcut_onnx_top_k(gcut_onnx_node *n)
+{
+    gcut_ref x = gcut_onnx_in(n, 0);
+    const gcut_type t = gcut_onnx_type(n, x);
+    const gcut_onnx_list k = gcut_onnx_has(n, 1) ? gcut_onnx_input_or_attr(n, 1, "k")
+                                                 : (gcut_onnx_list){(int64_t[]){gcut_onnx_int(n, "k", 0)}, 1};
+    if (k.n != 1 || (k.at[0] < 0 && !gcut_onnx_is_symbolic(k.at[0])))
+        GCUT_ONNX_WRONG(n, "expected one number of elements");
+    const gcut_attr a[] = {
+        gcut_attr_dim(GCUT_KEY_k, k.at[0]),
+        gcut_attr_dim(GCUT_KEY_axis, gcut_onnx_axis(n, gcut_onnx_int(n, "axis", -1), t.rank)),
+        gcut_attr_bool(GCUT_KEY_largest, gcut_onnx_int(n, "largest", 1) != 0)};
+    gcut_ref y = gcut_onnx_node_new(n, GCUT_OP_topk, &x, 1, a, 3);
+    gcut_onnx_set(n, 0, y);
+    gcut_onnx_set(n, 1, y + 1);
+}
