@@ -39,7 +39,7 @@ except ImportError as e:
 import torch_models
 
 # Ops that some exports have and gradcut does not: such a model is skipped.
-MISSING = {"Resize", "Upsample", "LSTM", "GRU", "RNN", "Loop", "If", "Scan", "SequenceEmpty"}
+MISSING = {"SequenceEmpty"}
 IN_F64 = {("convnext_t", "script"), ("vit_b16", "script"), ("gpt2", "script"), ("gpt2", "dynamo")}  # too
 
 
@@ -105,8 +105,35 @@ def train(m):
         old = (1 - norm.momentum) * before[name]
         stats[f"{name}.running_mean"] = norm.running_mean.numpy()
         stats[f"{name}.running_var"] = (old + (norm.running_var - old) * (1 - 1 / rows[name])).numpy()
-    grads = {name: p.grad.numpy() for name, p in module.named_parameters()}
+    grads = as_exported(module, {name: p.grad.numpy() for name, p in module.named_parameters()})
     return loss.item(), grads, stats
+
+
+GATES = {torch.nn.LSTM: (0, 3, 1, 2), torch.nn.GRU: (1, 0, 2)}  # PyTorch's, in the order of ONNX
+
+
+def as_exported(module, values):
+    """Arrays by the names of parameters; those of recurrent layers as ONNX has them: for all directions, gates in its order,
+    both biases one after the other."""
+    values = dict(values)
+    for prefix, layer in module.named_modules():
+        if type(layer) not in GATES:
+            continue
+        directions = ("", "_reverse") if layer.bidirectional else ("",)
+
+        def gates(kind, suffix):
+            return [values.pop(f"{prefix}.{kind}{suffix}{way}") for way in directions]
+
+        def ordered(x):
+            parts = np.split(x, len(GATES[type(layer)]))
+            return np.concatenate([parts[k] for k in GATES[type(layer)]])
+
+        for k in range(layer.num_layers):
+            for kind, name in (("weight_ih", "W"), ("weight_hh", "R")):
+                values[f"{prefix}.{name}{k}"] = np.stack([ordered(x) for x in gates(kind, f"_l{k}")])
+            both = zip(gates("bias_ih", f"_l{k}"), gates("bias_hh", f"_l{k}"))
+            values[f"{prefix}.B{k}"] = np.stack([np.concatenate([ordered(a), ordered(b)]) for a, b in both])
+    return values
 
 
 # ---- what gradcut made ----
@@ -219,7 +246,7 @@ def try_model(gradcut, name, exporter, double, folder):
     if double:
         m.module.double()
         m.inputs = {k: real(x) for k, x in m.inputs.items()}
-    params = {k: p.detach().numpy().copy() for k, p in m.module.named_parameters()}
+    params = as_exported(m.module, {k: p.detach().numpy().copy() for k, p in m.module.named_parameters()})
     try:
         export(m, exporter, str(folder / "m.onnx"))
     except Exception as e:  # whatever the exporter raises
