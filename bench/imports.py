@@ -94,7 +94,7 @@ def main():
     p.add_argument("gradcut")
     p.add_argument("--seconds", type=float, default=3)
     p.add_argument("models", nargs="*", default=list(MODELS))
-    a = p.parse_args()
+    a = p.parse_intermixed_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     print("| model | | first step, s | step, ms: best | median | peak, MB |\n|---|---|---|---|---|---|")

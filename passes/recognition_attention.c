@@ -10,6 +10,7 @@
 #include "passes/recognition.h"
 
 enum { MOST_MASK = 1 << 22 }; /* elements of a mask that is looked at */
+#define LOW (-1e30)           /* e to that is 0, whatever is added */
 
 /* v without a number as factor or divisor. */
 static gcut_ref unscaled(const gcut_recognition *r, gcut_ref v, double *scale)
@@ -56,13 +57,17 @@ static bool from_constants(const gcut_graph *g, gcut_ref v, bool *needed)
     return true;
 }
 
-/* The elements of v, [T, S] of numbers, in `a`; NULL: they are not known. */
+/* The elements of v, [.., T, S] of numbers with 1 before them, in `a`; NULL: they are not known. */
 static const double *contents(const gcut_graph *g, gcut_ref v, gcut_arena *a)
 {
     const gcut_type *t = gcut_type_of(g, v);
     bool *needed = gcut_calloc(a, g->values.n, sizeof *needed);
-    if (t->rank != 2 || !gcut_dim_known(t->dim[0]) || !gcut_dim_known(t->dim[1]) || t->dim[0] > MOST_MASK ||
-        t->dim[1] > MOST_MASK || t->dim[0] * t->dim[1] > MOST_MASK)
+    if (t->rank < 2) return NULL;
+    for (uint32_t d = 0; d + 2 < t->rank; d++)
+        if (t->dim[d] != 1) return NULL;
+    const gcut_dim rows = t->dim[t->rank - 2], columns = t->dim[t->rank - 1];
+    if (!gcut_dim_known(rows) || !gcut_dim_known(columns) || rows > MOST_MASK || columns > MOST_MASK ||
+        rows * columns > MOST_MASK)
         return NULL;
     if (!gcut_def(g, v)) return listed(g, v);
     if (!from_constants(g, v, needed)) return NULL;
@@ -88,44 +93,71 @@ static const double *contents(const gcut_graph *g, gcut_ref v, gcut_arena *a)
     gcut_array out;
     gcut_result_new(own, GCUT_ROLE_out, "mask", map[v]);
     gcut_interp(own, GCUT_STATED, a, NULL, &out, NULL);
-    return gcut_dtype_is_float(out.dtype) ? out.u.f : NULL;
+    if (gcut_dtype_is_float(out.dtype)) return out.u.f;
+    double *numbers = gcut_calloc(a, (size_t)out.n + 1, sizeof *numbers);
+    for (int64_t k = 0; k < out.n; k++) numbers[k] = (double)out.u.i[k];
+    return numbers;
 }
 
-/* What v [B, H, T, S] repeats along its first two axes; 0: it repeats nothing. */
+/* Does v take the first elements of x along each of its last two axes, as many along both?  Or repeat x along others? */
+static bool keeps_corner(const gcut_recognition *r, const gcut_node *n, gcut_ref v)
+{
+    const gcut_graph *g = r->rw.src;
+    const gcut_type *t = gcut_type_of(g, v), *tx = gcut_type_of(g, gcut_arg(g, n, 0));
+    const gcut_dim *last = t->dim + t->rank - 2, *of = tx->rank >= 2 ? tx->dim + tx->rank - 2 : NULL;
+    if (!of) return false;
+    if (n->op != GCUT_OP_slice) return last[0] == of[0] && last[1] == of[1];
+    const gcut_attr *start = gcut_attr_get(g, n, GCUT_KEY_start), *step = gcut_attr_get(g, n, GCUT_KEY_step);
+    for (uint32_t d = 0; d < t->rank; d++)
+        if (start->u.dims[d] != 0 || (step && step->u.dims[d] != 1)) return false;
+    return true;
+}
+
+/* The constant square of which v [B, H, T, S] repeats the upper left corner; 0: there is none. */
 static gcut_ref square_of(const gcut_recognition *r, gcut_ref v)
 {
     const gcut_graph *g = r->rw.src;
+    const gcut_type *t = gcut_type_of(g, v);
+    if (t->rank < 2 || t->dim[t->rank - 2] != t->dim[t->rank - 1]) return 0;
     for (;;) {
         const gcut_node *n = gcut_made_by_op(r, v, GCUT_OP_broadcast);
         if (!n) n = gcut_made_by_op(r, v, GCUT_OP_reshape);
-        if (!n) break;
-        const gcut_ref x = gcut_arg(g, n, 0);
-        const gcut_type *t = gcut_type_of(g, v), *tx = gcut_type_of(g, x);
-        if (tx->rank < 2 || t->dim[t->rank - 1] != tx->dim[tx->rank - 1] ||
-            t->dim[t->rank - 2] != tx->dim[tx->rank - 2])
-            return 0;
-        v = x;
+        if (!n) n = gcut_made_by_op(r, v, GCUT_OP_slice);
+        if (!n) return v;
+        if (!keeps_corner(r, n, v)) return 0;
+        v = gcut_arg(g, n, 0);
     }
-    return gcut_type_of(g, v)->rank == 2 ? v : 0;
 }
 
-static bool is_causal(const gcut_recognition *r, gcut_ref bias)
+/* Is v, up to the diagonal, `kept`, and beyond it at most `most`? */
+static bool is_triangle(const gcut_recognition *r, gcut_ref of, double kept, double most)
 {
     const gcut_graph *g = r->rw.src;
-    const gcut_ref v = square_of(r, bias);
-    bool causal = false;
+    const gcut_ref v = square_of(r, of);
+    bool is = false;
     if (!v) return false;
     gcut_arena *a = gcut_arena_new(g->module->env, r->rw.scratch);
     const double *x = contents(g, v, a);
     if (x) {
-        const int64_t rows = gcut_type_of(g, v)->dim[0], columns = gcut_type_of(g, v)->dim[1];
-        causal = rows == columns;
-        for (int64_t i = 0; i < rows && causal; i++)
-            for (int64_t j = 0; j < columns && causal; j++)
-                causal = j <= i ? x[i * columns + j] == 0 : x[i * columns + j] <= -1e30;
+        const gcut_type *t = gcut_type_of(g, v);
+        const int64_t rows = t->dim[t->rank - 2], columns = t->dim[t->rank - 1];
+        is = rows == columns;
+        for (int64_t i = 0; i < rows && is; i++)
+            for (int64_t j = 0; j < columns && is; j++)
+                is = j <= i ? x[i * columns + j] == kept : x[i * columns + j] <= most;
     }
     gcut_arena_free(a);
-    return causal;
+    return is;
+}
+
+/* The scores of which v has those up to the diagonal, and beyond it a number so low that nothing is left; 0: it is not so. */
+static gcut_ref below_diagonal(const gcut_recognition *r, gcut_ref v)
+{
+    double low;
+    if (!gcut_made_by_op(r, v, GCUT_OP_select) || !gcut_is_number(r, gcut_operand_of(r, v, 2), &low) ||
+        low > LOW || !is_triangle(r, gcut_operand_of(r, v, 0), 1, 0))
+        return 0;
+    return gcut_operand_of(r, v, 1);
 }
 
 /* ---- the op ---- */
@@ -155,6 +187,8 @@ gcut_ref gcut_recognize_attention(gcut_recognition *r)
         gcut_type_of(g, p)->rank != 4 || gcut_attr_get(g, softmax, GCUT_KEY_axis)->u.dim != 3)
         return 0;
     gcut_ref s = gcut_arg(g, softmax, 0);
+    const gcut_ref below = below_diagonal(r, s);
+    if (below) s = below;
     if (gcut_made_by_op(r, s, GCUT_OP_add)) { /* the bias is added behind the scale */
         double none = 1;
         uint32_t k = 0;
@@ -171,9 +205,11 @@ gcut_ref gcut_recognize_attention(gcut_recognition *r)
                    kt = unscaled(r, gcut_arg(g, scores, 1), &scale);
     const gcut_type *tq = gcut_type_of(g, q), *tv = gcut_type_of(g, gcut_arg(g, product, 1));
     if (tq->dim[0] != tv->dim[0] || tq->dim[1] != tv->dim[1]) return 0;
-    const bool causal = bias && is_causal(r, bias);
+    const bool causal_bias = bias && is_triangle(r, bias, 0, LOW);
+    if (causal_bias) bias = 0;
     const gcut_ref k = untransposed(r, kt, gcut_attr_flag(g, scores, GCUT_KEY_tb));
     const gcut_ref x[] = {r->rw.map[q], k, r->rw.map[gcut_arg(g, product, 1)], bias ? r->rw.map[bias] : 0};
-    const gcut_attr a[] = {gcut_attr_bool(GCUT_KEY_causal, causal), gcut_attr_real(GCUT_KEY_scale, scale)};
-    return gcut_node_new(r->rw.dst, GCUT_OP_attention, x, bias && !causal ? 4 : 3, a, 2, r->b.loc, r->b.name);
+    const gcut_attr a[] = {gcut_attr_bool(GCUT_KEY_causal, below || causal_bias),
+                           gcut_attr_real(GCUT_KEY_scale, scale)};
+    return gcut_node_new(r->rw.dst, GCUT_OP_attention, x, bias ? 4 : 3, a, 2, r->b.loc, r->b.name);
 }

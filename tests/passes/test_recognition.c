@@ -86,6 +86,18 @@ static const form forms[] = {
                              "matmul(%p, %w)\n"},
     {"attention, causal", "attention", "causal=true",
      SCORES MASK("-inf") "%qb = add(%mask, %qk)\n%p = softmax(%qb, axis=3)\n%r = matmul(%p, %w)\n"},
+    {"attention, causal, of chosen scores", "attention", "causal=true",
+     SCORES "%i = iota(shape=[1, 1, 8, 8], axis=2)\n%j = iota(shape=[1, 1, 8, 8], axis=3)\n%le = le(%j, %i)\n"
+            "%corner = slice(%le, start=[0, 0, 0, 0], limit=[1, 1, 5, 5])\n"
+            "%keep = broadcast(%corner, shape=[" Q "], axes=[0, 1, 2, 3])\n" C(
+                "low", Q,
+                "-1e38") "%qb = select(%keep, %qk, %low)\n%p = softmax(%qb, axis=3)\n%r = matmul(%p, %w)\n"},
+    {"attention, chosen from another corner", NULL, NULL,
+     SCORES "%i = iota(shape=[1, 1, 8, 8], axis=2)\n%j = iota(shape=[1, 1, 8, 8], axis=3)\n%le = le(%j, %i)\n"
+            "%corner = slice(%le, start=[0, 0, 1, 0], limit=[1, 1, 6, 5])\n"
+            "%keep = broadcast(%corner, shape=[" Q "], axes=[0, 1, 2, 3])\n" C(
+                "low", Q,
+                "-1e38") "%qb = select(%keep, %qk, %low)\n%p = softmax(%qb, axis=3)\n%r = matmul(%p, %w)\n"},
     {"attention with a mask that leaves something", "attention", "%mask",
      SCORES MASK("-3.0") "%qb = add(%mask, %qk)\n%p = softmax(%qb, axis=3)\n%r = matmul(%p, %w)\n"},
     {"attention, factors of both operands", "attention", "scale=0.125",
