@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# fuzz.sh [SECONDS [READER…]]: fuzzes each reader of files (text npy npz safetensors plan machine certificate profile) for
-# SECONDS (600), one after the other, at low priority.  build-fuzz/corpus/READER keeps what was found from run to run;
-# what fails is left in build-fuzz/failed/READER-… and is to become a test.  Needs clang.  GRADCUT_FUZZ_BUILD names
-# another build folder.
+# fuzz.sh [SECONDS [READER…]]: fuzzes each reader of files (text npy npz safetensors onnx plan machine certificate
+# profile) for SECONDS (600), one after the other, at low priority.  build-fuzz/corpus/READER keeps what was found from
+# run to run; what fails is left in build-fuzz/failed/READER-… and is to become a test.  Needs clang.
+# GRADCUT_FUZZ_BUILD names another build folder.
 set -eu
 cd "$(dirname "$0")/.."
 build=${GRADCUT_FUZZ_BUILD:-build-fuzz}
 seconds=${1:-600}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- text npy npz safetensors plan machine certificate profile
+[ $# -gt 0 ] || set -- text npy npz safetensors onnx plan machine certificate profile
 [ -d "$build" ] || cmake --preset fuzz -B "$build" >/dev/null
 cmake --build "$build" --target fuzz gradcut_cli
 mkdir -p "$build/failed"
@@ -39,6 +39,15 @@ seed_safetensors()
         "$command" run "$model" --backend eager --optimizer 'adamw(lr=0.1)' \
             --save-weights "$1/$(basename "$model" .gcut).safetensors" >/dev/null
     done
+}
+# Small models of ONNX's conformance suite, where Debian's libonnx-testdata is installed, and of the tests.
+seed_onnx()
+{
+    for model in /usr/share/libonnx-testdata/data/*/*/model.onnx; do
+        [ -f "$model" ] && [ "$(wc -c <"$model")" -le 4096 ] &&
+            cp "$model" "$1/$(basename "$(dirname "$model")").onnx"
+    done
+    cp examples/cnn.onnx tests/corpus/*.onnx "$1"
 }
 seed_plan()
 {
