@@ -331,8 +331,7 @@ static const char *result_name(gcut_onnx *o, gcut_map *names, const char *name)
 {
     const char *own = gcut_onnx_as_name(o, name);
     const size_t digits = strspn(own, "0123456789");
-    if (digits > 18 || (own[digits] && (digits || own[0] == '.')))
-        own = gcut_printf(o->arena, "_%s", own);
+    if (digits > 18 || (own[digits] && (digits || own[0] == '.'))) own = gcut_printf(o->arena, "_%s", own);
     const char *free = own;
     uint32_t count = ++*gcut_map_at(o->arena, names, key_of(o, NULL, own));
     for (; count > 1; count++) {
