@@ -166,19 +166,27 @@ static bool reduce(const gcut_graph *g, gcut_op op, const gcut_array *x, gcut_ar
 
 /* ---- one node ---- */
 
-/* By the interpreter, in a graph of its own. */
-static void interpret(const gcut_graph *g, uint32_t n, gcut_arena *a, const gcut_array *x, gcut_array *out)
+/* By the interpreter, in a graph of its own; `wide`: with integers of 64 bits, since expressions have as many, whatever
+ * their dtype. */
+static void interpret(const gcut_graph *g, uint32_t n, gcut_arena *a, const gcut_array *x, bool wide,
+                      gcut_array *out)
 {
     const gcut_node *node = gcut_node_at(g, n);
     gcut_graph *one = gcut_body_new((gcut_graph *)(uintptr_t)g);
     gcut_ref *args = gcut_calloc(a, node->nargs + 1, sizeof *args);
-    for (uint32_t k = 0; k < node->nargs; k++)
-        args[k] = gcut_param_new(one, GCUT_ROLE_input, gcut_printf(a, "x%u", (unsigned)k),
-                                 gcut_type_of(g, gcut_arg(g, node, k)));
+    gcut_array *operand = gcut_memdup(a, x, node->nargs * sizeof *operand);
+    for (uint32_t k = 0; k < node->nargs; k++) {
+        gcut_type t = *gcut_type_of(g, gcut_arg(g, node, k));
+        if (wide && !gcut_dtype_is_float(t.dtype)) operand[k].dtype = t.dtype = GCUT_I64;
+        args[k] = gcut_param_new(one, GCUT_ROLE_input, gcut_printf(a, "x%u", (unsigned)k), &t);
+    }
     const uint32_t nres = node->nres;
-    gcut_ref y = gcut_node_copy(one, g, n, args, NULL, 0, NULL);
+    const gcut_ref y = wide ? gcut_node_new(one, (gcut_op)node->op, args, node->nargs,
+                                            g->attrs.at + node->attr0, node->nattrs, node->loc, NULL)
+                            : gcut_node_copy(one, g, n, args, NULL, 0, NULL);
     for (uint32_t k = 0; k < nres; k++) gcut_body_yield(one, y + k);
-    gcut_interp(one, GCUT_STATED, a, x, out, NULL);
+    gcut_interp(one, GCUT_STATED, a, operand, out, NULL);
+    for (uint32_t k = 0; k < nres; k++) out[k].dtype = gcut_type_of(g, gcut_node_at(g, n)->res0 + k)->dtype;
 }
 
 static bool evaluate(const gcut_graph *g, uint32_t n, gcut_arena *a, const gcut_array *x, gcut_array *out)
@@ -193,7 +201,7 @@ static bool evaluate(const gcut_graph *g, uint32_t n, gcut_arena *a, const gcut_
         later |= has && k > 0;
     }
     if (!symbols || (moves(op) && (!later || op == GCUT_OP_concat))) {
-        interpret(g, n, a, x, out);
+        interpret(g, n, a, x, symbols, out);
         for (uint32_t k = 0; !symbols && k < node->nres; k++) gcut_onnx_tame(&out[k]);
         return true;
     }

@@ -33,7 +33,7 @@ struct gcut_onnx_scope {
 
 enum gcut_onnx_kind { GCUT_ONNX_UNSAID, GCUT_ONNX_PARAMETER, GCUT_ONNX_BUFFER };
 
-#define GCUT_ONNX_MOST_LISTED 1000 /* attributes of a node, opsets */
+#define GCUT_ONNX_MOST_LISTED 1000 /* attributes of a node, opsets, symbols, checks of sizes */
 #define GCUT_ONNX_MOST_FOLDED 16   /* outputs of an op that is computed at import */
 
 struct gcut_onnx {
@@ -51,6 +51,7 @@ struct gcut_onnx {
     size_t nodes, batch_norms, dropouts;
     uint64_t work;                      /* of what was computed at import */
     uint64_t nodes_made, elements_made; /* of GCUT_ONNX_MOST_NODES and _ELEMENTS */
+    gcut_map updated;                   /* running statistics: their values in the graph */
     gcut_map functions;                 /* of the model by domain and name; the number of each, from 1 */
     bool *specialised;
     GCUT_VEC(gcut_array) folded; /* contents of the parameters of the op that is computed at import */

@@ -227,6 +227,7 @@ static gcut_ref size_node(gcut_build *b, gcut_dim d, gcut_dtype t)
 /* Each element by itself: an expression, or a number. */
 static gcut_ref elements(gcut_onnx_node *n, const gcut_array *x)
 {
+    gcut_onnx_count_nodes(n->o, 2 * (uint64_t)x->n); /* at once, before they take memory */
     gcut_ref *part = gcut_calloc(n->o->arena, (size_t)x->n, sizeof *part);
     for (int64_t k = 0; k < x->n; k++)
         part[k] = gcut_onnx_is_symbolic(x->u.i[k])

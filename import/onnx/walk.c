@@ -69,11 +69,16 @@ static bool is_cheap(gcut_onnx *o, const gcut_graph *g)
     return true;
 }
 
-/* In the arena of the model's file. */
-static void keep(gcut_onnx *o, gcut_array *x)
+/* Moves arrays to the arena of the model's file.  False: they are more than may be made yet. */
+static bool keep(gcut_onnx *o, gcut_array *x, uint32_t n)
 {
-    gcut_onnx_count_elements(o, (uint64_t)x->n);
-    x->u.at = gcut_memdup(o->arena, x->u.at, (size_t)(x->n ? x->n : 1) * 8);
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < n; i++) all += (uint64_t)x[i].n;
+    if (all > GCUT_ONNX_MOST_ELEMENTS(o->f->file.n) - o->elements_made) return false;
+    gcut_onnx_count_elements(o, all);
+    for (uint32_t i = 0; i < n; i++)
+        x[i].u.at = gcut_memdup(o->arena, x[i].u.at, (size_t)(x[i].n ? x[i].n : 1) * 8);
+    return true;
 }
 
 /* Computes an op on constants.  False: it is done at run time. */
@@ -92,8 +97,8 @@ static bool fold(gcut_onnx_node *n, const gcut_onnx_row *row)
         if (o->folded_out[k].ref) gcut_body_yield(s.b.g, o->folded_out[k].ref);
     gcut_onnx_count_nodes(o, s.b.g->values.n);
     gcut_arena *scratch = gcut_arena_new(o->mod->env, o->arena);
-    const bool done = is_cheap(o, s.b.g) && gcut_onnx_evaluate(s.b.g, scratch, o->folded.at, out);
-    for (uint32_t r = 0; done && r < s.b.g->results.n; r++) keep(o, &out[r]);
+    const bool done = is_cheap(o, s.b.g) && gcut_onnx_evaluate(s.b.g, scratch, o->folded.at, out) &&
+                      keep(o, out, s.b.g->results.n);
     gcut_arena_free(scratch);
     for (uint32_t k = 0, r = 0; done && k < n->p->n_output; k++) {
         if (o->folded_out[k].ref)
@@ -109,7 +114,7 @@ static void need_few(const gcut_onnx *o, size_t n, const char *what)
 {
     if (n > GCUT_ONNX_MOST_LISTED)
         gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, (gcut_place){.file = o->f->name}, NULL,
-                  "the model has a list of %zu %s, more than %d", n, what, GCUT_ONNX_MOST_LISTED);
+                  "the model has %zu %s, more than %d", n, what, GCUT_ONNX_MOST_LISTED);
 }
 
 static const char *domain_of(const Onnx__NodeProto *p)
@@ -203,6 +208,7 @@ static void import_node(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__NodeProto 
     const uint32_t before = s->g->values.n;
     row->rule(&n);
     gcut_onnx_count_nodes(o, s->g->values.n - before);
+    need_few(o, o->g->checks.n, "checks of sizes");
     for (uint32_t k = 0; k < p->n_output; k++)
         if (gcut_onnx_wants(&n, k) && !gcut_onnx_find_here(o, s, p->output[k]))
             GCUT_ONNX_UNSUPPORTED(&n, "output %u, '%s', is not supported", (unsigned)k, p->output[k]);
@@ -277,6 +283,7 @@ static gcut_dim symbol(gcut_onnx *o, const char *name)
             *c = '_';
     gcut_dim d = gcut_dim_symbol(o->mod->dims, s);
     if (!gcut_decl_find(o->g, d)) gcut_decl_add(o->g, (gcut_dim_decl){d, 1, INT64_MAX, 1});
+    need_few(o, o->g->decls.n, "symbols");
     return d;
 }
 
@@ -328,10 +335,13 @@ static void add_inputs(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__GraphProto 
     }
 }
 
-/* Names of the model that differ may be one name of the text IR. */
+/* Names of the model that differ may be one name of the text IR, which of a result is a word or digits. */
 static const char *result_name(gcut_onnx *o, gcut_map *names, const char *name)
 {
-    const char *own = gcut_onnx_as_name(o, name), *free = own;
+    const char *own = gcut_onnx_as_name(o, name);
+    const size_t digits = strspn(own, "0123456789");
+    if (digits > 18 || (own[digits] && (digits || own[0] == '.'))) own = gcut_printf(o->arena, "_%s", own);
+    const char *free = own;
     uint32_t count = ++*gcut_map_at(o->arena, names, key_of(o, NULL, own));
     for (; count > 1; count++) {
         free = gcut_printf(o->arena, "%s_%u", own, (unsigned)count);

@@ -162,8 +162,10 @@ static void update(gcut_onnx_node *n, uint32_t i, uint32_t k, gcut_ref old, gcut
 {
     gcut_onnx_set(n, k, next);
     const gcut_onnx_value *v = gcut_onnx_find(n->o, n->scope, n->p->input[i]);
-    if (v && v->tensor && n->b.g == n->o->g)
-        gcut_result_new(n->b.g, GCUT_ROLE_next, n->b.g->values.at[old].name, next);
+    if (!v || !v->tensor || n->b.g != n->o->g) return;
+    if ((*gcut_map_at(n->o->arena, &n->o->updated, old))++)
+        GCUT_ONNX_UNSUPPORTED(n, "the running statistics '%s' are those of another node, too", v->name);
+    gcut_result_new(n->b.g, GCUT_ROLE_next, n->b.g->values.at[old].name, next);
 }
 
 void gcut_onnx_batch_normalization(gcut_onnx_node *n)
