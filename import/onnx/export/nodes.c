@@ -26,7 +26,10 @@ static const char *node_name(gcut_onnx_writer *w, const char *out)
     const gcut_module *m = w->g->module;
     const char *scope = m->locs.at[w->loc].scope, *prefix = gcut_loc_prefix(w->g->module, w->loc);
     const size_t n = strlen(prefix);
-    if (scope && *scope && n && !strncmp(out, prefix, n) && out[n])
+    const bool within = scope && n && !strncmp(out, prefix, n - 1);
+    if (within && !out[n - 1])
+        out = scope; /* of a node of another model, whose name is the scope of its ops */
+    else if (within && out[n - 1] == '.' && out[n])
         out = gcut_printf(w->a, "%s/%s", scope, out + n);
     else if (scope && *scope)
         out = gcut_printf(w->a, "%s/%s", scope, out);

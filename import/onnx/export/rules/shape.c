@@ -52,7 +52,8 @@ void gcut_export_broadcast(gcut_onnx_writer *w, const gcut_node *n, const char *
         else
             gap[gaps++] = r - first;
     }
-    if (gaps) name = gcut_onnx_put2(w, "Unsqueeze", NULL, name, gcut_onnx_integers(w, gap, gaps));
+    const char *own = !first && !repeated ? gcut_onnx_own(w, n, 0) : NULL;
+    if (gaps) name = gcut_onnx_put2(w, "Unsqueeze", own, name, gcut_onnx_integers(w, gap, gaps));
     gcut_onnx_set_view(w, n, 0, (gcut_onnx_view){name, to->rank - first, repeated, NULL});
 }
 
@@ -208,19 +209,23 @@ void gcut_export_iota(gcut_onnx_writer *w, const gcut_node *n, const char *as)
     else
         limit = gcut_onnx_put2(w, "Squeeze", NULL, gcut_onnx_put_size(w, size),
                                gcut_onnx_integers(w, &(int64_t){0}, 1));
-    const char *x = gcut_onnx_put3(w, "Range", NULL, gcut_onnx_scalar_of(w, GCUT_I64, zero), limit,
-                                   gcut_onnx_scalar_of(w, GCUT_I64, one));
-    if (t->dtype != GCUT_I64) {
-        x = gcut_onnx_put1(w, "Cast", NULL, x);
-        gcut_onnx_put_int(w, "to", gcut_onnx_data_type(t->dtype));
-    }
     int64_t after[GCUT_MAX_RANK];
     gcut_onnx_view v = {.rank = t->rank - axis};
     for (uint32_t r = 0; r < t->rank; r++) {
         if (r > axis) after[r - axis - 1] = r - axis;
         if (r != axis && t->dim[r] != 1) v.repeated |= 1u << r;
     }
-    if (v.rank > 1) x = gcut_onnx_put2(w, "Unsqueeze", NULL, x, gcut_onnx_integers(w, after, v.rank - 1));
+    /* The last node makes the value itself where nothing repeats. */
+    const bool whole = v.rank == t->rank && !v.repeated, casts = t->dtype != GCUT_I64;
+    const char *own = whole ? gcut_onnx_own(w, n, 0) : NULL;
+    const char *x =
+        gcut_onnx_put3(w, "Range", casts || v.rank > 1 ? NULL : own, gcut_onnx_scalar_of(w, GCUT_I64, zero),
+                       limit, gcut_onnx_scalar_of(w, GCUT_I64, one));
+    if (casts) {
+        x = gcut_onnx_put1(w, "Cast", v.rank > 1 ? NULL : own, x);
+        gcut_onnx_put_int(w, "to", gcut_onnx_data_type(t->dtype));
+    }
+    if (v.rank > 1) x = gcut_onnx_put2(w, "Unsqueeze", own, x, gcut_onnx_integers(w, after, v.rank - 1));
     v.name = x;
     gcut_onnx_set_view(w, n, 0, v);
 }
