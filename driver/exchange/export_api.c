@@ -6,7 +6,8 @@
 
 #include "driver/ctx.h"
 #include "driver/exchange/contents.h"
-#include "driver/load/renamings.h"
+#include "driver/exchange/renamings.h"
+#include "driver/load/weights.h"
 #include "gradcut/train.h"
 #include "import/onnx/export/export.h"
 #include "passes/passes.h"
@@ -154,7 +155,7 @@ static void write(void *arg)
     gcut_env *env = j->g->module->env;
     gcut_export_options how = {0};
     GCUT_COPY_KNOWN(env, gcut_export_options, j->given, j->size, &how);
-    gcut_arena *a = gcut_arena_new(env, env->arena);
+    gcut_arena *a = gcut_arena_new(env, env->arena); /* also of the copy of the module */
     gcut_graph *given = gcut_module_clone(j->g, a), *g = prepared(given);
     gcut_open_files open = {0};
     gcut_tensors x = read_weights(a, given, &how);
@@ -162,6 +163,29 @@ static void write(void *arg)
     const gcut_onnx_export made = gcut_onnx_export_model(g, a, &x, j->path, GCUT_ONNX_LARGEST);
     describe(&j->info, &made);
     gcut_arena_free(a);
+}
+
+typedef struct step_job {
+    gcut_step *s;
+    const char *path;
+} step_job;
+
+static void write_step(void *arg)
+{
+    const step_job *j = arg;
+    gcut_step_prepare(j->s);
+    gcut_arena *a = gcut_arena_new(j->s->env, j->s->arena);
+    gcut_graph *g = prepared(gcut_module_clone(j->s->p->primal, a));
+    const gcut_tensors x = gcut_step_weights(j->s, a);
+    gcut_onnx_export_model(g, a, &x, j->path, GCUT_ONNX_LARGEST);
+    gcut_arena_free(a);
+}
+
+gcut_status gcut_export_step(gcut_step *step, const char *path)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    GCUT_NEED(step->env, path, GCUT_EUSAGE);
+    return gcut_protect(step->env, write_step, &(step_job){step, path});
 }
 
 static void copy_info(void *arg, const gcut_made *m)

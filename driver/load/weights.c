@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "driver/load/renamings.h"
+#include "driver/exchange/renamings.h"
 #include "graph/ops/dtype_info.h"
 
 enum { LISTED = 100 }; /* lines of one message */

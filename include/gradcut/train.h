@@ -82,6 +82,8 @@ typedef struct gcut_export_info {
 GCUT_API gcut_status gcut_export_onnx_sized(size_t size, gcut_graph *g, const char *path,
                                             const gcut_export_options *opt, gcut_export_info **info);
 #define gcut_export_onnx(...) gcut_export_onnx_sized(sizeof(gcut_export_options), __VA_ARGS__)
+/* The same of the function of a step, with the parameters and states that the step has now.  Prepares the step. */
+GCUT_API gcut_status gcut_export_step(gcut_step *step, const char *path);
 
 /* ---- evaluation ---- */
 

@@ -275,6 +275,25 @@ static void weights(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* The weights that a step has now. */
+static void of_a_step(void **state)
+{
+    (void)state;
+    static const float x[] = {1, 2, 3, 4}, w[] = {6, 5, 4, 3, 2, 1};
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_parse(ctx, ONE, GCUT_TO_NUL, "one.gcut", NULL);
+    gcut_step *s = gcut_compile(g, &(gcut_options){.backend = GCUT_BACKEND_EAGER, .forward_only = true});
+    assert_non_null(s);
+    assert_int_equal(gcut_set(s, "w", w, 2, 3), GCUT_OK);
+    assert_int_equal(gcut_set(s, "x", x, 2, 2), GCUT_OK);
+    if (gcut_export_step(s, "step.onnx") != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
+    gcut_arena *a = gcut_arena_new(g->module->env, NULL);
+    const gcut_tensor_file *f = gcut_tensor_file_open(a, "step.onnx");
+    assert_memory_equal(gcut_tensor_get(g->module->env, f, "w")->data, w, sizeof w);
+    gcut_arena_free(a);
+    gcut_ctx_free(ctx);
+}
+
 static void unsupported(void **state)
 {
     (void)state;
@@ -322,7 +341,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(models),       cmocka_unit_test(ops),
                                        cmocka_unit_test(fixed_points), cmocka_unit_test(every_op),
-                                       cmocka_unit_test(weights),      cmocka_unit_test(unsupported),
-                                       cmocka_unit_test(outside)};
+                                       cmocka_unit_test(weights),      cmocka_unit_test(of_a_step),
+                                       cmocka_unit_test(unsupported),  cmocka_unit_test(outside)};
     return cmocka_run_group_tests(tests, start, finish);
 }

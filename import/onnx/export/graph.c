@@ -103,9 +103,9 @@ static const gcut_tensor *contents_of(gcut_onnx_writer *w, const gcut_tensors *c
     const gcut_type *t = gcut_type_of(w->g, v);
     for (uint32_t i = 0; i < contents->n; i++)
         if (!strcmp(contents->at[i].name, name)) return &contents->at[i];
-    gcut_fail(w->env, GCUT_ETYPE, gcut_loc_place(w->g->module, w->g->loc), NULL,
-              "@%s: there are no contents for %%%s, %s", w->g->name, name,
-              gcut_type_text(w->a, w->g->module, t));
+    gcut_fail(w->env, GCUT_ETYPE, gcut_loc_place(w->g->module, w->g->loc),
+              "declare them, or take them from a file (--weights)", "@%s: there are no contents for %%%s, %s",
+              w->g->name, name, gcut_type_text(w->a, w->g->module, t));
 }
 
 static void add_contents(gcut_onnx_writer *w, const gcut_tensor *x, gcut_ref v)

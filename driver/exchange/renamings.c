@@ -2,7 +2,7 @@
  *
  * Names of the tensors of a file, as those of parameters.
  */
-#include "driver/load/renamings.h"
+#include "driver/exchange/renamings.h"
 
 #include <string.h>
 

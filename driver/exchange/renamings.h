@@ -2,8 +2,8 @@
  *
  * Rules by which the tensors of a file are called otherwise than parameters.
  */
-#ifndef GCUT_DRIVER_LOAD_RENAMINGS_H
-#define GCUT_DRIVER_LOAD_RENAMINGS_H
+#ifndef GCUT_DRIVER_EXCHANGE_RENAMINGS_H
+#define GCUT_DRIVER_EXCHANGE_RENAMINGS_H
 
 #include "base/arena.h"
 
