@@ -75,7 +75,9 @@ static const char *number(gcut_onnx_writer *w, int64_t x)
 /* The shape of a tensor of the model along one axis. */
 static const char *axis_of(gcut_onnx_writer *w, gcut_ref v, uint32_t axis)
 {
-    const char *d = gcut_onnx_put1(w, "Shape", NULL, w->top->own[v]);
+    const char *symbol = gcut_dim_symbol_name(w->g->module->dims, gcut_type_of(w->g, v)->dim[axis]);
+    const char *name = gcut_onnx_fresh(w, gcut_printf(w->a, "size.%s", symbol));
+    const char *d = gcut_onnx_put1(w, "Shape", name, w->top->own[v]);
     gcut_onnx_put_int(w, "start", axis);
     gcut_onnx_put_int(w, "end", axis + 1);
     return d;
@@ -164,19 +166,48 @@ const char *gcut_onnx_put_size(gcut_onnx_writer *w, gcut_dim d)
     return name;
 }
 
+static gcut_onnx_size_list *same_list(gcut_onnx_writer *w, const gcut_dim *d, uint32_t n)
+{
+    for (uint32_t i = 0; i < w->lists.n; i++)
+        if (w->lists.at[i].n == n && !memcmp(w->lists.at[i].d, d, n * sizeof *d)) return &w->lists.at[i];
+    return NULL;
+}
+
 const char *gcut_onnx_put_sizes(gcut_onnx_writer *w, const gcut_dim *d, uint32_t n)
 {
     const char *part[GCUT_MAX_RANK * 2];
     uint32_t parts = 0;
     GCUT_ASSERT(n <= GCUT_MAX_RANK * 2);
+    if (!n) return gcut_onnx_integers(w, d, 0);
+    const gcut_onnx_size_list *same = same_list(w, d, n);
+    if (same) return same->name;
     for (uint32_t k = 0, run; k < n; k += run) {
         for (run = 0; k + run < n && gcut_dim_known(d[k + run]);) run++;
         part[parts++] = run ? gcut_onnx_integers(w, d + k, run) : gcut_onnx_put_size(w, d[k]);
         run += !run;
     }
-    if (parts == 0) return gcut_onnx_integers(w, d, 0);
     if (parts == 1) return part[0];
-    const char *name = gcut_onnx_put(w, "Concat", NULL, part, parts);
+    const place back = go_to_top(w, "size");
+    const char *name = gcut_onnx_put(w, "Concat", gcut_onnx_fresh(w, "shape"), part, parts);
     gcut_onnx_put_int(w, "axis", 0);
+    go_back(w, back);
+    gcut_onnx_size_list *list = GCUT_PUSH(w->a, &w->lists);
+    *list = (gcut_onnx_size_list){.n = n, .name = name};
+    memcpy(list->d, d, n * sizeof *d);
     return name;
+}
+
+const char *gcut_onnx_put_size_scalar(gcut_onnx_writer *w, gcut_dim d)
+{
+    if (gcut_dim_known(d)) return gcut_onnx_scalar_of(w, GCUT_I64, (gcut_num){true, d, (double)d});
+    uint32_t known = gcut_map_get(&w->scalars, (uint64_t)d);
+    if (!known) {
+        const char *size = gcut_onnx_put_size(w, d);
+        const place back = go_to_top(w, size);
+        *GCUT_PUSH(w->a, &w->size) =
+            gcut_onnx_put2(w, "Squeeze", NULL, size, gcut_onnx_integers(w, &(int64_t){0}, 1));
+        go_back(w, back);
+        *gcut_map_at(w->a, &w->scalars, (uint64_t)d) = known = w->size.n;
+    }
+    return w->size.at[known - 1];
 }

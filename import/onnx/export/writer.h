@@ -48,6 +48,13 @@ typedef struct gcut_onnx_constant_tensor {
     const char *name;
 } gcut_onnx_constant_tensor;
 
+/* Sizes as one tensor. */
+typedef struct gcut_onnx_size_list {
+    uint32_t n;
+    gcut_dim d[2 * GCUT_MAX_RANK];
+    const char *name;
+} gcut_onnx_size_list;
+
 typedef struct gcut_onnx_writer {
     gcut_env *env;
     gcut_arena *a;
@@ -62,7 +69,9 @@ typedef struct gcut_onnx_writer {
     GCUT_VEC(gcut_ref)
     sized;          /* values of the function whose tensors are there from the start: sizes come from them */
     gcut_map sizes; /* of a dim: its name, the place in `size`, + 1 */
+    gcut_map scalars; /* the same of sizes as scalars */
     GCUT_VEC(const char *) size;
+    GCUT_VEC(gcut_onnx_size_list) lists;
     const char *base;      /* of the names of tensors that a rule makes */
     gcut_locid loc;        /* of the node */
     Onnx__NodeProto *last; /* which attributes are added to */
@@ -129,6 +138,7 @@ const char *gcut_onnx_integers(gcut_onnx_writer *w, const int64_t *x, uint32_t n
 /* A size, and a list of sizes: i64[1], i64[n]. */
 const char *gcut_onnx_put_size(gcut_onnx_writer *w, gcut_dim d);
 const char *gcut_onnx_put_sizes(gcut_onnx_writer *w, const gcut_dim *d, uint32_t n);
+const char *gcut_onnx_put_size_scalar(gcut_onnx_writer *w, gcut_dim d); /* i64[] */
 
 /* ---- values.c ---- */
 

@@ -159,11 +159,7 @@ void gcut_export_while(gcut_onnx_writer *w, const gcut_node *n, const char *as)
                **next = gcut_calloc(w->a, carries + 1u, sizeof *next);
     for (uint32_t k = 0; k < carries; k++) in[2 + k] = gcut_onnx_operand(w, n, k);
     in[0] = "";
-    if (bound && gcut_dim_known(bound->u.dim))
-        in[0] = gcut_onnx_scalar_of(w, GCUT_I64, (gcut_num){true, bound->u.dim, (double)bound->u.dim});
-    else if (bound)
-        in[0] = gcut_onnx_put2(w, "Squeeze", NULL, gcut_onnx_put_size(w, bound->u.dim),
-                               gcut_onnx_integers(w, &(int64_t){0}, 1));
+    if (bound) in[0] = gcut_onnx_put_size_scalar(w, bound->u.dim);
     in[1] = condition(w, n, w->here, in + 2, carries);
     body b;
     open_body(w, &b, gcut_region_at(w->here->g, n, 1)->body, carries + 2u, "body");

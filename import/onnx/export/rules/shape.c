@@ -173,15 +173,8 @@ void gcut_export_flip(gcut_onnx_writer *w, const gcut_node *n, const char *as)
 void gcut_export_dim(gcut_onnx_writer *w, const gcut_node *n, const char *as)
 {
     (void)as;
-    const gcut_dim d = gcut_attr_get(w->here->g, n, GCUT_KEY_of)->u.dim;
-    if (gcut_dim_known(d)) {
-        gcut_onnx_set_whole(w, n, 0, gcut_onnx_scalar_of(w, GCUT_I64, (gcut_num){true, d, (double)d}));
-        return;
-    }
-    const char *size = gcut_onnx_put_size(w, d);
-    gcut_onnx_set_whole(
-        w, n, 0,
-        gcut_onnx_put2(w, "Squeeze", gcut_onnx_own(w, n, 0), size, gcut_onnx_integers(w, &(int64_t){0}, 1)));
+    gcut_onnx_set_whole(w, n, 0,
+                        gcut_onnx_put_size_scalar(w, gcut_attr_get(w->here->g, n, GCUT_KEY_of)->u.dim));
 }
 
 /* A scalar, which is repeated along all axes. */
@@ -201,14 +194,8 @@ void gcut_export_iota(gcut_onnx_writer *w, const gcut_node *n, const char *as)
     (void)as;
     const gcut_type *t = TYPE(n->res0);
     const uint32_t axis = (uint32_t)gcut_attr_get(w->here->g, n, GCUT_KEY_axis)->u.dim;
-    const gcut_dim size = t->dim[axis];
+    const char *limit = gcut_onnx_put_size_scalar(w, t->dim[axis]);
     const gcut_num zero = {true, 0, 0}, one = {true, 1, 1};
-    const char *limit;
-    if (gcut_dim_known(size))
-        limit = gcut_onnx_scalar_of(w, GCUT_I64, (gcut_num){true, size, (double)size});
-    else
-        limit = gcut_onnx_put2(w, "Squeeze", NULL, gcut_onnx_put_size(w, size),
-                               gcut_onnx_integers(w, &(int64_t){0}, 1));
     int64_t after[GCUT_MAX_RANK];
     gcut_onnx_view v = {.rank = t->rank - axis};
     for (uint32_t r = 0; r < t->rank; r++) {
