@@ -486,6 +486,8 @@ static bool fits_command(const gcut_cli *c)
 {
     if (c->cmd->run == gcut_cmd_compile && !c->output)
         gcut_cli_complain("compile needs -o DIR/NAME: it writes NAME.c and NAME.h there, or NAME.so");
+    else if (c->cmd->run == gcut_cmd_export && !c->output)
+        gcut_cli_complain("export needs -o M.onnx, the model that it writes");
     else if (c->cmd->run == gcut_cmd_fit && !c->given[GCUT_OPTION_budget])
         gcut_cli_complain("fit needs --budget SIZE, the bytes that the peak of a training step may take");
     else if (c->opt.forward_only && c->given[GCUT_OPTION_optimizer])

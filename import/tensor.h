@@ -3,9 +3,9 @@
  * Room import/: files of tensors: NumPy's .npy, versions 1 to 3 (numpy.lib.format), .npz and .safetensors; models
  * of ONNX.
  *
- *   takes:  files, little-endian, mapped or in memory; tensors to write
+ *   takes:  files, little-endian, mapped or in memory; tensors to write; a function to write as a model
  *   gives:  tensors in C order, by name (tensor_file.h); .npy, .npz and .safetensors files; of a model its initializers and, in
- *           onnx/, a function (import.h)
+ *           onnx/, a function (import.h); in onnx/export/, a model of a function (export.h)
  *   keeps:  every bit of the elements; malformed files are refused, and dtypes that gradcut does not have where their
  *           elements are asked for
  */

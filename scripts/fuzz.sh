@@ -47,7 +47,7 @@ seed_onnx()
         [ -f "$model" ] && [ "$(wc -c <"$model")" -le 4096 ] &&
             cp "$model" "$1/$(basename "$(dirname "$model")").onnx"
     done
-    cp examples/cnn.onnx tests/corpus/*.onnx "$1"
+    cp examples/digits.onnx tests/corpus/*.onnx "$1"
 }
 seed_plan()
 {

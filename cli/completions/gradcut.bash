@@ -11,7 +11,7 @@ _gradcut_reply()
 _gradcut()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} options='' files=''
-    local commands='check show dot grad plan saved why mem fuse lint report diff certify frontier fit compile run bench prof crosscheck gradcheck import ops cache calibrate'
+    local commands='check show dot grad plan saved why mem fuse lint report diff certify frontier fit compile run bench prof crosscheck gradcheck import export ops cache calibrate'
     COMPREPLY=()
     case $COMP_CWORD:${COMP_WORDS[1]} in
     1:*) _gradcut_reply -W "$commands help --help --version"; return ;;
@@ -96,6 +96,7 @@ _gradcut()
     crosscheck) files='*.gcut' options='--wrt --loss --cotan --forward --eval --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --unfused --no-algebra --without --keep-grads --in --tol --passes --time-passes --json --help -h' ;;
     gradcheck) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --no-algebra --without --in --tol --time-passes --json --help -h' ;;
     import) files='*.onnx' options='--loss --in --train --output -o --json --help -h' ;;
+    export) files='*.gcut' options='--weights --rename --convert --partial --output -o --json --help -h' ;;
     ops) files='' options='--model --json --help -h' ;;
     cache) files='' options='--clear --json --help -h' ;;
     calibrate) files='' options='--threads --output -o --seconds --force --json --help -h' ;;

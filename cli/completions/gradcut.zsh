@@ -28,6 +28,7 @@ _gradcut()
         'crosscheck:run every backend on the same values and compare'
         'gradcheck:compare the gradients with central differences in f64'
         'import:an ONNX model as a graph, with its weights beside it'
+        'export:the function as it is evaluated, with its weights, as an ONNX model'
         'ops:what is supported\: every op, or those of --model, by dtype; of an ONNX model, what can be imported'
         'cache:what is in the cache of compiled steps; --clear empties it'
         'calibrate:measure this machine and write the model that prices come from'
@@ -94,10 +95,10 @@ _gradcut()
     case $subcommand in (bench) specs+=('--compare=[run these variants of the step in random order, --steps rounds; any policy is one]:LIST:(eager unfused save-all planned)') ;; esac
     case $subcommand in (frontier|bench) specs+=('--samples=[write every measured time as CSV too]:FILE:_files') ;; esac
     case $subcommand in (run) specs+=('--out=[write results and gradients as .npy into this folder]:DIR:_files -/') ;; esac
-    case $subcommand in (run) specs+=('--weights=[begin with the parameters, states and keys of this file, .safetensors, .npz or .npy]:FILE:_files') ;; esac
-    case $subcommand in (run) specs+=('--rename=[names in the file of --weights and here: '\''model.*=*,lm_head=head.w'\'']:LIST: ') ;; esac
-    case $subcommand in (run) specs+=('--convert[--weights: floats of another dtype too, rounded]') ;; esac
-    case $subcommand in (run) specs+=('--partial[--weights: what the file or the function lacks is no error]') ;; esac
+    case $subcommand in (run|export) specs+=('--weights=[begin with the parameters, states and keys of this file, .safetensors, .npz, .npy or .onnx]:FILE:_files') ;; esac
+    case $subcommand in (run|export) specs+=('--rename=[names in the file of --weights and here: '\''model.*=*,lm_head=head.w'\'']:LIST: ') ;; esac
+    case $subcommand in (run|export) specs+=('--convert[--weights: floats of another dtype too, rounded]') ;; esac
+    case $subcommand in (run|export) specs+=('--partial[--weights: what the file or the function lacks is no error]') ;; esac
     case $subcommand in (run) specs+=('--save-weights=[write the parameters, states and keys after the last step as .safetensors, or as .npz if FILE ends so]:FILE:_files') ;; esac
     case $subcommand in (crosscheck|gradcheck) specs+=('--tol=[largest relative error that passes]:X: ') ;; esac
     case $subcommand in (crosscheck) specs+=('--passes[interpret the graph behind each pass instead, up to the first that changes a result]') ;; esac
@@ -109,7 +110,7 @@ _gradcut()
     case $subcommand in (prof) specs+=('--times=[the times of a step that was compiled ahead of time, by gcut_rt_write_times, instead of running one]:FILE:_files') ;; esac
     case $subcommand in (prof) specs+=('--flame=[write a flame graph too, an SVG: measured time by scope]:FILE:_files') ;; esac
     case $subcommand in (fit) specs+=('--max=[the symbol to enlarge, and a size that is not exceeded: N, N=4096]:SYM[=SIZE]: ') ;; esac
-    case $subcommand in (plan|report|frontier|fit|compile|prof|import|calibrate) specs+=('(-o --output)-o+[compile, frontier: DIR/NAME to write; import: M.gcut, beside which M.safetensors is; plan, calibrate: a file for the JSON; prof: one for the trace; report: one for the page; fit: one for the plan at the largest size]:PATH:_files' '(-o --output)--output=[compile, frontier: DIR/NAME to write; import: M.gcut, beside which M.safetensors is; plan, calibrate: a file for the JSON; prof: one for the trace; report: one for the page; fit: one for the plan at the largest size]:PATH:_files') ;; esac
+    case $subcommand in (plan|report|frontier|fit|compile|prof|import|export|calibrate) specs+=('(-o --output)-o+[compile, frontier: DIR/NAME to write; export: M.onnx; import: M.gcut, beside which M.safetensors is; plan, calibrate: a file for the JSON; prof: one for the trace; report: one for the page; fit: one for the plan at the largest size]:PATH:_files' '(-o --output)--output=[compile, frontier: DIR/NAME to write; export: M.onnx; import: M.gcut, beside which M.safetensors is; plan, calibrate: a file for the JSON; prof: one for the trace; report: one for the page; fit: one for the plan at the largest size]:PATH:_files') ;; esac
     case $subcommand in (plan) specs+=('--explain-cost=[instead of the plan, the terms of the predicted time of the kernels that compute this value]:VALUE: ') ;; esac
     case $subcommand in (plan) specs+=('--certificate[the JSON has what proves the plan'\''s claims, for certify]') ;; esac
     case $subcommand in (calibrate) specs+=('--seconds=[measure for so long; compiling comes before, up to a minute]:X: ') ;; esac
@@ -118,8 +119,8 @@ _gradcut()
     case $subcommand in (ops) specs+=('--model=[only the ops of this file'\''s function]:FILE:_files') ;; esac
     case $subcommand in (cache) specs+=('--clear[remove every entry]') ;; esac
     case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--time-passes[print each pass, its wall time, and the nodes before and behind it, to standard error]') ;; esac
-    case $subcommand in (check|show|dot|grad|plan|saved|why|mem|fuse|lint|report|diff|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|import|ops|cache|calibrate) specs+=('--json[print JSON]') ;; esac
-    case $subcommand in (check|show|dot|grad|plan|saved|why|mem|fuse|lint|report|diff|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|import|ops|cache|calibrate) specs+=('(-h --help)-h[print the options of a command]' '(-h --help)--help[print the options of a command]') ;; esac
+    case $subcommand in (check|show|dot|grad|plan|saved|why|mem|fuse|lint|report|diff|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|import|export|ops|cache|calibrate) specs+=('--json[print JSON]') ;; esac
+    case $subcommand in (check|show|dot|grad|plan|saved|why|mem|fuse|lint|report|diff|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|import|export|ops|cache|calibrate) specs+=('(-h --help)-h[print the options of a command]' '(-h --help)--help[print the options of a command]') ;; esac
     case $subcommand in
     check) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
     show) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
@@ -143,6 +144,7 @@ _gradcut()
     crosscheck) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
     gradcheck) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
     import) specs+=('1:FILE:_files -g "*.onnx"' ) ;;
+    export) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
     esac
     _arguments -s $specs
 }

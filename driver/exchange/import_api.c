@@ -87,7 +87,7 @@ static gcut_graph *without_unread(gcut_graph *g, const char *name)
 static gcut_graph *simplified(gcut_graph *g)
 {
     static gcut_graph *(*const pass[])(gcut_graph *, const char *) = {
-        gcut_pass_fold, gcut_pass_cse, gcut_pass_recognize, gcut_pass_dce, without_unread};
+        gcut_pass_fold, gcut_pass_cse, gcut_pass_recognize, gcut_pass_fold, gcut_pass_dce, without_unread};
     gcut_module *m = g->module;
     const char *name = g->name;
     for (size_t i = 0; i < sizeof pass / sizeof *pass; i++) {

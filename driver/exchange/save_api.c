@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "driver/ctx.h"
-#include "driver/load/data_path.h"
+#include "driver/exchange/contents.h"
 #include "gradcut/train.h"
 #include "import/tensor_file.h"
-#include "interp/initial_values.h"
 #include "text/text.h"
 
 enum { MOST_LISTED = 64 }; /* numbers of a list that stays in the text */
@@ -18,39 +17,9 @@ typedef struct job {
     const char *path, *weights;
 } job;
 
-/* Files that are open, by path. */
-typedef GCUT_VEC(gcut_tensor_file *) files;
-
-static gcut_tensor_file *open_once(gcut_arena *a, files *open, const char *path)
-{
-    for (uint32_t i = 0; i < open->n; i++)
-        if (!strcmp(open->at[i]->name, path)) return open->at[i];
-    return *GCUT_PUSH(a, open) = gcut_tensor_file_open(a, path);
-}
-
 static bool is_moved(const gcut_data *d)
 {
     return d->kind == GCUT_DATA_file || (d->kind == GCUT_DATA_dense && d->nnums > MOST_LISTED);
-}
-
-static gcut_tensor contents_of(gcut_arena *a, const gcut_module *m, const gcut_data *d, files *open)
-{
-    gcut_tensor x;
-    if (d->kind == GCUT_DATA_file) {
-        gcut_tensor_file *f = open_once(a, open, gcut_data_path(a, m, d->file));
-        const gcut_tensor *t = gcut_tensor_get(m->env, f, d->key);
-        gcut_tensor_load(f, t);
-        x = *t;
-    } else {
-        const gcut_array v = gcut_data_array(a, m, d, d->type.dim);
-        x = (gcut_tensor){.dtype = v.dtype, .rank = v.rank, .n = v.n};
-        memcpy(x.dim, v.dim, sizeof x.dim);
-        void *packed = gcut_calloc(a, (size_t)v.n + 1, (size_t)gcut_dtype_bytes(v.dtype));
-        gcut_array_store(&v, packed);
-        x.data = packed;
-    }
-    x.name = d->name;
-    return x;
 }
 
 /* The name by which a text at `path` reads `file`: without the folder that both are in. */
@@ -70,12 +39,12 @@ static void save(void *arg)
     gcut_graph *g = gcut_module_clone(j->g, a);
     gcut_module *m = g->module;
     gcut_tensors x = {0};
-    files open = {0};
+    gcut_open_files open = {0};
     gcut_text text = {.arena = a};
     for (uint32_t i = 0; j->weights && i < m->data.n; i++) {
         gcut_data *d = &m->data.at[i];
         if (!is_moved(d)) continue;
-        *GCUT_PUSH(a, &x) = contents_of(a, m, d, &open);
+        *GCUT_PUSH(a, &x) = gcut_data_contents(a, m, d, &open);
         d->kind = GCUT_DATA_file;
         d->nnums = 0;
         d->file = seen_from(j->path, j->weights);

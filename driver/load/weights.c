@@ -6,62 +6,10 @@
 
 #include <string.h>
 
+#include "driver/exchange/renamings.h"
 #include "graph/ops/dtype_info.h"
 
 enum { LISTED = 100 }; /* lines of one message */
-
-/* ---- names ---- */
-
-typedef struct renaming {
-    const char *from, *to; /* at most one * in each, in both or in none */
-} renaming;
-
-typedef GCUT_VEC(renaming) renamings;
-
-static bool has_one_star_or_none(const char *s)
-{
-    const char *star = strchr(s, '*');
-    return !star || !strchr(star + 1, '*');
-}
-
-/* "a=b,c.*=*" */
-static renamings read_renamings(gcut_env *env, gcut_arena *a, const char *list)
-{
-    renamings out = {0};
-    while (list && *list) {
-        const size_t n = strcspn(list, ",");
-        char *rule = gcut_strndup(a, list, n), *eq = strchr(rule, '=');
-        list += n + (list[n] == ',');
-        if (eq) *eq = '\0';
-        const char *to = eq ? eq + 1 : "";
-        if (!*rule || !*to || strchr(to, '=') || !has_one_star_or_none(rule) || !has_one_star_or_none(to) ||
-            !strchr(rule, '*') != !strchr(to, '*'))
-            gcut_fail(env, GCUT_EUSAGE, (gcut_place){0},
-                      "write FILE'S=STEP'S, with one * on both sides or on none: 'model.*=*,lm_head=head.w'",
-                      "cannot rename by '%s'", gcut_strndup(a, rule, n));
-        *GCUT_PUSH(a, &out) = (renaming){rule, to};
-    }
-    return out;
-}
-
-/* By the first rule that fits; the name itself where none does. */
-static const char *renamed(gcut_arena *a, const renamings *rules, const char *name)
-{
-    for (uint32_t i = 0; i < rules->n; i++) {
-        const char *from = rules->at[i].from, *to = rules->at[i].to, *star = strchr(from, '*');
-        if (!star) {
-            if (!strcmp(from, name)) return to;
-            continue;
-        }
-        const size_t head = (size_t)(star - from), tail = strlen(star + 1), n = strlen(name);
-        if (n < head + tail || strncmp(from, name, head) != 0 || strcmp(name + n - tail, star + 1) != 0)
-            continue;
-        const char *hole = strchr(to, '*');
-        return gcut_printf(a, "%.*s%.*s%s", (int)(hole - to), to, (int)(n - head - tail), name + head,
-                           hole + 1);
-    }
-    return name;
-}
 
 /* ---- what fits ---- */
 
@@ -95,9 +43,9 @@ static bool same_shape(const gcut_slot *x, const gcut_tensor *t)
     return same;
 }
 
-static void compare_tensor(comparison *c, const renamings *rules, const gcut_tensor *t)
+static void compare_tensor(comparison *c, const gcut_renamings *rules, const gcut_tensor *t)
 {
-    const char *name = renamed(c->a, rules, t->name),
+    const char *name = gcut_renamed(c->a, rules, t->name),
                *called = strcmp(name, t->name) ? gcut_printf(c->a, "%s (%s)", t->name, name) : name;
     const gcut_slot *x = gcut_slot_find(c->s, name);
     if (!x || !gcut_slot_persists(x)) {
@@ -145,7 +93,7 @@ void gcut_step_set_weights(gcut_step *s, gcut_tensor_file *f, const gcut_load_op
 {
     gcut_arena *a = gcut_arena_new(s->env, s->arena);
     comparison c = {.s = s, .f = f, .how = how, .a = a, .lines = {.arena = a}};
-    const renamings rules = read_renamings(s->env, a, how->rename);
+    const gcut_renamings rules = gcut_read_renamings(s->env, a, how->rename);
     c.of = gcut_calloc(a, (size_t)s->nslots + 1, sizeof *c.of);
     for (uint32_t i = 0; i < f->tensor.n; i++) compare_tensor(&c, &rules, &f->tensor.at[i]);
     for (uint32_t i = 0; i < s->nslots && !how->partial; i++) {

@@ -101,7 +101,7 @@ gcut_ref gcut_decompose_batch_norm(composite *c)
 gcut_ref gcut_batch_norm_by_statistics(gcut_build *b, const gcut_ref x[5], double eps)
 {
     const char *result = b->name;
-    b->name = gcut_printf(b->g->module->arena, "%s.batch_norm", result);
+    if (result) b->name = gcut_printf(b->g->module->arena, "%s.batch_norm", result);
     const gcut_ref scale = gcut_b2(b, GCUT_OP_mul, gcut_b1(b, GCUT_OP_rsqrt, gcut_baddc(b, x[4], eps)), x[1]);
     const gcut_ref d = gcut_b2(b, GCUT_OP_sub, x[0], along_channels(b, x[3], x[0]));
     const gcut_ref y = gcut_b2(b, GCUT_OP_mul, d, along_channels(b, scale, d)),

@@ -90,6 +90,17 @@ void gcut_dim_print_c(const gcut_dims *t, gcut_dim d, const char *prefix, gcut_t
  */
 void gcut_dim_print_real(const gcut_dims *t, gcut_dim d, const char *prefix, gcut_text *out);
 
+/* What computes an expression bottom up, with results of its own kind. */
+typedef struct gcut_dim_visitor {
+    void *self;
+    const void *(*number)(void *self, int64_t x);
+    const void *(*symbol)(void *self, gcut_dim symbol);
+    /* a op b.  Of DIV, MOD, MIN and MAXOF `x` is the first operand as a dim; of ADD, SUB and MUL it is GCUT_DIM_BAD. */
+    const void *(*binary)(void *self, gcut_dim_op op, const void *a, const void *b, gcut_dim x);
+} gcut_dim_visitor;
+/* Visits d in the order of its canonical text. */
+const void *gcut_dim_visit(const gcut_dims *t, gcut_dim d, const gcut_dim_visitor *v);
+
 typedef enum gcut_dim_cmp { GCUT_DIM_EQUAL, GCUT_DIM_DIFFERS, GCUT_DIM_UNDECIDED } gcut_dim_cmp;
 /* EQUAL by normal form; DIFFERS when the ranges of a-b exclude 0 or a multiple rules it out. */
 gcut_dim_cmp gcut_dim_compare(gcut_dims *t, gcut_dim a, gcut_dim b, const gcut_dim_decl *decl, uint32_t n);

@@ -12,10 +12,10 @@
  * valid.
  *
  * Structures in 1.x, which tests/api/test_interface.c compares with the headers:
- *   - The caller fills these, zero means the default, and the macros pass their size, so they may grow at
- *     their end: gcut_options, gcut_calibrate_options, gcut_frontier_options, gcut_compare_options,
- *     gcut_hooks, gcut_loop, gcut_external_call, gcut_fit_options, gcut_table_options,
- *     gcut_memory_options, gcut_report_options, gcut_load_options, gcut_import_options.
+ *   - The caller fills these, zero means the default, and the macros pass their size, so they may grow at their
+ *     end: gcut_options, gcut_calibrate_options, gcut_frontier_options, gcut_compare_options, gcut_hooks,
+ *     gcut_loop, gcut_external_call, gcut_fit_options, gcut_table_options, gcut_memory_options,
+ *     gcut_report_options, gcut_load_options, gcut_import_options, gcut_export_options.
  *   - The library fills these and hands them out by pointer, in lists too, so they may grow at their end; a
  *     program neither declares nor copies one: gcut_value_info, gcut_stats, gcut_kernel_time, gcut_profile,
  *     gcut_check_report, gcut_machine_report, gcut_cache_info, gcut_plan_value, gcut_plan_loop,
@@ -25,10 +25,10 @@
  *     gcut_cost_explanation, gcut_plan_side, gcut_plan_difference, gcut_plan_diff, gcut_sample,
  *     gcut_frontier_point, gcut_frontier, gcut_variant_graph, gcut_variant, gcut_comparison, gcut_mark_info,
  *     gcut_attr_info, gcut_region_info, gcut_node_info, gcut_graph_value, gcut_data_info, gcut_param_info,
- *     gcut_result_info, gcut_symbol_info, gcut_check_info, gcut_graph_info, gcut_stage_info,
- *     gcut_rewrite_info, gcut_buffer_info, gcut_pass_time, gcut_fit_try, gcut_fitted,
- *     gcut_memory_buffer, gcut_memory_event, gcut_memory_profile, gcut_fused_op, gcut_fused_kernel,
- *     gcut_unfused, gcut_fusion, gcut_lint_finding, gcut_lint_report, gcut_import_info.
+ *     gcut_result_info, gcut_symbol_info, gcut_check_info, gcut_graph_info, gcut_stage_info, gcut_rewrite_info,
+ *     gcut_buffer_info, gcut_pass_time, gcut_fit_try, gcut_fitted, gcut_memory_buffer, gcut_memory_event,
+ *     gcut_memory_profile, gcut_fused_op, gcut_fused_kernel, gcut_unfused, gcut_fusion, gcut_lint_finding,
+ *     gcut_lint_report, gcut_import_info, gcut_export_info.
  *   - These are passed by value, or listed by value, and stay as they are: gcut_allocator, gcut_feed,
  *     gcut_size, gcut_shape, gcut_val, gcut_here, gcut_conv, gcut_pool, gcut_pad_options,
  *     gcut_cross_entropy_options, gcut_var_options, gcut_attention_options, gcut_plan_reader, gcut_plan_op,

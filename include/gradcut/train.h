@@ -53,6 +53,38 @@ GCUT_API gcut_status gcut_save(gcut_graph *g, const char *path, const char *weig
  * (gcut_free); NULL on error. */
 GCUT_API char *gcut_onnx_ops(gcut_ctx *ctx, const char *path, bool json);
 
+typedef struct gcut_export_options {
+    const char *
+        weights; /* a file as of gcut_load_weights, or a model of ONNX; NULL: the contents that the graph declares */
+    const char *rename; /* FILE'S=FUNCTION'S names, as of gcut_load_options */
+    bool convert;       /* floats of another dtype too, rounded to nearest even */
+    bool partial;       /* parameters that the file lacks have the contents that the graph declares */
+} gcut_export_options;
+
+/* What an export did. */
+typedef struct gcut_export_info {
+    size_t nodes; /* of the model, its subgraphs included */
+    size_t inputs, outputs;
+    size_t initializers; /* params and states */
+    int64_t elements;    /* of the params */
+    size_t draws;        /* inputs of the model that the function draws at random */
+    int64_t opset;
+    int64_t bytes; /* of all files */
+    bool
+        outside; /* the elements of the initializers are in the file `path`.data: a model has at most 2 GiB */
+} gcut_export_info;
+
+/* Writes the function as it is evaluated (gcut_eval) as an ONNX model, of opset 17, or of 18 where integers are combined
+ * bit by bit.  Values, parameters and results keep their names.  What the function draws at random, and symbolic sizes,
+ * become inputs of the model.  Each file is written as a whole or not at all.  *info, where info is not NULL, is the
+ * caller's (gcut_free); NULL on error.  opt may be NULL.  GCUT_EUNSUPPORTED for an op that ONNX lacks; GCUT_ETYPE where
+ * weights do not fit, or a parameter has no contents. */
+GCUT_API gcut_status gcut_export_onnx_sized(size_t size, gcut_graph *g, const char *path,
+                                            const gcut_export_options *opt, gcut_export_info **info);
+#define gcut_export_onnx(...) gcut_export_onnx_sized(sizeof(gcut_export_options), __VA_ARGS__)
+/* The same of the function of a step, with the parameters and states that the step has now.  Prepares the step. */
+GCUT_API gcut_status gcut_export_step(gcut_step *step, const char *path);
+
 /* ---- evaluation ---- */
 
 /* The same function as it is evaluated, a graph of its own under the same name: dropout passes its operand on,

@@ -33,7 +33,8 @@ static void test_examples(void **state)
                     {"saved", 0},     {"why", 0},    {"mem", 0},     {"fuse", 0},     {"lint", 1},
                     {"diff", 1},      {"report", 0}, {"certify", 0}, {"frontier", 0}, {"fit", 0},
                     {"compile", 0},   {"run", 0},    {"bench", 0},   {"prof", 0},     {"crosscheck", 0},
-                    {"gradcheck", 0}, {"import", 0}, {"ops", 0},     {"cache", 0},    {"calibrate", 0}};
+                    {"gradcheck", 0}, {"import", 0}, {"export", 0},  {"ops", 0},      {"cache", 0},
+                    {"calibrate", 0}};
     char *all = fine(ARGV("--help"));
     size_t n = 0;
     for (char *s = strstr(all, "\ncommands:\n") + 11; !strncmp(s, "  ", 2); s = strchr(s, '\n') + 1) n++;

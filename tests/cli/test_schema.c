@@ -174,6 +174,7 @@ static const char *const runs[][10] = {
     {"crosscheck", MLP, "--passes"},
     {"gradcheck", MLP},
     {"import", GCUT_SOURCE_DIR "/examples/digits.onnx", "-o", "digits.gcut"},
+    {"export", GCUT_SOURCE_DIR "/examples/mlp.gcut", "-o", "mlp.onnx"},
     {"ops"},
     {"ops", GCUT_SOURCE_DIR "/examples/digits.onnx"},
     {"ops", "--model", MLP},

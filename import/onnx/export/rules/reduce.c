@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Reductions, and ops along an axis.
+ */
+#include <string.h>
+
+#include "import/onnx/export/writer.h"
+
+static int64_t axis_attr(const gcut_onnx_writer *w, const gcut_node *n)
+{
+    return gcut_attr_get(w->here->g, n, GCUT_KEY_axis)->u.dim;
+}
+
+/* ReduceSum has its axes as an input since opset 13, the others since 18. */
+void gcut_export_reduce(gcut_onnx_writer *w, const gcut_node *n, const char *as)
+{
+    const uint32_t mask = gcut_attr_axes(w->here->g, n), rank = gcut_onnx_operand_type(w, n, 0)->rank;
+    int64_t axes[GCUT_MAX_RANK];
+    uint32_t naxes = 0;
+    for (uint32_t r = 0; r < rank; r++)
+        if (mask >> r & 1) axes[naxes++] = r;
+    const char *x = gcut_onnx_operand(w, n, 0), *own = gcut_onnx_own(w, n, 0);
+    const bool input = w->opset >= 18 || !strcmp(as, "ReduceSum");
+    if (!naxes)
+        x = gcut_onnx_put1(w, "Identity", own, x);
+    else if (input)
+        x = gcut_onnx_put2(w, as, own, x, gcut_onnx_integers(w, axes, naxes));
+    else
+        x = gcut_onnx_put1(w, as, own, x);
+    if (naxes && !input) gcut_onnx_put_ints(w, "axes", axes, naxes);
+    if (naxes) gcut_onnx_put_int(w, "keepdims", gcut_attr_flag(w->here->g, n, GCUT_KEY_keep));
+    gcut_onnx_set_whole(w, n, 0, x);
+}
+
+/* ArgMax, ArgMin */
+void gcut_export_arg(gcut_onnx_writer *w, const gcut_node *n, const char *as)
+{
+    gcut_onnx_set_whole(w, n, 0, gcut_onnx_put1(w, as, gcut_onnx_own(w, n, 0), gcut_onnx_operand(w, n, 0)));
+    gcut_onnx_put_int(w, "axis", axis_attr(w, n));
+    gcut_onnx_put_int(w, "keepdims", 0);
+}
+
+void gcut_export_cumsum(gcut_onnx_writer *w, const gcut_node *n, const char *as)
+{
+    (void)as;
+    const int64_t axis = axis_attr(w, n);
+    const char *x = gcut_onnx_operand(w, n, 0),
+               *along = gcut_onnx_scalar_of(w, GCUT_I64, (gcut_num){true, axis, (double)axis});
+    gcut_onnx_set_whole(w, n, 0, gcut_onnx_put2(w, "CumSum", gcut_onnx_own(w, n, 0), x, along));
+    gcut_onnx_put_int(w, "reverse", gcut_attr_flag(w->here->g, n, GCUT_KEY_reverse));
+}
+
+/* Softmax, LogSoftmax */
+void gcut_export_along(gcut_onnx_writer *w, const gcut_node *n, const char *as)
+{
+    gcut_onnx_set_whole(w, n, 0, gcut_onnx_put1(w, as, gcut_onnx_own(w, n, 0), gcut_onnx_operand(w, n, 0)));
+    gcut_onnx_put_int(w, "axis", axis_attr(w, n));
+}

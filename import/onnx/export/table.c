@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The table of exported ops as data.
+ */
+#include "import/onnx/export/writer.h"
+
+typedef struct row {
+    gcut_onnx_way way;
+    gcut_onnx_export_rule *rule;
+    const char *as; /* of a rule; else why the op is refused */
+} row;
+
+static const row rows[GCUT_NOPS] = {
+#define RULE(op, name, as) [GCUT_OP_##op] = {GCUT_ONNX_WAY_RULE, gcut_export_##name, as},
+#define EXPAND(op) [GCUT_OP_##op] = {GCUT_ONNX_WAY_EXPAND, NULL, "it is composite"},
+#define REFUSE(op, why) [GCUT_OP_##op] = {GCUT_ONNX_WAY_REFUSE, NULL, why},
+#include "import/onnx/export/ops.def"
+#undef RULE
+#undef EXPAND
+#undef REFUSE
+};
+
+gcut_onnx_way gcut_onnx_way_of(gcut_op op)
+{
+    return rows[op].way;
+}
+
+bool gcut_onnx_expands(gcut_op op)
+{
+    return rows[op].way == GCUT_ONNX_WAY_EXPAND;
+}
+
+_Noreturn void gcut_onnx_refuse(gcut_onnx_writer *w, const gcut_node *n, const char *why)
+{
+    gcut_fail(w->env, GCUT_EUNSUPPORTED, gcut_loc_place(w->g->module, n->loc), NULL,
+              "ONNX cannot express %%%s of the op %s: %s", w->here->g->values.at[n->res0].name,
+              gcut_op_get((gcut_op)n->op)->name, why);
+}
+
+void gcut_onnx_write_op(gcut_onnx_writer *w, const gcut_node *n)
+{
+    const row *r = &rows[n->op];
+    if (!r->rule) gcut_onnx_refuse(w, n, r->as);
+    r->rule(w, n, r->as);
+}
