@@ -11,7 +11,8 @@
  * result. */
 void gcut_decompose(gcut_build *b, const gcut_graph *src, uint32_t n, const gcut_ref *args, gcut_ref *out);
 /* batch_norm by its running statistics, x = {x, gain, bias, mean, var}: (x - mean) / sqrt(var + eps) gain + bias for each
- * channel (Ioffe & Szegedy 2015, algorithm 2).  The result is named b->name, the values before it "<b->name>.batch_norm". */
+ * channel (Ioffe & Szegedy 2015, algorithm 2).  The result is named b->name, the values before it "<b->name>.batch_norm"; NULL: all names are
+ * generated. */
 gcut_ref gcut_batch_norm_by_statistics(gcut_build *b, const gcut_ref x[5], double eps);
 
 #endif

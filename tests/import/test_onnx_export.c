@@ -216,9 +216,12 @@ static void every_op(void **state)
 {
     (void)state;
     int rows[GCUT_NOPS] = {0};
-#define RULE(op, rule, as) rows[GCUT_OP_##op]++;
-#define EXPAND(op) rows[GCUT_OP_##op]++;
-#define REFUSE(op, why) rows[GCUT_OP_##op]++;
+#define COUNT(op, way)                                                                                       \
+    rows[GCUT_OP_##op]++;                                                                                    \
+    assert_int_equal(gcut_onnx_way_of(GCUT_OP_##op), GCUT_ONNX_WAY_##way);
+#define RULE(op, rule, as) COUNT(op, RULE)
+#define EXPAND(op) COUNT(op, EXPAND)
+#define REFUSE(op, why) COUNT(op, REFUSE)
 #include "import/onnx/export/ops.def"
 #undef RULE
 #undef EXPAND
@@ -308,6 +311,13 @@ static void unsupported(void **state)
                    "  %y = dim(of=N)\n  return %y\n}\n",
                    GCUT_TO_NUL, "size.gcut", NULL);
     refuses(ctx, g, NULL, GCUT_EUNSUPPORTED, "no input of @f has the size N");
+    g = gcut_parse(ctx,
+                   "gcut 1\nfunc @f[N](input %x: f32[N], rng %key: i64[]) -> (out y: f32[N]) {\n"
+                   "  %y = scan(%x, carries=1, length=3) body(%c: f32[N]) {\n"
+                   "    %u = uniform(%key, shape=[N])\n    %s = add(%c, %u)\n    yield %s\n  }\n"
+                   "  return %y\n}\n",
+                   GCUT_TO_NUL, "body.gcut", NULL);
+    refuses(ctx, g, NULL, GCUT_EUNSUPPORTED, "a draw within a body cannot be an input");
     gcut_ctx_free(ctx);
 }
 

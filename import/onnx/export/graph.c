@@ -11,7 +11,6 @@
 gcut_onnx_frame *gcut_onnx_frame_new(gcut_onnx_writer *w, const gcut_graph *g, gcut_onnx_nodes *nodes)
 {
     gcut_onnx_frame *f = gcut_calloc(w->a, 1, sizeof *f);
-    f->outer = w->here;
     f->g = g;
     f->nodes = nodes;
     f->view = gcut_calloc(w->a, g->values.n + 1u, sizeof *f->view);

@@ -29,7 +29,7 @@ static size_t put_tag(uint8_t at[MOST_OF_TAG], int field, uint64_t bytes)
     return 1 + put_varint(at + 1, bytes);
 }
 
-/* The message, with room in front and behind. */
+/* A message as bytes. */
 typedef struct packed {
     uint8_t *at;
     size_t n;

@@ -31,7 +31,6 @@ typedef struct gcut_onnx_nodes {
 
 /* A graph that is being written: the function, or a body. */
 typedef struct gcut_onnx_frame {
-    struct gcut_onnx_frame *outer;
     const gcut_graph *g;
     gcut_onnx_view *view;                     /* by value */
     const char **own;                         /* by value: the name of its whole tensor */
