@@ -56,3 +56,49 @@ void gcut_export_along(gcut_onnx_writer *w, const gcut_node *n, const char *as)
     gcut_onnx_set_whole(w, n, 0, gcut_onnx_put1(w, as, gcut_onnx_own(w, n, 0), gcut_onnx_operand(w, n, 0)));
     gcut_onnx_put_int(w, "axis", axis_attr(w, n));
 }
+
+/* ---- elements in order ---- */
+
+/* TopK of the first k elements, sorted; values or indices under that name, the others under a name of their own. */
+static const char *top_k(gcut_onnx_writer *w, const gcut_node *n, gcut_dim k, bool largest,
+                         const char *values, const char *indices)
+{
+    const char *x = gcut_onnx_operand(w, n, 0), *count = gcut_onnx_put_size(w, k);
+    const char *name = gcut_onnx_put2(w, "TopK", values, x, count);
+    gcut_onnx_put_output(w, indices ? indices : gcut_onnx_fresh(w, w->base));
+    gcut_onnx_put_int(w, "axis", axis_attr(w, n));
+    gcut_onnx_put_int(w, "largest", largest);
+    gcut_onnx_put_int(w, "sorted", 1);
+    return name;
+}
+
+static gcut_dim size_along(const gcut_onnx_writer *w, const gcut_node *n)
+{
+    return gcut_type_of(w->here->g, gcut_arg(w->here->g, n, 0))->dim[axis_attr(w, n)];
+}
+
+void gcut_export_argsort(gcut_onnx_writer *w, const gcut_node *n, const char *as)
+{
+    (void)as;
+    const char *own = gcut_onnx_own(w, n, 0);
+    top_k(w, n, size_along(w, n), gcut_attr_flag(w->here->g, n, GCUT_KEY_descending), NULL, own);
+    gcut_onnx_set_whole(w, n, 0, own);
+}
+
+void gcut_export_sort(gcut_onnx_writer *w, const gcut_node *n, const char *as)
+{
+    (void)as;
+    const bool descending = gcut_attr_flag(w->here->g, n, GCUT_KEY_descending);
+    gcut_onnx_set_whole(w, n, 0, top_k(w, n, size_along(w, n), descending, gcut_onnx_own(w, n, 0), NULL));
+}
+
+void gcut_export_topk(gcut_onnx_writer *w, const gcut_node *n, const char *as)
+{
+    (void)as;
+    const gcut_graph *g = w->here->g;
+    const char *values = gcut_onnx_own(w, n, 0), *indices = gcut_onnx_own(w, n, 1);
+    top_k(w, n, gcut_attr_get(g, n, GCUT_KEY_k)->u.dim, gcut_attr_flag(g, n, GCUT_KEY_largest), values,
+          indices);
+    gcut_onnx_set_whole(w, n, 0, values);
+    gcut_onnx_set_whole(w, n, 1, indices);
+}
