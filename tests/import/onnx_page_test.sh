@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # onnx_page_test.sh SOURCE BUILD [LINK]: follows doc/onnx.md, step by step: its export, where PyTorch is installed, else the
-# model of examples/ that it has made; its commands, with what they print; its program, where LINK says how a program is
-# linked with the library.
+# model of examples/ that it has made; its commands, with what they print; onnxruntime, where that is installed, on what
+# comes back; its program, where LINK says how a program is linked with the library.
 set -eu
 source=$1
 build=$2
@@ -34,6 +34,12 @@ block text 1 | diff - import.out
 block sh 3 | sh -e >run.out
 grep -q '^step 5  loss' run.out
 test -s trained.safetensors
+block sh 4 | sh -e >export.out
+test -s trained.onnx
+if python3 -c 'import numpy, onnxruntime' 2>/dev/null; then
+    block python 2 >infer.py
+    python3 infer.py
+fi
 [ -n "$link" ] || exit 0
 rm trained.safetensors
 block c 1 >train.c
