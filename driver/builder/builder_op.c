@@ -183,7 +183,8 @@ static void build_op(void *arg)
         j->out = j->x[0];
         return;
     }
-    if (j->n > 1 && gcut_op_get(j->op)->elementwise) gcut_bbroadcast_all(&j->b, opname(j), j->x, (uint32_t)j->n);
+    if (j->n > 1 && gcut_op_get(j->op)->elementwise)
+        gcut_bbroadcast_all(&j->b, opname(j), j->x, (uint32_t)j->n);
     j->out = gcut_node_new(j->g, j->op, j->x, (uint32_t)j->n, attrs, n, j->b.loc, NULL);
 }
 
