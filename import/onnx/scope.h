@@ -8,15 +8,22 @@
 #include "import/onnx/import.h"
 #include "import/onnx/node.h"
 
-/* A value of the model: a constant, an initializer that nothing has read yet, or a value of a graph. */
+/* A list of values of the model. */
+typedef struct gcut_onnx_sequence {
+    struct gcut_onnx_value **at;
+    uint32_t n;
+} gcut_onnx_sequence;
+
+/* A value of the model: a constant, an initializer that nothing has read yet, a value of a graph, or a sequence of these. */
 typedef struct gcut_onnx_value {
     const char *name;
     const gcut_array
         *known; /* its contents; NULL: it is no constant, or is an initializer that is not loaded */
     const gcut_tensor *tensor; /* an initializer */
-    bool is_input;             /* of the model */
-    gcut_graph *g;             /* where it is `ref`; a constant may be made again in another graph */
-    gcut_ref ref;              /* 0: not yet */
+    const gcut_onnx_sequence *sequence;
+    bool is_input; /* of the model */
+    gcut_graph *g; /* where it is `ref`; a constant may be made again in another graph */
+    gcut_ref ref;  /* 0: not yet */
 } gcut_onnx_value;
 
 /* The names of a graph, a subgraph or the body of a function. */

@@ -328,6 +328,9 @@ static bool is_around(const gcut_graph *outer, const gcut_graph *g)
 gcut_ref gcut_onnx_value_in(gcut_onnx_node *n, gcut_onnx_value *v, bool state)
 {
     gcut_onnx *o = n->o;
+    if (v->sequence)
+        gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, gcut_loc_place(o->mod, n->b.loc), NULL,
+                  "'%s' is a sequence of tensors where gradcut needs a tensor", v->name);
     const gcut_array *x = state && v->tensor && !n->folding ? NULL : gcut_onnx_known_value(o, v);
     if (x && n->folding) return gcut_onnx_constant(n, x);
     if (v->ref && is_around(v->g, n->b.g)) return gcut_onnx_capture(n->b.g, v->g, v->ref);

@@ -19,11 +19,12 @@ const char *gcut_onnx_called(const gcut_onnx_node *n)
                        n->p->op_type, (long long)n->opset);
 }
 
-/* Ops whose rule makes bodies or draws numbers. */
+/* Not those whose rule makes bodies or sequences, or draws numbers. */
 static bool folds(const gcut_onnx_row *row)
 {
     return row->op != GCUT_OP_if && row->op != GCUT_OP_while && row->op != GCUT_OP_scan &&
-           row->op != GCUT_OP_dropout && row->op != GCUT_OP_uniform && row->op != GCUT_OP_normal;
+           row->op != GCUT_OP_dropout && row->op != GCUT_OP_uniform && row->op != GCUT_OP_normal &&
+           !strstr(row->name, "Sequence");
 }
 
 static bool all_known(gcut_onnx_node *n)

@@ -23,6 +23,7 @@ class Model:
     torch_loss: Callable
     dynamic: dict  # input: {axis: symbol}
     has_tables: bool = False  # exports have float constants with axes that gradcut takes for parameters
+    folds: bool = True  # the exporter of torch.export programs may fold, else it writes torch.split as a sequence
 
 
 def images(module, size, classes=5, n=4):
@@ -517,7 +518,7 @@ MODELS = {
     "unet_transposed": lambda: segments(UNet("transposed"), 8),
     "vit_b16": lambda: images(ViT(), 8),
     "bert_base": lambda: bert(Bert()),
-    "gpt2": lambda: tokens(GPT2(), {"ids": ids()}, 11),
+    "gpt2": lambda: tokens(GPT2(), {"ids": ids()}, 11, folds=False),
     "llama": lambda: tokens(Llama(), {"ids": ids()}, 11, has_tables=True),
     "t5_small": t5,
     "lstm": lambda: tokens(Recurrent(nn.LSTM, 2, False), {"ids": ids()}, 11),

@@ -39,7 +39,7 @@ except ImportError as e:
 import torch_models
 
 # Ops that some exports have and gradcut does not: such a model is skipped.
-MISSING = {"SequenceEmpty"}
+MISSING = set()
 IN_F64 = {("convnext_t", "script"), ("vit_b16", "script"), ("gpt2", "script"), ("gpt2", "dynamo")}  # too
 
 
@@ -78,9 +78,10 @@ def export(m, exporter, path, **how):
             return
         symbols = {s: torch.export.Dim(s) for axes in m.dynamic.values() for s in axes.values()}
         shapes = {name: {k: symbols[s] for k, s in axes.items()} for name, axes in m.dynamic.items()}
-        # Optimising would make one of a convolution and the normalization behind it.
+        # Folding would make one of a convolution and the normalization behind it.
+        fold = how.pop("fold", m.folds and not has_batch_norm(m))
         torch.onnx.export(m.module, example(m), path, dynamo=True, input_names=names, output_names=["y"],
-                          dynamic_shapes=shapes, verbose=False, optimize=how.pop("fold", not has_batch_norm(m)), **how)
+                          dynamic_shapes=shapes, verbose=False, optimize=fold, **how)
 
 
 # ---- PyTorch's numbers ----
