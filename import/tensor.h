@@ -21,8 +21,9 @@ typedef struct gcut_tensor {
     const char *foreign; /* a dtype that gradcut does not have; NULL: it has it */
     uint32_t rank;
     int64_t dim[GCUT_MAX_RANK];
-    int64_t n;        /* product of dim */
-    const void *data; /* n * gcut_dtype_bytes(dtype) bytes; NULL: not read yet (import/tensor_file.h) */
+    int64_t n; /* product of dim */
+    const void *
+        data; /* n * gcut_dtype_bytes(dtype) bytes, at any address; NULL: not read yet (import/tensor_file.h) */
 } gcut_tensor;
 
 typedef GCUT_VEC(gcut_tensor) gcut_tensors;

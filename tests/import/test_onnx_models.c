@@ -23,10 +23,14 @@ static void set_inputs(gcut_ctx *ctx, gcut_step *s, const gcut_tensors *file)
     }
 }
 
-/* Of a float array whose elements have that dtype. */
+/* Of a float array whose elements have that dtype, at any address. */
 static double element(gcut_dtype t, const void *at, int64_t k)
 {
-    return t == GCUT_F64 ? ((const double *)at)[k] : (double)((const float *)at)[k];
+    double wide;
+    float narrow;
+    if (t == GCUT_F64) return memcpy(&wide, (const char *)at + (size_t)k * sizeof wide, sizeof wide), wide;
+    memcpy(&narrow, (const char *)at + (size_t)k * sizeof narrow, sizeof narrow);
+    return (double)narrow;
 }
 
 /* The step computes in f64 and its results are rounded to f32, as the reference's gradients are.  The model's own
