@@ -11,6 +11,7 @@
  *   pipeline/  the passes from a graph to a program, and the search for a plan within a budget
  *   dump/      what every pass makes, in a folder
  *   certificate/ what proves a plan's claims, in its file, and its check
+ *   exchange/  models of ONNX and their weights, in and out
  *   load/      the C compiler, the cache, steps: binding, memory, running
  *   measure/   timing: calibration, profiles, measured frontiers
  *   inspect/   structures that describe a graph, a plan or a program, and their texts

@@ -16,12 +16,12 @@ extern "C" {
 
 typedef struct gcut_import_options {
     const char *name; /* of the function; NULL: the name of the file */
-    const char *
-        loss; /* the only result, called loss: an expression over values of the model, new inputs having types:
-                       * "cross_entropy(logits, t: i64[N])"; NULL: the model's outputs are results */
-    const char *const *
-        train; /* patterns of initializers that are params; none: those of which PyTorch's exporter says so, and
-                               * where it says nothing all floats with an axis; running statistics are states */
+    /* The only result, called loss: an expression over values of the model; new inputs have types:
+     * "cross_entropy(logits, t: i64[N])".  NULL: the model's outputs are results. */
+    const char *loss;
+    /* Patterns of initializers that are params.  None: those of which PyTorch's exporter says so and, where it says
+     * nothing, all floats with an axis; running statistics are states. */
+    const char *const *train;
     size_t ntrain;
     const gcut_feed *constant; /* contents of inputs that sizes are made of, such as the shape of a Reshape */
     size_t nconstant;
@@ -33,8 +33,8 @@ typedef struct gcut_import_info {
     size_t nodes;       /* of the graph */
     size_t params, states, inputs;
     int64_t elements; /* of the params */
-    size_t batch_norms,
-        dropouts;     /* nodes in the mode for inference: they do not update statistics, and drop nothing */
+    /* Nodes in the mode for inference: they do not update statistics, and drop nothing. */
+    size_t batch_norms, dropouts;
     size_t constants; /* inputs of the options that are part of the graph now */
 } gcut_import_info;
 
@@ -54,8 +54,8 @@ GCUT_API gcut_status gcut_save(gcut_graph *g, const char *path, const char *weig
 GCUT_API char *gcut_onnx_ops(gcut_ctx *ctx, const char *path, bool json);
 
 typedef struct gcut_export_options {
-    const char *
-        weights; /* a file as of gcut_load_weights, or a model of ONNX; NULL: the contents that the graph declares */
+    /* A file as of gcut_load_weights, or a model of ONNX; NULL: the contents that the graph declares. */
+    const char *weights;
     const char *rename; /* FILE'S=FUNCTION'S names, as of gcut_load_options */
     bool convert;       /* floats of another dtype too, rounded to nearest even */
     bool partial;       /* parameters that the file lacks have the contents that the graph declares */
@@ -70,8 +70,7 @@ typedef struct gcut_export_info {
     size_t draws;        /* inputs of the model that the function draws at random */
     int64_t opset;
     int64_t bytes; /* of all files */
-    bool
-        outside; /* the elements of the initializers are in the file `path`.data: a model has at most 2 GiB */
+    bool outside;  /* the elements of initializers are in the file `path`.data: a model has at most 2 GiB */
 } gcut_export_info;
 
 /* Writes the function as it is evaluated (gcut_eval) as an ONNX model, of opset 17, or of 18 where integers are combined
