@@ -381,7 +381,8 @@ static void report(const tally *t)
                (long long)t->worst[i].budget, 100 * (t->worst[i].ratio - 1));
     assert_that(t->bounds, >, 0);
     assert_that(t->replays, >, 0);
-    assert_that(t->within, >=, 0.95 * t->cases);
+    /* Of the few cases of a sanitized run one may be another. */
+    assert_that(t->cases - t->within, <=, fmax(1, 0.05 * t->cases));
     assert_that(t->refused, <=, fmax(1, 0.01 * t->cases));
 }
 
