@@ -182,6 +182,8 @@ static gcut_ref with_batch(gcut_onnx_node *n, gcut_ref x, bool batched)
 {
     const gcut_type t = gcut_onnx_type(n, x);
     gcut_dim dim[GCUT_MAX_RANK] = {1};
+    if (batched && t.rank == GCUT_MAX_RANK)
+        GCUT_ONNX_UNSUPPORTED(n, "a result has more than %d axes", GCUT_MAX_RANK);
     for (uint32_t r = 0; r < t.rank && r + 1 < GCUT_MAX_RANK; r++) dim[r + 1] = t.dim[r];
     return batched ? gcut_onnx_reshape(n, x, dim, t.rank + 1u) : x;
 }

@@ -65,9 +65,13 @@ static gcut_ref part(gcut_onnx_node *n, gcut_ref x, uint32_t k, gcut_dim size)
                            gcut_onnx_dim(n, GCUT_DIM_MUL, size, k + 1), 1);
 }
 
+/* A bias or weights of peepholes. */
 static gcut_ref optional(gcut_onnx_node *n, uint32_t i, uint32_t direction)
 {
-    return gcut_onnx_has(n, i) ? first(n, gcut_onnx_in(n, i), direction) : 0;
+    if (!gcut_onnx_has(n, i)) return 0;
+    gcut_ref v = gcut_onnx_in(n, i);
+    gcut_onnx_need_rank(n, v, 2, "numbers for each direction");
+    return first(n, v, direction);
 }
 
 /* The state at the start, [batch, hidden]: an input, or 0. */
@@ -77,6 +81,7 @@ static gcut_ref start_of(const layer *l, uint32_t i, bool batch_first)
     const gcut_type zero = {gcut_onnx_type(n, l->r).dtype, 2, {l->batch, l->hidden}};
     if (!gcut_onnx_has(n, i)) return gcut_bfull(&n->b, &zero, 0);
     gcut_ref v = gcut_onnx_in(n, i);
+    gcut_onnx_need_rank(n, v, 3, "the state at the start");
     if (batch_first) v = gcut_btranspose(&n->b, v, (gcut_dim[]){1, 0, 2});
     return first(n, v, l->direction);
 }
@@ -87,7 +92,9 @@ static gcut_ref from_operand(layer *l, uint32_t apart)
 {
     gcut_onnx_node *n = l->n;
     const gcut_dim wide = gcut_onnx_dim(n, GCUT_DIM_MUL, l->hidden, l->gates);
-    gcut_ref w = first(n, gcut_onnx_in(n, 1), l->direction), b = optional(n, 3, l->direction);
+    gcut_ref w = gcut_onnx_in(n, 1), b = optional(n, 3, l->direction);
+    gcut_onnx_need_rank(n, w, 3, "the weights");
+    w = first(n, w, l->direction);
     gcut_ref y = gcut_bmatmul(&n->b, l->x, w, false, true);
     if (b) {
         gcut_ref outer = gcut_onnx_slice(n, b, 0, 0, wide, 1),
@@ -268,6 +275,7 @@ static void recurrent(gcut_onnx_node *n, uint32_t gates, uint32_t nstates, uint3
         read_activations(&l, nact, usual);
         if (nstates == 2) l.peephole = optional(n, 7, d);
         if (gcut_onnx_has(n, 4)) l.length = gcut_bconvert(&n->b, gcut_onnx_in(n, 4), GCUT_I64);
+        if (l.length) gcut_onnx_need_rank(n, l.length, 1, "the lengths of the sequences");
         for (uint32_t k = 0; k < nstates; k++) last[d][k] = start_of(&l, 5 + k, batch_first);
         gcut_ref all = from_operand(&l, apart);
         y[d] = with_axis(n, run(&l, all, last[d], nstates, step), 1);

@@ -342,6 +342,7 @@ void gcut_onnx_roi_align(gcut_onnx_node *n)
                        .samples = {samples, samples}};
     if (t.rank != 4 || tr.rank != 2 || tr.dim[1] != 4)
         GCUT_ONNX_WRONG(n, "expected an operand of four axes, and regions of four numbers each");
+    gcut_onnx_need_rank(n, batch, 1, "the images of the regions");
     if (w.out[0] < 1 || w.out[1] < 1 || samples < 0 || w.out[0] > 1 << 16 || w.out[1] > 1 << 16 ||
         samples > 1 << 12)
         GCUT_ONNX_WRONG(n, "expected a height and a width of 1 or more, and no negative 'sampling_ratio'");

@@ -213,6 +213,7 @@ void gcut_onnx_stft(gcut_onnx_node *n)
     const int64_t parts = t.rank == 3 && gcut_dim_known(t.dim[2]) ? t.dim[2] : 1;
     if (t.rank < 2 || t.rank > 3 || parts < 1 || parts > 2)
         GCUT_ONNX_WRONG(n, "expected a signal [batch, length, 1 or 2]");
+    if (window) gcut_onnx_need_rank(n, window, 1, "a window");
     const gcut_dim size = gcut_onnx_has(n, 3) ? length(n, 3, "the length of frames")
                           : window            ? gcut_onnx_type(n, window).dim[0]
                                               : t.dim[1];

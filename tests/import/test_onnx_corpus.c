@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Models of tests/corpus, with which the fuzzer begins and some of which it has found: each is imported, or refused with a
+ * sentence.
+ */
+#include "harness.h"
+
+#include "import/onnx/import.h"
+
+typedef struct world {
+    gcut_env *env;
+    const char *path;
+} world;
+
+FIXTURE(world)
+
+static void import_body(void *arg)
+{
+    const world *w = arg;
+    gcut_arena *a = w->env->arena;
+    gcut_onnx_import_model(gcut_onnx_open(a, w->path), gcut_module_new(w->env, a), "main", NULL);
+}
+
+static void models(void **state)
+{
+    world *w = *state;
+    static const struct {
+        const char *name;
+        gcut_status status;
+        const char *says;
+    } cases[] = {{"functions", GCUT_OK, NULL},
+                 {"sizes", GCUT_OK, NULL},
+                 {"roi_align", GCUT_ETYPE, "expected the images of the regions of 1 axes, found 4"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TRY("%s", cases[i].name);
+        const uint32_t before = w->env->ndiags;
+        w->path = gcut_printf(w->env->arena, GCUT_SOURCE_DIR "/tests/corpus/%s.onnx", cases[i].name);
+        assert_int_equal(gcut_protect(w->env, import_body, w), cases[i].status);
+        if (cases[i].says) assert_string_equal(w->env->diags[before].message, cases[i].says);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {WITH_FIXTURE(models)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
