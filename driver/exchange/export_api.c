@@ -6,7 +6,7 @@
 
 #include "driver/ctx.h"
 #include "driver/exchange/contents.h"
-#include "driver/exchange/renamings.h"
+#include "driver/exchange/matching.h"
 #include "driver/load/weights.h"
 #include "gradcut/train.h"
 #include "import/onnx/export/export.h"
@@ -36,101 +36,55 @@ static gcut_graph *prepared(gcut_graph *g)
 
 /* ---- weights ---- */
 
-typedef struct weights {
-    const gcut_graph *g; /* the function as it was given */
-    const gcut_export_options *how;
-    gcut_arena *a;
-    gcut_tensor_file *f;
-    gcut_tensors out; /* what the function gets */
-    gcut_text lines;  /* what does not fit */
-    uint32_t problems;
-} weights;
-
-enum { LISTED = 100 }; /* lines of one message */
-
-static void add_line(weights *w, const char *what, const char *name, const char *found, const char *wanted)
+/* The tensor found, by the name and in the dtype of the function. */
+static gcut_tensor as_wanted(gcut_arena *a, gcut_env *env, gcut_tensor_file *f, const gcut_wanted *w)
 {
-    if (++w->problems <= LISTED)
-        gcut_text_add(&w->lines, "%s%-14s %s, %s%s%s", w->lines.n ? "\n" : "", what, name, found,
-                      wanted ? ", not " : "", wanted ? wanted : "");
-    if (w->problems == LISTED + 1) gcut_text_add(&w->lines, "\nand more");
-}
-
-static const gcut_tensor *find(const gcut_tensors *x, const char *name)
-{
-    for (uint32_t i = 0; i < x->n; i++)
-        if (!strcmp(x->at[i].name, name)) return &x->at[i];
-    return NULL;
-}
-
-static bool same_shape(const gcut_type *t, const gcut_tensor *x)
-{
-    bool same = t->rank == x->rank;
-    for (uint32_t r = 0; same && r < x->rank; r++)
-        same = !gcut_dim_known(t->dim[r]) || t->dim[r] == x->dim[r];
-    return same;
-}
-
-static void take(weights *w, const char *name, const gcut_tensor *x)
-{
-    const gcut_param *p = gcut_param_find(w->g, name);
-    const char *found = gcut_tensor_type_text(w->a, x);
-    if (!p || p->role == GCUT_ROLE_input) {
-        if (!w->how->partial) add_line(w, "left over", name, found, NULL);
-        return;
+    gcut_tensor own = *w->found;
+    own.name = w->name;
+    if (own.dtype != w->type->dtype) {
+        void *at = gcut_calloc(a, (size_t)own.n + 1, (size_t)gcut_dtype_bytes(w->type->dtype));
+        gcut_tensor_copy(env, f, w->found, w->type->dtype, at);
+        own.dtype = w->type->dtype;
+        own.data = at;
     }
-    const gcut_type *t = gcut_type_of(w->g, p->value);
-    const char *wanted = gcut_type_text(w->a, w->g->module, t);
-    if (find(&w->out, name)) {
-        add_line(w, "twice", name, found, NULL);
-    } else if (!same_shape(t, x)) {
-        add_line(w, "another shape", name, found, wanted);
-    } else if (x->dtype != t->dtype && !(w->how->convert && gcut_tensor_converts(x, t->dtype))) {
-        add_line(w, "another dtype", name, found, wanted);
-    } else {
-        gcut_tensor own = *x;
-        own.name = name;
-        gcut_tensor_load(w->f, x);
-        own.data = x->data;
-        if (x->dtype != t->dtype) {
-            void *at = gcut_calloc(w->a, (size_t)x->n + 1, (size_t)gcut_dtype_bytes(t->dtype));
-            gcut_tensor_copy(w->g->module->env, w->f, x, t->dtype, at);
-            own.dtype = t->dtype;
-            own.data = at;
-        }
-        *GCUT_PUSH(w->a, &w->out) = own;
-    }
+    return own;
 }
 
-/* Every param must be in the file, states and keys need not be. */
+/* Contents for parameters, states and keys of g. */
 static gcut_tensors read_weights(gcut_arena *a, const gcut_graph *g, const gcut_export_options *how)
 {
     gcut_env *env = g->module->env;
-    weights w = {.g = g, .how = how, .a = a, .lines = {.arena = a}};
-    if (!how->weights) return w.out;
-    w.f = gcut_tensor_file_open(a, how->weights);
-    const gcut_renamings rules = gcut_read_renamings(env, a, how->rename);
-    for (uint32_t i = 0; i < w.f->tensor.n; i++)
-        take(&w, gcut_renamed(a, &rules, w.f->tensor.at[i].name), &w.f->tensor.at[i]);
-    for (uint32_t i = 0; i < g->params.n && !how->partial && !w.problems; i++) {
-        const gcut_ref v = g->params.at[i].value;
-        const char *name = g->values.at[v].name;
-        if (g->params.at[i].role == GCUT_ROLE_param && !find(&w.out, name))
-            add_line(&w, "missing", name, gcut_type_text(a, g->module, gcut_type_of(g, v)), NULL);
+    gcut_tensors out = {0};
+    if (!how->weights) return out;
+    gcut_tensor_file *f = gcut_tensor_file_open(a, how->weights);
+    gcut_wanted *w = gcut_calloc(a, (size_t)g->params.n + 1, sizeof *w);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->params.n; i++) {
+        const gcut_param *p = &g->params.at[i];
+        if (p->role != GCUT_ROLE_input)
+            w[n++] = (gcut_wanted){
+                .name = g->values.at[p->value].name, .type = gcut_type_of(g, p->value), .role = p->role};
     }
-    if (w.problems)
-        gcut_fail(env, GCUT_ETYPE, (gcut_place){.file = how->weights}, w.lines.at,
-                  "the weights in '%s' do not fit @%s: %u problem%s", how->weights, g->name, w.problems,
-                  w.problems == 1 ? "" : "s");
-    return w.out;
+    const gcut_load_options load = {.rename = how->rename, .convert = how->convert, .partial = how->partial};
+    gcut_match_tensors(g, f, &load, w, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (w[i].found) *GCUT_PUSH(a, &out) = as_wanted(a, env, f, &w[i]);
+    return out;
 }
 
-/* Contents that the text declares, of what no file has. */
+static bool has(const gcut_tensors *x, const char *name)
+{
+    for (uint32_t i = 0; i < x->n; i++)
+        if (!strcmp(x->at[i].name, name)) return true;
+    return false;
+}
+
+/* Contents that the text declares, for what the file of weights lacks. */
 static void add_declared(gcut_arena *a, const gcut_graph *g, gcut_open_files *open, gcut_tensors *x)
 {
     const gcut_module *m = g->module;
     for (uint32_t i = 0; i < m->data.n; i++)
-        if (gcut_data_is_of(&m->data.at[i], g) && !find(x, m->data.at[i].name))
+        if (gcut_data_is_of(&m->data.at[i], g) && !has(x, m->data.at[i].name))
             *GCUT_PUSH(a, x) = gcut_data_contents(a, m, &m->data.at[i], open);
 }
 

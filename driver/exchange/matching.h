@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Matching the tensors of a file with the parameters, states and keys that they are for.
+ */
+#ifndef GCUT_DRIVER_EXCHANGE_MATCHING_H
+#define GCUT_DRIVER_EXCHANGE_MATCHING_H
+
+#include "gradcut/train.h"
+#include "graph/graph.h"
+#include "import/tensor_file.h"
+
+typedef struct gcut_wanted {
+    const char *name;
+    const gcut_type *type;
+    gcut_role role;
+    const gcut_tensor *found; /* set by gcut_match_tensors; NULL: the file has none */
+} gcut_wanted;
+
+/* Finds the tensor of each of w, and loads it.  `of`: the function, for messages.  Throws GCUT_ETYPE with a list of all
+ * that does not fit: another shape or dtype, two tensors for one name, and, unless how->partial, a parameter that the file
+ * lacks and a tensor that is for none of w; GCUT_EUSAGE for a malformed list of names. */
+void gcut_match_tensors(const gcut_graph *of, gcut_tensor_file *f, const gcut_load_options *how,
+                        gcut_wanted *w, uint32_t n);
+
+#endif
