@@ -84,7 +84,7 @@ static gcut_graph *without_unread(gcut_graph *g, const char *name)
 }
 
 /* Each pass makes a graph of its own; the last one gets the name. */
-static gcut_graph *simplified(gcut_graph *g)
+static gcut_graph *run_passes(gcut_graph *g)
 {
     static gcut_graph *(*const pass[])(gcut_graph *, const char *) = {
         gcut_pass_fold, gcut_pass_cse, gcut_pass_recognize, gcut_pass_fold, gcut_pass_dce, without_unread};
@@ -129,10 +129,10 @@ static void make(void *arg)
         gcut_onnx_import_model(gcut_onnx_open(a, j->path), m, how.name ? how.name : stem(a, j->path), &opt);
     j->g = made.g;
     if (how.loss) add_loss(j->g, how.loss);
-    j->g = simplified(j->g);
+    j->g = run_passes(j->g);
     gcut_verify_module(j->g->module);
     describe(j, &made);
-    for (size_t i = 0; i < how.nconstant; i++) j->info.constants += made.specialised[i];
+    for (size_t i = 0; i < how.nconstant; i++) j->info.constants += made.specialized[i];
     gcut_arena_free(a);
 }
 

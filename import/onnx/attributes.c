@@ -34,9 +34,9 @@ const Onnx__AttributeProto *gcut_onnx_attr(const gcut_onnx_node *n, const char *
             GCUT_ONNX_WRONG(n, "expected %s for the attribute '%s'", what, (a)->name);                       \
     } while (0)
 
-static int64_t near(int64_t x)
+static int64_t clamped(int64_t x)
 {
-    return x < -GCUT_ONNX_FAR ? -GCUT_ONNX_FAR : x > GCUT_ONNX_FAR ? GCUT_ONNX_FAR : x;
+    return x < -GCUT_ONNX_INT_MAX ? -GCUT_ONNX_INT_MAX : x > GCUT_ONNX_INT_MAX ? GCUT_ONNX_INT_MAX : x;
 }
 
 int64_t gcut_onnx_int(const gcut_onnx_node *n, const char *name, int64_t otherwise)
@@ -44,7 +44,7 @@ int64_t gcut_onnx_int(const gcut_onnx_node *n, const char *name, int64_t otherwi
     const Onnx__AttributeProto *a = gcut_onnx_attr(n, name);
     if (!a) return otherwise;
     NEED_TYPE(n, a, INT, "an integer");
-    return near(a->i);
+    return clamped(a->i);
 }
 
 /* The number of the fewest digits that is this float: 0.9, not 0.8999999762. */
@@ -77,15 +77,15 @@ const char *gcut_onnx_text(const gcut_onnx_node *n, const char *name, const char
 gcut_onnx_list gcut_onnx_list_of(const gcut_onnx_node *n, const int64_t *at, size_t count, bool symbols)
 {
     static const int64_t empty[1];
-    bool far = false;
+    bool any_beyond = false;
     if (count > UINT32_MAX / 2) GCUT_ONNX_WRONG(n, "a list has %zu items", count);
     for (size_t i = 0; i < count; i++)
-        far |= near(at[i]) != at[i] && !(symbols && gcut_onnx_is_symbolic(at[i]));
-    if (far) {
+        any_beyond |= clamped(at[i]) != at[i] && !(symbols && gcut_onnx_is_symbolic(at[i]));
+    if (any_beyond) {
         gcut_onnx_count_elements(n->o, count);
         int64_t *copy = gcut_memdup(n->o->arena, at, count * sizeof *at);
         for (size_t i = 0; i < count; i++)
-            if (!(symbols && gcut_onnx_is_symbolic(at[i]))) copy[i] = near(at[i]);
+            if (!(symbols && gcut_onnx_is_symbolic(at[i]))) copy[i] = clamped(at[i]);
         at = copy;
     }
     return (gcut_onnx_list){count ? at : empty, (uint32_t)count};

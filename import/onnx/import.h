@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Import of an ONNX model as a function of a module.  Inputs and initializers become parameters, nodes ops.  Whatever
- * follows from constants and sizes alone is computed meanwhile, so that the plumbing of shapes becomes no ops.
+ * follows from constants and sizes alone is computed meanwhile, so that the computation of shapes becomes no ops.
  */
 #ifndef GCUT_IMPORT_ONNX_IMPORT_H
 #define GCUT_IMPORT_ONNX_IMPORT_H
@@ -15,8 +15,7 @@ typedef struct gcut_onnx_constant_input {
 } gcut_onnx_constant_input;
 
 typedef struct gcut_onnx_options {
-    const char *const
-        *train; /* patterns of the names of initializers that are params; ntrain = 0: all floats are */
+    const char *const *train; /* as in gcut_import_options */
     size_t ntrain;
     const gcut_onnx_constant_input *constant; /* what inputs hold that sizes are made of */
     size_t nconstants;
@@ -26,7 +25,7 @@ typedef struct gcut_onnx_import {
     gcut_graph *g;
     size_t nodes;                 /* of the model, those of its subgraphs and functions included */
     size_t batch_norms, dropouts; /* that the model has in the mode for inference */
-    bool *specialised;            /* by constant of the options: sizes were made of it */
+    bool *specialized;            /* by constant of the options: sizes were made of it */
 } gcut_onnx_import;
 
 /* What a model may make of each byte of its file, so that functions that call each other, or constants that are computed,
@@ -39,9 +38,9 @@ typedef struct gcut_onnx_import {
     (GCUT_ONNX_GROWTH * (uint64_t)(bytes) + 2048 * GCUT_ONNX_MOST_NODES(bytes) +                             \
      16 * GCUT_ONNX_MOST_ELEMENTS(bytes))
 
-/* The function @name in m, a new module, which gets the name of the file.  Contents of parameters refer to the model's file, in which they
- * have the names of its initializers.  Throws GCUT_EUNSUPPORTED with a list of all ops that are missing, GCUT_ETYPE
- * where the model contradicts itself or an op. */
+/* The function @name in m, a new module, which gets the name of the file.  Contents of parameters refer to the model's
+ * file, in which they have the names of its initializers.  Throws GCUT_EUNSUPPORTED with a list of all ops that are missing,
+ * GCUT_ETYPE where the model contradicts itself or an op. */
 gcut_onnx_import gcut_onnx_import_model(gcut_onnx_file *f, gcut_module *m, const char *name,
                                         const gcut_onnx_options *opt);
 

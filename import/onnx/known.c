@@ -17,7 +17,7 @@ bool gcut_onnx_has_symbols(const gcut_array *x)
     return false;
 }
 
-void gcut_onnx_tame(gcut_array *x)
+void gcut_onnx_clamp(gcut_array *x)
 {
     for (int64_t k = 0; !gcut_dtype_is_float(x->dtype) && k < x->n; k++)
         if (gcut_onnx_is_symbolic(x->u.i[k])) x->u.i[k] = -(INT64_C(1) << 62);
@@ -202,7 +202,7 @@ static bool evaluate(const gcut_graph *g, uint32_t n, gcut_arena *a, const gcut_
     }
     if (!symbols || (moves(op) && (!later || op == GCUT_OP_concat))) {
         interpret(g, n, a, x, symbols, out);
-        for (uint32_t k = 0; !symbols && k < node->nres; k++) gcut_onnx_tame(&out[k]);
+        for (uint32_t k = 0; !symbols && k < node->nres; k++) gcut_onnx_clamp(&out[k]);
         return true;
     }
     *out = gcut_array_new(a, t->dtype, t->rank, t->dim);
@@ -269,7 +269,7 @@ bool gcut_onnx_evaluate(const gcut_graph *g, gcut_arena *a, const gcut_array *pa
     }
     if (!symbols) {
         gcut_interp(g, GCUT_STATED, a, params, out, NULL);
-        for (uint32_t i = 0; i < g->results.n; i++) gcut_onnx_tame(&out[i]);
+        for (uint32_t i = 0; i < g->results.n; i++) gcut_onnx_clamp(&out[i]);
         return true;
     }
     for (uint32_t n = 0; n < g->nodes.n; n++) {

@@ -14,10 +14,10 @@
 uint64_t gcut_onnx_work(const gcut_graph *g);
 
 /* params by parameter of g, out by result.  False where a result has more elements, or an op is not computed on
- * symbols; `decls` declares these. */
+ * symbols. */
 bool gcut_onnx_evaluate(const gcut_graph *g, gcut_arena *a, const gcut_array *params, gcut_array *out);
 /* Integers that would be taken for expressions, which are below -2^62 and not the lowest, become -2^62. */
-void gcut_onnx_tame(gcut_array *x);
+void gcut_onnx_clamp(gcut_array *x);
 /* Is an element of an integer array an expression? */
 bool gcut_onnx_has_symbols(const gcut_array *x);
 

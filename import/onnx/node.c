@@ -24,6 +24,22 @@ gcut_dim gcut_onnx_need_size(const gcut_onnx_node *n, int64_t d)
     return d;
 }
 
+double gcut_onnx_need_number(gcut_onnx_node *n, uint32_t i, const char *what)
+{
+    const gcut_array *x = gcut_onnx_need(n, i, what);
+    if (x->n != 1) GCUT_ONNX_WRONG(n, "expected one element for %s", what);
+    return gcut_dtype_is_float(x->dtype) ? x->u.f[0] : (double)x->u.i[0];
+}
+
+bool gcut_onnx_is_progression(const int64_t *at, int64_t n)
+{
+    int64_t step, next;
+    if (n >= 2 && __builtin_sub_overflow(at[1], at[0], &step)) return false;
+    for (int64_t k = 2; k < n; k++)
+        if (__builtin_add_overflow(at[k - 1], step, &next) || at[k] != next) return false;
+    return true;
+}
+
 gcut_type gcut_onnx_type(const gcut_onnx_node *n, gcut_ref v)
 {
     return *gcut_type_of(n->b.g, v);
@@ -89,6 +105,12 @@ gcut_ref gcut_onnx_slice(gcut_onnx_node *n, gcut_ref x, uint32_t axis, gcut_dim 
     to[axis] = limit;
     by[axis] = step;
     return gcut_bslice(&n->b, x, from, to, step == 1 ? NULL : by);
+}
+
+gcut_ref gcut_onnx_flip(gcut_onnx_node *n, gcut_ref x, uint32_t axis)
+{
+    const gcut_attr a = gcut_attr_dims(n->b.g->module, GCUT_KEY_axes, (gcut_dim[]){axis}, 1);
+    return gcut_onnx_node_new(n, GCUT_OP_flip, &x, 1, &a, 1);
 }
 
 gcut_ref gcut_onnx_concat(gcut_onnx_node *n, const gcut_ref *x, uint32_t nx, uint32_t axis)

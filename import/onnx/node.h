@@ -16,8 +16,8 @@ typedef struct gcut_onnx_node {
     gcut_onnx *o;
     gcut_onnx_scope *scope;
     const Onnx__NodeProto *p;
-    gcut_build b; /* b.name: the first output */
-    gcut_op op;   /* the column of its row; GCUT_NOPS: none */
+    gcut_build b;
+    gcut_op op; /* the column of its row; GCUT_NOPS: none */
     int64_t opset;
     bool folding; /* into constants: b.g is a graph of this node alone */
 } gcut_onnx_node;
@@ -26,7 +26,8 @@ typedef void gcut_onnx_rule(gcut_onnx_node *n);
 typedef struct gcut_onnx_row {
     const char *name;
     gcut_onnx_rule *rule;
-    gcut_op op;
+    gcut_op op; /* that the rule makes; GCUT_NOPS: not one op */
+    bool folds; /* a node on constants is computed at import */
 } gcut_onnx_row;
 /* NULL: the op is not supported. */
 const gcut_onnx_row *gcut_onnx_row_of(const char *domain, const char *op);
@@ -53,15 +54,18 @@ const Onnx__AttributeProto *gcut_onnx_attr(const gcut_onnx_node *n, const char *
 int64_t gcut_onnx_int(const gcut_onnx_node *n, const char *name, int64_t otherwise);
 double gcut_onnx_float(const gcut_onnx_node *n, const char *name, double otherwise);
 const char *gcut_onnx_text(const gcut_onnx_node *n, const char *name, const char *otherwise);
-/* A list of integers; NULL: not given. */
-/* Their items, those of gcut_onnx_int too, lie between -2^60 and 2^60: what is farther is taken for that, so that short
- * arithmetic on them does not overflow.  No size, axis or padding of a model is so large. */
-#define GCUT_ONNX_FAR (INT64_C(1) << 60)
+/* What gcut_onnx_int and gcut_onnx_ints return lies between -2^60 and 2^60, and stands for numbers beyond, so that sums and
+ * products with small numbers do not overflow.  No size, axis or padding of a model is as large. */
+#define GCUT_ONNX_INT_MAX (INT64_C(1) << 60)
 typedef struct gcut_onnx_list {
-    const int64_t *at;
+    const int64_t *at; /* NULL: not given */
     uint32_t n;
 } gcut_onnx_list;
 gcut_onnx_list gcut_onnx_ints(const gcut_onnx_node *n, const char *name);
+static inline int64_t gcut_onnx_item(gcut_onnx_list list, uint32_t k, int64_t otherwise)
+{
+    return k < list.n ? list.at[k] : otherwise;
+}
 
 /* ---- inputs ---- */
 
@@ -78,6 +82,8 @@ const gcut_array *gcut_onnx_known(gcut_onnx_node *n, uint32_t i);
 const gcut_array *gcut_onnx_maybe(gcut_onnx_node *n, uint32_t i);
 /* The same of an input that must be known. */
 const gcut_array *gcut_onnx_need(gcut_onnx_node *n, uint32_t i, const char *what);
+/* The one element of input i, which must be known. */
+double gcut_onnx_need_number(gcut_onnx_node *n, uint32_t i, const char *what);
 /* Integers from input i, else from the attribute, as `axes` and others became inputs; at NULL: neither is given.  Items may
  * be sizes (gcut_dim). */
 gcut_onnx_list gcut_onnx_input_or_attr(gcut_onnx_node *n, uint32_t i, const char *name);
@@ -107,6 +113,8 @@ static inline bool gcut_onnx_is_symbolic(int64_t x)
 {
     return x < -(INT64_C(1) << 62) && x != INT64_MIN;
 }
+/* Does each of n integers follow from the one before by adding the same integer? */
+bool gcut_onnx_is_progression(const int64_t *at, int64_t n);
 /* A number as a scalar of the dtype, spread to the shape where there is one. */
 gcut_ref gcut_onnx_number(gcut_onnx_node *n, gcut_dtype t, const gcut_type *shape, double x);
 gcut_ref gcut_onnx_binary(gcut_onnx_node *n, gcut_op op, gcut_ref x, gcut_ref y); /* broadcasts */
@@ -114,6 +122,7 @@ gcut_ref gcut_onnx_reshape(gcut_onnx_node *n, gcut_ref x, const gcut_dim *dim, u
 /* x[start, limit) along the axis, with a step of 1 or more. */
 gcut_ref gcut_onnx_slice(gcut_onnx_node *n, gcut_ref x, uint32_t axis, gcut_dim start, gcut_dim limit,
                          gcut_dim step);
+gcut_ref gcut_onnx_flip(gcut_onnx_node *n, gcut_ref x, uint32_t axis); /* reverses the axis */
 gcut_ref gcut_onnx_concat(gcut_onnx_node *n, const gcut_ref *x, uint32_t nx, uint32_t axis);
 /* Padding with one number; NULL: none on that side. */
 gcut_ref gcut_onnx_pad(gcut_onnx_node *n, gcut_ref x, const gcut_dim *low, const gcut_dim *high,

@@ -9,9 +9,13 @@
 static const gcut_onnx_row rows[] = {
 #define OP(op) GCUT_OP_##op
 #define NONE GCUT_NOPS
-#define ROW(name, rule, op) {#name, gcut_onnx_##rule, op},
+#define FOLDS true
+#define RUNS false
+#define ROW(name, rule, op, when) {#name, gcut_onnx_##rule, op, when},
 #include "import/onnx/ops.def"
 #undef ROW
+#undef RUNS
+#undef FOLDS
 #undef NONE
 #undef OP
 };

@@ -8,7 +8,7 @@
 #include "import/onnx/known.h"
 #include "import/onnx/node.h"
 
-#define ROW(name, rule, op) gcut_onnx_rule gcut_onnx_##rule;
+#define ROW(name, rule, op, when) gcut_onnx_rule gcut_onnx_##rule;
 #include "import/onnx/ops.def"
 #undef ROW
 

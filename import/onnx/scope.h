@@ -60,7 +60,7 @@ struct gcut_onnx {
     uint64_t nodes_made, elements_made; /* of GCUT_ONNX_MOST_NODES and _ELEMENTS */
     gcut_map updated;                   /* running statistics: their values in the graph */
     gcut_map functions;                 /* of the model by domain and name; the number of each, from 1 */
-    bool *specialised;
+    bool *specialized;
     GCUT_VEC(gcut_array) folded; /* contents of the parameters of the op that is computed at import */
     gcut_onnx_value folded_out[GCUT_ONNX_MOST_FOLDED];
 };

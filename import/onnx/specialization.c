@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "graph/rewrite.h"
 #include "import/onnx/known.h"
 
 /* The names that the function itself sees. */
@@ -17,18 +18,14 @@ static gcut_onnx_scope *outermost(gcut_onnx_scope *s)
     return s;
 }
 
-/* Marks the values that v is computed from, and v.  False: one is of a loop or a branch, or is a size. */
-static bool mark(const gcut_graph *g, gcut_ref v, bool *is_read)
+/* Is a value in the set made by a loop or a branch, or as a size? */
+static bool has_region_or_size(const gcut_graph *g, const bool *in)
 {
-    is_read[v] = true;
-    for (uint32_t k = g->nodes.n; k-- > 0;) {
+    for (uint32_t k = 0; k < g->nodes.n; k++) {
         const gcut_node *node = gcut_node_at(g, k);
-        bool any = false;
-        for (uint32_t r = 0; r < node->nres; r++) any |= is_read[node->res0 + r];
-        if (any && (node->nregs || node->op == GCUT_OP_dim)) return false;
-        for (uint32_t a = 0; any && a < node->nargs; a++) is_read[gcut_arg(g, node, a)] = true;
+        if (gcut_any_result(node, in) && (node->nregs || node->op == GCUT_OP_dim)) return true;
     }
-    return true;
+    return false;
 }
 
 /* The input of the model that is a parameter; NULL: none is. */
@@ -57,7 +54,7 @@ static gcut_array contents(gcut_onnx_node *n, size_t k, const gcut_type *t)
         GCUT_ONNX_WRONG(n, "the contents given for the input '%s' have another type than it",
                         n->o->opt->constant[k].name);
     gcut_array v = gcut_array_load(n->o->arena, x->dtype, x->rank, x->dim, x->data);
-    gcut_onnx_tame(&v);
+    gcut_onnx_clamp(&v);
     return v;
 }
 
@@ -90,23 +87,6 @@ static bool add_inputs(gcut_onnx_node *n, part *p, const char **missing)
     return !*missing;
 }
 
-static void copy_nodes(const gcut_onnx *o, part *p)
-{
-    const gcut_graph *g = o->g;
-    for (uint32_t k = 0; k < g->nodes.n; k++) {
-        const gcut_node *node = gcut_node_at(g, k);
-        const uint32_t nres = node->nres;
-        const gcut_ref res = node->res0;
-        bool any = false;
-        for (uint32_t r = 0; r < nres; r++) any |= p->is_read[res + r];
-        if (!any) continue;
-        gcut_ref *args = gcut_calloc(o->arena, node->nargs + 1, sizeof *args);
-        for (uint32_t a = 0; a < node->nargs; a++) args[a] = p->map[gcut_arg(g, node, a)];
-        const gcut_ref y = gcut_node_copy(p->g, g, k, args, NULL, 0, NULL);
-        for (uint32_t r = 0; r < nres; r++) p->map[res + r] = y + r;
-    }
-}
-
 const gcut_array *gcut_onnx_specialized(gcut_onnx_node *n, const gcut_onnx_value *v, const char **missing)
 {
     gcut_onnx *o = n->o;
@@ -115,14 +95,17 @@ const gcut_array *gcut_onnx_specialized(gcut_onnx_node *n, const gcut_onnx_value
     *missing = NULL;
     if (!v->ref || v->g != g) return NULL;
     bool *is_read = gcut_calloc(o->arena, g->values.n + 1, sizeof *is_read);
-    if (!mark(g, v->ref, is_read)) return NULL;
+    is_read[v->ref] = true;
+    gcut_add_dependences(g, is_read);
+    if (has_region_or_size(g, is_read)) return NULL;
     part p = {.g = gcut_body_new(o->g), .is_read = is_read};
     p.map = gcut_calloc(o->arena, g->values.n + 1, sizeof *p.map);
     p.is_used = gcut_calloc(o->arena, o->opt->nconstants + 1, sizeof *p.is_used);
     if (!add_inputs(n, &p, missing)) return NULL;
-    copy_nodes(o, &p);
+    for (uint32_t k = 0; k < g->nodes.n; k++)
+        if (gcut_any_result(gcut_node_at(g, k), is_read)) gcut_node_copy_to(p.g, g, k, p.map);
     gcut_body_yield(p.g, p.map[v->ref]);
     if (!gcut_onnx_evaluate(p.g, o->arena, p.param.at, &out)) return NULL;
-    for (size_t k = 0; k < o->opt->nconstants; k++) o->specialised[k] |= p.is_used[k];
+    for (size_t k = 0; k < o->opt->nconstants; k++) o->specialized[k] |= p.is_used[k];
     return gcut_memdup(o->arena, &out, sizeof out);
 }

@@ -156,7 +156,7 @@ static const gcut_array *load(gcut_onnx *o, const gcut_tensor *x)
     need_dtype(o, x);
     gcut_onnx_count_elements(o, (uint64_t)x->n);
     gcut_array v = gcut_array_load(o->arena, x->dtype, x->rank, x->dim, x->data);
-    gcut_onnx_tame(&v);
+    gcut_onnx_clamp(&v);
     return gcut_memdup(o->arena, &v, sizeof v);
 }
 
@@ -177,7 +177,7 @@ void gcut_onnx_make_parameter(gcut_onnx *o, gcut_onnx_value *v, bool state)
 /* ---- constants as values ---- */
 
 /* A state with these contents. */
-static gcut_ref held(gcut_onnx *o, const char *name, const gcut_array *x)
+static gcut_ref state_of(gcut_onnx *o, const char *name, const gcut_array *x)
 {
     gcut_type t = {.dtype = x->dtype, .rank = x->rank};
     gcut_onnx_count_elements(o, (uint64_t)x->n);
@@ -197,17 +197,6 @@ static gcut_ref held(gcut_onnx *o, const char *name, const gcut_array *x)
 static double element(const gcut_array *x, int64_t k)
 {
     return gcut_dtype_is_float(x->dtype) ? x->u.f[k] : (double)x->u.i[k];
-}
-
-/* Does every element follow from the one before by adding the same integer? */
-static bool is_progression(const gcut_array *x)
-{
-    int64_t step, next;
-    if (gcut_dtype_is_float(x->dtype) || x->dtype == GCUT_BOOL || x->n < 3) return false;
-    if (__builtin_sub_overflow(x->u.i[1], x->u.i[0], &step)) return false;
-    for (int64_t k = 2; k < x->n; k++)
-        if (__builtin_add_overflow(x->u.i[k - 1], step, &next) || x->u.i[k] != next) return false;
-    return true;
 }
 
 static bool is_splat(const gcut_array *x)
@@ -255,7 +244,8 @@ gcut_ref gcut_onnx_constant(gcut_onnx_node *n, const gcut_array *x)
     if (gcut_onnx_has_symbols(x)) return elements(n, x);
     if (x->n == 0) return gcut_bfull(&n->b, &t, 0);
     if (is_splat(x)) return gcut_bfull(&n->b, &t, element(x, 0));
-    if (is_progression(x)) {
+    if (x->n >= 3 && !gcut_dtype_is_float(x->dtype) && x->dtype != GCUT_BOOL &&
+        gcut_onnx_is_progression(x->u.i, x->n)) {
         gcut_ref i = gcut_bconvert(&n->b, gcut_biota(&n->b, &(gcut_type){GCUT_I64, 1, {x->n}}, 0), x->dtype);
         const double step = element(x, 1) - element(x, 0);
         if (step != 1) i = gcut_b2(&n->b, GCUT_OP_mul, i, gcut_bfull(&n->b, &flat, step));
@@ -264,7 +254,7 @@ gcut_ref gcut_onnx_constant(gcut_onnx_node *n, const gcut_array *x)
     }
     /* Not the name of the output, which may be that of a result of the function. */
     const char *name = gcut_printf(o->arena, "%s.constant", n->p->n_output ? n->p->output[0] : "a");
-    return gcut_onnx_capture(n->b.g, o->g, held(o, name, x));
+    return gcut_onnx_capture(n->b.g, o->g, state_of(o, name, x));
 }
 
 gcut_array gcut_onnx_load(gcut_onnx_node *n, const Onnx__TensorProto *t)
@@ -361,7 +351,7 @@ const gcut_array *gcut_onnx_known(gcut_onnx_node *n, uint32_t i)
 
 /* The contents of a constant, of an initializer, of an input that has a constant in the options, and of what follows from
  * these alone.  *missing: the input that lacks one; NULL: there is no such input. */
-static const gcut_array *known_or(gcut_onnx_node *n, gcut_onnx_value *v, const char **missing)
+static const gcut_array *known_or_missing(gcut_onnx_node *n, gcut_onnx_value *v, const char **missing)
 {
     gcut_onnx *o = n->o;
     *missing = NULL;
@@ -369,7 +359,7 @@ static const gcut_array *known_or(gcut_onnx_node *n, gcut_onnx_value *v, const c
     if (v->tensor) return load(o, v->tensor);
     for (size_t k = 0; v->is_input && k < o->opt->nconstants; k++)
         if (!strcmp(o->opt->constant[k].name, v->name)) {
-            o->specialised[k] = true;
+            o->specialized[k] = true;
             v->known = load(o, &o->opt->constant[k].value);
         }
     if (!v->known && !v->is_input) v->known = gcut_onnx_specialized(n, v, missing);
@@ -379,14 +369,14 @@ static const gcut_array *known_or(gcut_onnx_node *n, gcut_onnx_value *v, const c
 const gcut_array *gcut_onnx_maybe(gcut_onnx_node *n, uint32_t i)
 {
     const char *missing;
-    return known_or(n, gcut_onnx_input(n, i), &missing);
+    return known_or_missing(n, gcut_onnx_input(n, i), &missing);
 }
 
 const gcut_array *gcut_onnx_need(gcut_onnx_node *n, uint32_t i, const char *what)
 {
     const gcut_onnx_value *v = gcut_onnx_input(n, i);
     const char *missing;
-    const gcut_array *x = known_or(n, gcut_onnx_input(n, i), &missing);
+    const gcut_array *x = known_or_missing(n, gcut_onnx_input(n, i), &missing);
     if (x) return x;
     if (v->is_input)
         GCUT_ONNX_UNSUPPORTED(

@@ -19,14 +19,6 @@ const char *gcut_onnx_called(const gcut_onnx_node *n)
                        n->p->op_type, (long long)n->opset);
 }
 
-/* Not those whose rule makes bodies or sequences, or draws numbers. */
-static bool folds(const gcut_onnx_row *row)
-{
-    return row->op != GCUT_OP_if && row->op != GCUT_OP_while && row->op != GCUT_OP_scan &&
-           row->op != GCUT_OP_dropout && row->op != GCUT_OP_uniform && row->op != GCUT_OP_normal &&
-           !strstr(row->name, "Sequence");
-}
-
 static bool all_known(gcut_onnx_node *n)
 {
     bool any = false;
@@ -71,7 +63,7 @@ static bool is_cheap(gcut_onnx *o, const gcut_graph *g)
 }
 
 /* Moves arrays to the arena of the model's file.  False: they are more than may be made yet. */
-static bool keep(gcut_onnx *o, gcut_array *x, uint32_t n)
+static bool move_to_arena(gcut_onnx *o, gcut_array *x, uint32_t n)
 {
     uint64_t all = 0;
     for (uint32_t i = 0; i < n; i++) all += (uint64_t)x[i].n;
@@ -86,7 +78,7 @@ static bool keep(gcut_onnx *o, gcut_array *x, uint32_t n)
 static bool fold(gcut_onnx_node *n, const gcut_onnx_row *row)
 {
     gcut_onnx *o = n->o;
-    if (!folds(row) || n->p->n_output > GCUT_ONNX_MOST_FOLDED || !all_known(n)) return false;
+    if (!row->folds || n->p->n_output > GCUT_ONNX_MOST_FOLDED || !all_known(n)) return false;
     gcut_onnx_node s = *n;
     gcut_array out[GCUT_ONNX_MOST_FOLDED];
     s.folding = true;
@@ -99,7 +91,7 @@ static bool fold(gcut_onnx_node *n, const gcut_onnx_row *row)
     gcut_onnx_count_nodes(o, s.b.g->values.n);
     gcut_arena *scratch = gcut_arena_new(o->mod->env, o->arena);
     const bool done = is_cheap(o, s.b.g) && gcut_onnx_evaluate(s.b.g, scratch, o->folded.at, out) &&
-                      keep(o, out, s.b.g->results.n);
+                      move_to_arena(o, out, s.b.g->results.n);
     gcut_arena_free(scratch);
     for (uint32_t k = 0, r = 0; done && k < n->p->n_output; k++) {
         if (o->folded_out[k].ref)
@@ -237,7 +229,7 @@ static void add_initializers(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__Graph
                   "the model has sparse initializers, which gradcut does not have");
 }
 
-static const gcut_array *yes(const gcut_onnx *o)
+static const gcut_array *constant_true(const gcut_onnx *o)
 {
     gcut_array x = gcut_array_new(o->arena, GCUT_BOOL, 0, NULL);
     x.u.i[0] = 1;
@@ -258,7 +250,7 @@ const gcut_onnx_scope *gcut_onnx_body(gcut_onnx_node *n, const Onnx__GraphProto 
         gcut_onnx_value *v = gcut_onnx_define(o, s, name_of(p->input[i]));
         v->ref = x[i];
         v->g = body;
-        if (!x[i]) v->known = yes(o);
+        if (!x[i]) v->known = constant_true(o);
     }
     add_initializers(o, s, p);
     import_nodes(o, s, p->node, p->n_node);
@@ -403,7 +395,7 @@ gcut_onnx_import gcut_onnx_import_model(gcut_onnx_file *f, gcut_module *m, const
     o.mod = m;
     m->file = gcut_intern_name(m, f->name);
     o.file = strrchr(f->name, '/') ? strrchr(f->name, '/') + 1 : f->name;
-    o.specialised = gcut_calloc(f->arena, o.opt->nconstants + 1, sizeof *o.specialised);
+    o.specialized = gcut_calloc(f->arena, o.opt->nconstants + 1, sizeof *o.specialized);
     if (!o.m->graph)
         gcut_fail(env, GCUT_ESYNTAX, (gcut_place){.file = f->name}, NULL,
                   "the file has no graph: this is no ONNX model");
@@ -423,7 +415,7 @@ gcut_onnx_import gcut_onnx_import_model(gcut_onnx_file *f, gcut_module *m, const
                               .nodes = o.nodes,
                               .batch_norms = o.batch_norms,
                               .dropouts = o.dropouts,
-                              .specialised = o.specialised};
+                              .specialized = o.specialized};
 }
 
 /* ---- what a model uses ---- */

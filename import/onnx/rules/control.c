@@ -156,17 +156,6 @@ void gcut_onnx_loop(gcut_onnx_node *n)
 
 /* ---- Scan ---- */
 
-static gcut_ref flipped(gcut_onnx_node *n, gcut_ref x)
-{
-    const gcut_attr a = gcut_attr_dims(n->b.g->module, GCUT_KEY_axes, (gcut_dim[]){0}, 1);
-    return gcut_onnx_node_new(n, GCUT_OP_flip, &x, 1, &a, 1);
-}
-
-static int64_t item(gcut_onnx_list l, uint32_t k)
-{
-    return k < l.n ? l.at[k] : 0;
-}
-
 /* Before version 9 operands have an axis of a batch, and their lengths are an input. */
 static gcut_ref scanned(gcut_onnx_node *n, uint32_t i, bool batched)
 {
@@ -211,9 +200,9 @@ void gcut_onnx_scan(gcut_onnx_node *n)
         v[k] = scanned(n, first + k, batched);
         gcut_type t = gcut_onnx_type(n, v[k]);
         if (k >= carries) {
-            const uint32_t axis = gcut_onnx_axis(n, item(axes, k - carries), t.rank);
+            const uint32_t axis = gcut_onnx_axis(n, gcut_onnx_item(axes, k - carries, 0), t.rank);
             v[k] = gcut_baxis_first(&n->b, v[k], axis, false);
-            if (item(back, k - carries)) v[k] = flipped(n, v[k]);
+            if (gcut_onnx_item(back, k - carries, 0)) v[k] = gcut_onnx_flip(n, v[k], 0);
             t = gcut_onnx_type(n, v[k]);
             memmove(t.dim, t.dim + 1, (t.rank - 1u) * sizeof *t.dim);
             t.rank--;
@@ -226,10 +215,11 @@ void gcut_onnx_scan(gcut_onnx_node *n)
     gcut_ref y = close(n, GCUT_OP_scan, v, all, &body, 1, &a, 1);
     for (uint32_t k = 0; k < yields; k++) {
         gcut_ref z = y + k;
-        if (k >= carries && item(out_back, k - carries)) z = flipped(n, z);
-        if (k >= carries && item(out_axes, k - carries))
+        if (k >= carries && gcut_onnx_item(out_back, k - carries, 0)) z = gcut_onnx_flip(n, z, 0);
+        if (k >= carries && gcut_onnx_item(out_axes, k - carries, 0))
             z = gcut_baxis_first(
-                &n->b, z, gcut_onnx_axis(n, item(out_axes, k - carries), gcut_onnx_type(n, z).rank), true);
+                &n->b, z,
+                gcut_onnx_axis(n, gcut_onnx_item(out_axes, k - carries, 0), gcut_onnx_type(n, z).rank), true);
         gcut_onnx_set(n, k, with_batch(n, z, batched));
     }
 }

@@ -17,11 +17,6 @@ typedef struct windows {
     gcut_dim low[MOST], high[MOST]; /* padding */
 } windows;
 
-static int64_t item(gcut_onnx_list l, uint32_t k, int64_t otherwise)
-{
-    return k < l.n ? l.at[k] : otherwise;
-}
-
 /* The number of windows along an axis of size d. */
 static gcut_dim count(const gcut_onnx_node *n, const windows *w, uint32_t k, gcut_dim d)
 {
@@ -61,15 +56,15 @@ static windows windows_of(gcut_onnx_node *n, const gcut_type *x, const int64_t *
         GCUT_ONNX_WRONG(n, "expected strides, dilations and pads of %u axes", (unsigned)w.n);
     for (uint32_t k = 0; k < w.n; k++) {
         w.size[k] = window[k];
-        w.stride[k] = item(stride, k, 1);
-        w.dilation[k] = item(dilation, k, 1);
-        w.low[k] = item(pads, k, 0);
-        w.high[k] = item(pads, w.n + k, 0);
+        w.stride[k] = gcut_onnx_item(stride, k, 1);
+        w.dilation[k] = gcut_onnx_item(dilation, k, 1);
+        w.low[k] = gcut_onnx_item(pads, k, 0);
+        w.high[k] = gcut_onnx_item(pads, w.n + k, 0);
         if (w.size[k] < 1 || w.stride[k] < 1 || w.dilation[k] < 1 || w.low[k] < 0 || w.high[k] < 0)
             GCUT_ONNX_WRONG(n, "expected windows, strides and dilations of 1 or more, and pads of 0 or more");
         /* Products and sums of these are numbers of 64 bits. */
         if (w.size[k] > INT32_MAX || w.stride[k] > INT32_MAX || w.dilation[k] > INT32_MAX / 2 ||
-            w.low[k] > INT32_MAX || w.high[k] > INT32_MAX || x->dim[2 + k] > GCUT_ONNX_FAR)
+            w.low[k] > INT32_MAX || w.high[k] > INT32_MAX || x->dim[2 + k] > GCUT_ONNX_INT_MAX)
             GCUT_ONNX_WRONG(n, "expected windows, strides, dilations and pads below 2^30");
         if (!strncmp(automatic, "SAME", 4))
             pad_same(n, &w, k, x->dim[2 + k], !strcmp(automatic, "SAME_UPPER"));
@@ -193,20 +188,35 @@ static void window_of(gcut_onnx_node *n, const gcut_type *x, const gcut_type *f,
     }
 }
 
+typedef struct convolution {
+    gcut_ref x, f; /* the operand and the weight */
+    gcut_type t;   /* of x */
+    int64_t groups;
+    windows w;
+} convolution;
+
+static convolution convolution_of(gcut_onnx_node *n)
+{
+    convolution c = {
+        .x = gcut_onnx_in(n, 0), .f = gcut_onnx_in(n, 1), .groups = gcut_onnx_int(n, "group", 1)};
+    c.t = gcut_onnx_type(n, c.x);
+    const gcut_type tf = gcut_onnx_type(n, c.f);
+    int64_t window[MOST];
+    window_of(n, &c.t, &tf, window);
+    c.w = windows_of(n, &c.t, window);
+    return c;
+}
+
 void gcut_onnx_conv(gcut_onnx_node *n)
 {
-    gcut_ref x = gcut_onnx_in(n, 0), f = gcut_onnx_in(n, 1), y;
-    const gcut_type t = gcut_onnx_type(n, x), tf = gcut_onnx_type(n, f);
-    const int64_t groups = gcut_onnx_int(n, "group", 1);
-    int64_t window[MOST];
-    window_of(n, &t, &tf, window);
-    windows w = windows_of(n, &t, window);
-    if (t.rank == 5) {
-        y = conv3d(n, x, f, &w, groups);
+    convolution c = convolution_of(n);
+    gcut_ref y;
+    if (c.t.rank == 5) {
+        y = conv3d(n, c.x, c.f, &c.w, c.groups);
     } else {
-        x = as_two(n, x, &w);
-        y = conv2d(n, x, as_two(n, f, NULL), &w, 0, groups);
-        if (t.rank == 3) y = as_one(n, y);
+        const gcut_ref x = as_two(n, c.x, &c.w);
+        y = conv2d(n, x, as_two(n, c.f, NULL), &c.w, 0, c.groups);
+        if (c.t.rank == 3) y = as_one(n, y);
     }
     gcut_onnx_set(n, 0, with_bias(n, y, 2));
 }
@@ -227,7 +237,7 @@ static unpadding unpadding_of(gcut_onnx_node *n, const gcut_type *x, const windo
     unpadding u = {0};
     for (uint32_t k = 0; k < w->n; k++) {
         const int64_t wide = w->dilation[k] * (w->size[k] - 1) + 1;
-        const gcut_dim d = x->dim[2 + k], extra = item(more, k, 0);
+        const gcut_dim d = x->dim[2 + k], extra = gcut_onnx_item(more, k, 0);
         u.full[k] = gcut_onnx_dim(
             n, GCUT_DIM_ADD,
             gcut_onnx_dim(n, GCUT_DIM_MUL, gcut_onnx_dim(n, GCUT_DIM_SUB, d, 1), w->stride[k]), wide);
@@ -235,9 +245,9 @@ static unpadding unpadding_of(gcut_onnx_node *n, const gcut_type *x, const windo
         u.high[k] = w->high[k];
         u.beyond[k] = 0;
         if (shape.at || same) {
-            const gcut_dim want = shape.at ? item(shape, shape.n - w->n + k, 0)
+            const gcut_dim want = shape.at ? gcut_onnx_item(shape, shape.n - w->n + k, 0)
                                            : gcut_onnx_dim(n, GCUT_DIM_MUL, d, w->stride[k]);
-            if (!gcut_dim_known(u.full[k]) || !gcut_dim_known(want) || u.full[k] > GCUT_ONNX_FAR)
+            if (!gcut_dim_known(u.full[k]) || !gcut_dim_known(want) || u.full[k] > GCUT_ONNX_INT_MAX)
                 GCUT_ONNX_UNSUPPORTED(n, "a stated size of the result needs sizes that are numbers");
             const int64_t all = u.full[k] + extra - want; /* negative: zeros at the end */
             const int64_t cut = all > 0 ? all : 0;
@@ -301,24 +311,20 @@ static gcut_ref transposed3d(gcut_onnx_node *n, gcut_ref x, gcut_ref f, const wi
 
 void gcut_onnx_conv_transpose(gcut_onnx_node *n)
 {
-    gcut_ref x = gcut_onnx_in(n, 0), f = gcut_onnx_in(n, 1), y;
-    const gcut_type t = gcut_onnx_type(n, x), tf = gcut_onnx_type(n, f);
-    const int64_t groups = gcut_onnx_int(n, "group", 1);
-    int64_t window[MOST];
-    window_of(n, &t, &tf, window);
-    windows w = windows_of(n, &t, window);
-    unpadding u = unpadding_of(n, &t, &w);
-    if (t.rank == 5) {
-        y = transposed3d(n, x, f, &w, groups, &u);
+    convolution c = convolution_of(n);
+    unpadding u = unpadding_of(n, &c.t, &c.w);
+    gcut_ref y;
+    if (c.t.rank == 5) {
+        y = transposed3d(n, c.x, c.f, &c.w, c.groups, &u);
     } else {
-        if (w.n == 1) {
+        if (c.w.n == 1) {
             u.full[1] = u.full[0], u.low[1] = u.low[0], u.high[1] = u.high[0], u.beyond[1] = u.beyond[0];
             u.full[0] = 1;
             u.low[0] = u.high[0] = u.beyond[0] = 0;
         }
-        x = as_two(n, x, &w);
-        y = transposed2d(n, x, as_two(n, f, NULL), &w, 0, groups, &u);
-        if (t.rank == 3) y = as_one(n, y);
+        const gcut_ref x = as_two(n, c.x, &c.w);
+        y = transposed2d(n, x, as_two(n, c.f, NULL), &c.w, 0, c.groups, &u);
+        if (c.t.rank == 3) y = as_one(n, y);
     }
     gcut_onnx_set(n, 0, with_bias(n, y, 2));
 }

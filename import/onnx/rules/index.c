@@ -46,7 +46,7 @@ void gcut_onnx_gather(gcut_onnx_node *n)
     if (at && at->rank == 0 && !gcut_dtype_is_float(at->dtype) && !gcut_onnx_has_symbols(at)) {
         /* One constant index is a slice. */
         gcut_dim dim[GCUT_MAX_RANK], k = at->u.i[0];
-        if (k < -GCUT_ONNX_FAR) GCUT_ONNX_WRONG(n, "there is no element %lld", (long long)k);
+        if (k < -GCUT_ONNX_INT_MAX) GCUT_ONNX_WRONG(n, "there is no element %lld", (long long)k);
         if (k < 0) k = gcut_onnx_dim(n, GCUT_DIM_SUB, t.dim[axis], -k);
         for (uint32_t r = 0, j = 0; r < t.rank; r++)
             if (r != axis) dim[j++] = t.dim[r];

@@ -82,12 +82,6 @@ static gcut_ref along(gcut_onnx_node *n, gcut_op op, gcut_ref x, uint32_t axis)
     return gcut_onnx_node_new(n, op, &x, 1, &a, 1);
 }
 
-static gcut_ref flip(gcut_onnx_node *n, gcut_ref x, uint32_t axis)
-{
-    const gcut_attr a = gcut_attr_dims(n->b.g->module, GCUT_KEY_axes, (gcut_dim[]){axis}, 1);
-    return gcut_onnx_node_new(n, GCUT_OP_flip, &x, 1, &a, 1);
-}
-
 static gcut_ref size_less_one(gcut_onnx_node *n, gcut_dim d, const gcut_type *shape)
 {
     const gcut_attr of = gcut_attr_dim(GCUT_KEY_of, d);
@@ -103,7 +97,7 @@ void gcut_onnx_arg(gcut_onnx_node *n)
     const gcut_type t = gcut_onnx_type(n, x);
     const uint32_t axis = gcut_onnx_axis(n, gcut_onnx_int(n, "axis", 0), t.rank);
     const bool last = gcut_onnx_int(n, "select_last_index", 0);
-    gcut_ref i = along(n, n->op, last ? flip(n, x, axis) : x, axis);
+    gcut_ref i = along(n, n->op, last ? gcut_onnx_flip(n, x, axis) : x, axis);
     if (last) {
         const gcut_type ti = gcut_onnx_type(n, i);
         i = gcut_b2(&n->b, GCUT_OP_sub, size_less_one(n, t.dim[axis], &ti), i);

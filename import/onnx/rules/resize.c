@@ -166,13 +166,6 @@ static gcut_ref repeat(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t fac
     return gcut_onnx_reshape(n, x, t.dim, t.rank);
 }
 
-static bool is_progression(const int64_t *at, int64_t count)
-{
-    for (int64_t p = 2; p < count; p++)
-        if (at[p] - at[p - 1] != at[1] - at[0]) return false;
-    return true;
-}
-
 static bool is_repetition(const int64_t *at, int64_t count, int64_t factor)
 {
     for (int64_t p = 0; p < count; p++)
@@ -186,7 +179,7 @@ static gcut_ref select_at(gcut_onnx_node *n, gcut_ref x, uint32_t axis, const in
     const gcut_type t = gcut_onnx_type(n, x);
     const int64_t d = t.dim[axis], step = count > 1 ? at[1] - at[0] : 1;
     if (count == 0) return gcut_onnx_slice(n, x, axis, 0, 0, 1);
-    if (is_progression(at, count) && step >= 0) {
+    if (gcut_onnx_is_progression(at, count) && step >= 0) {
         gcut_type to = t;
         to.dim[axis] = count;
         if (step > 0) return gcut_onnx_slice(n, x, axis, at[0], at[count - 1] + 1, step);

@@ -212,11 +212,11 @@ void gcut_onnx_constant_of(gcut_onnx_node *n)
     } else if ((a = gcut_onnx_attr(n, "value_int"))) {
         x = gcut_onnx_array(n, GCUT_I64, 0, NULL);
         x.u.i[0] = a->i;
-        gcut_onnx_tame(&x);
+        gcut_onnx_clamp(&x);
     } else if ((a = gcut_onnx_attr(n, "value_ints"))) {
         x = gcut_onnx_array(n, GCUT_I64, 1, (int64_t[]){(int64_t)a->n_ints});
         for (size_t i = 0; i < a->n_ints; i++) x.u.i[i] = a->ints[i];
-        gcut_onnx_tame(&x);
+        gcut_onnx_clamp(&x);
     } else if ((a = gcut_onnx_attr(n, "value_floats"))) {
         x = gcut_onnx_array(n, GCUT_F32, 1, (int64_t[]){(int64_t)a->n_floats});
         for (size_t i = 0; i < a->n_floats; i++) x.u.f[i] = (double)a->floats[i];
@@ -242,19 +242,12 @@ void gcut_onnx_constant_of_shape(gcut_onnx_node *n)
     gcut_onnx_set(n, 0, gcut_bfull(&n->b, &t, value));
 }
 
-static double scalar(gcut_onnx_node *n, uint32_t i, const char *what)
-{
-    const gcut_array *x = gcut_onnx_need(n, i, what);
-    if (x->n != 1) GCUT_ONNX_WRONG(n, "expected one element for %s", what);
-    return gcut_dtype_is_float(x->dtype) ? x->u.f[0] : (double)x->u.i[0];
-}
-
 /* start, start + step, … before limit.  The limit may be a size. */
 void gcut_onnx_range(gcut_onnx_node *n)
 {
     const gcut_array *start = gcut_onnx_need(n, 0, "the start"), *limit = gcut_onnx_need(n, 1, "the limit");
     const gcut_dtype t = start->dtype;
-    const double step = scalar(n, 2, "the step");
+    const double step = gcut_onnx_need_number(n, 2, "the step");
     gcut_dim count;
     if (!(fabs(step) < 0x1p60) || step == 0) GCUT_ONNX_WRONG(n, "the step is %g", step);
     if (gcut_onnx_has_symbols(start))
@@ -265,7 +258,8 @@ void gcut_onnx_range(gcut_onnx_node *n)
         count = gcut_onnx_dim(n, GCUT_DIM_CEILDIV,
                               gcut_onnx_dim(n, GCUT_DIM_SUB, limit->u.i[0], start->u.i[0]), (int64_t)step);
     } else {
-        const double c = ceil((scalar(n, 1, "the limit") - scalar(n, 0, "the start")) / step);
+        const double c = ceil(
+            (gcut_onnx_need_number(n, 1, "the limit") - gcut_onnx_need_number(n, 0, "the start")) / step);
         if (c > 1e15) GCUT_ONNX_WRONG(n, "the range has more than 10^15 elements");
         count = c > 0 ? (int64_t)c : 0;
         if (c != c) GCUT_ONNX_WRONG(n, "the start or the limit is no number");
@@ -375,12 +369,6 @@ void gcut_onnx_slice_of(gcut_onnx_node *n)
 
 /* ---- padding ---- */
 
-static gcut_ref flip(gcut_onnx_node *n, gcut_ref x, uint32_t axis)
-{
-    const gcut_attr a = gcut_attr_dims(n->b.g->module, GCUT_KEY_axes, (gcut_dim[]){axis}, 1);
-    return gcut_onnx_node_new(n, GCUT_OP_flip, &x, 1, &a, 1);
-}
-
 /* `count` elements beyond one end of the axis: reflected in the last element, or that repeated, or those of the other
  * end. */
 static gcut_ref beyond(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t count, const char *mode,
@@ -393,11 +381,11 @@ static gcut_ref beyond(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t cou
                       : gcut_onnx_slice(n, x, axis, 0, count, 1);
     const gcut_dim last = gcut_onnx_dim(n, GCUT_DIM_SUB, d, 1);
     if (!strcmp(mode, "reflect"))
-        return flip(n,
-                    before
-                        ? gcut_onnx_slice(n, x, axis, 1, count + 1, 1)
-                        : gcut_onnx_slice(n, x, axis, gcut_onnx_dim(n, GCUT_DIM_SUB, last, count), last, 1),
-                    axis);
+        return gcut_onnx_flip(
+            n,
+            before ? gcut_onnx_slice(n, x, axis, 1, count + 1, 1)
+                   : gcut_onnx_slice(n, x, axis, gcut_onnx_dim(n, GCUT_DIM_SUB, last, count), last, 1),
+            axis);
     gcut_type to = t;
     gcut_ref edge = before ? gcut_onnx_slice(n, x, axis, 0, 1, 1) : gcut_onnx_slice(n, x, axis, last, d, 1);
     to.dim[axis] = count;
@@ -432,7 +420,7 @@ void gcut_onnx_pad_of(gcut_onnx_node *n)
                          axes = gcut_onnx_input_or_attr(n, 3, "axes");
     const uint32_t count = axes.at ? axes.n : t.rank;
     double value = gcut_onnx_float(n, "value", 0);
-    if (gcut_onnx_has(n, 2)) value = scalar(n, 2, "the value of the padding");
+    if (gcut_onnx_has(n, 2)) value = gcut_onnx_need_number(n, 2, "the value of the padding");
     if (!pads.at || pads.n != 2 * count)
         GCUT_ONNX_WRONG(n, "expected two paddings for each of %u axes", (unsigned)count);
     const bool constant = !strcmp(mode, "constant");

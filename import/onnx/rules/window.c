@@ -10,13 +10,6 @@
 
 #define PI 3.14159265358979323846
 
-static double scalar(gcut_onnx_node *n, uint32_t i, const char *what)
-{
-    const gcut_array *x = gcut_onnx_need(n, i, what);
-    if (x->n != 1) GCUT_ONNX_WRONG(n, "expected one element for %s", what);
-    return gcut_dtype_is_float(x->dtype) ? x->u.f[0] : (double)x->u.i[0];
-}
-
 /* A number that is 1 or more. */
 static int64_t length(gcut_onnx_node *n, uint32_t i, const char *what)
 {
@@ -85,7 +78,8 @@ void gcut_onnx_mel_weights(gcut_onnx_node *n)
     const int64_t filters = length(n, 0, "the number of mel filters"),
                   size = length(n, 1, "the length of the transform"), rate = length(n, 2, "the sample rate"),
                   bins = size / 2 + 1;
-    const double low = mel_of(scalar(n, 3, "the lower edge")), high = mel_of(scalar(n, 4, "the upper edge")),
+    const double low = mel_of(gcut_onnx_need_number(n, 3, "the lower edge")),
+                 high = mel_of(gcut_onnx_need_number(n, 4, "the upper edge")),
                  step = (high - low) / (double)(filters + 2);
     if (bins * filters > INT64_C(1) << 23) GCUT_ONNX_UNSUPPORTED(n, "the matrix has more than 2^23 elements");
     gcut_array x = gcut_onnx_array(n, GCUT_F64, 2, (int64_t[]){bins, filters});
@@ -170,7 +164,11 @@ static gcut_ref transform_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis, con
 static uint32_t dft_axis(gcut_onnx_node *n, uint32_t rank)
 {
     int64_t axis = n->opset < 20 ? gcut_onnx_int(n, "axis", 1) : -2;
-    if (n->opset >= 20 && gcut_onnx_has(n, 2)) axis = (int64_t)scalar(n, 2, "the axis");
+    if (n->opset >= 20 && gcut_onnx_has(n, 2)) {
+        const gcut_onnx_list given = gcut_onnx_input_or_attr(n, 2, "axis");
+        if (given.n != 1) GCUT_ONNX_WRONG(n, "expected one element for the axis");
+        axis = given.at[0];
+    }
     const uint32_t at = gcut_onnx_axis(n, axis, rank);
     if (at + 1 == rank) GCUT_ONNX_WRONG(n, "the last axis is that of complex numbers");
     return at;
