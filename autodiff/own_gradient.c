@@ -46,15 +46,6 @@ bool gcut_has_own_gradient(const gcut_graph *g)
     return false;
 }
 
-/* Adds the operands of the nodes whose results are in the set. */
-static void add_operands(const gcut_graph *g, bool *in)
-{
-    for (uint32_t i = g->nodes.n; i-- > 0;) {
-        const gcut_node *n = gcut_node_at(g, i);
-        for (uint32_t k = 0; gcut_any_result(n, in) && k < n->nargs; k++) in[gcut_arg(g, n, k)] = true;
-    }
-}
-
 /* By value: it is the constant of an outermost gradient that some result needs, or with `late` depends on one. */
 static bool *outermost(const gcut_graph *g, gcut_arena *a, bool late)
 {
@@ -62,12 +53,12 @@ static bool *outermost(const gcut_graph *g, gcut_arena *a, bool late)
          *inner = gcut_calloc(a, g->values.n, sizeof *inner);
     bool *in = gcut_calloc(a, g->values.n, sizeof *in);
     for (uint32_t i = 0; i < g->results.n; i++) live[g->results.at[i].value] = true;
-    add_operands(g, live);
+    gcut_add_dependences(g, live);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
         if (live[n->res0]) inner[target_of(n)] = true;
     }
-    add_operands(g, inner);
+    gcut_add_dependences(g, inner);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
         in[n->res0] = target_of(n) && live[n->res0] && !inner[n->res0];

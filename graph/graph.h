@@ -373,6 +373,8 @@ uint32_t gcut_pair_graphs(gcut_graph *g, gcut_graph *out[2]);
 
 /* Adds to a set of values, by value id, all that depend on them. */
 void gcut_add_dependents(const gcut_graph *g, bool *in);
+/* The same with all that they are computed from. */
+void gcut_add_dependences(const gcut_graph *g, bool *in);
 /* By value: how often nodes and results read it. */
 uint32_t *gcut_count_uses(const gcut_graph *g, gcut_arena *a);
 /* By node: is it determined by sizes alone (a constant, or elementwise arithmetic and views of such values)? */

@@ -86,6 +86,15 @@ void gcut_add_dependents(const gcut_graph *g, bool *in)
     }
 }
 
+void gcut_add_dependences(const gcut_graph *g, bool *in)
+{
+    for (uint32_t i = g->nodes.n; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (!gcut_any_result(n, in)) continue;
+        for (uint32_t k = 0; k < n->nargs; k++) in[gcut_arg(g, n, k)] = true;
+    }
+}
+
 uint32_t *gcut_count_uses(const gcut_graph *g, gcut_arena *a)
 {
     uint32_t *uses = gcut_calloc(a, g->values.n, sizeof *uses);

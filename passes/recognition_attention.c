@@ -9,7 +9,7 @@
 #include "interp/interp.h"
 #include "passes/recognition.h"
 
-enum { MOST_MASK = 1 << 22 }; /* elements of a mask that is looked at */
+enum { MOST_MASK = 1 << 22 }; /* elements of a mask that is looked at, and of what it is computed from */
 #define LOW (-1e30)           /* e to that is 0, whatever is added */
 
 /* v without a number as factor or divisor. */
@@ -44,24 +44,48 @@ static const double *listed(const gcut_graph *g, gcut_ref v)
     return NULL;
 }
 
-/* Marks what v is computed from; false: not from constants alone. */
-static bool from_constants(const gcut_graph *g, gcut_ref v, bool *needed)
+/* Has each result at most MOST_MASK elements? */
+static bool is_small(const gcut_graph *g, const gcut_node *n)
 {
-    needed[v] = true;
-    for (uint32_t u = g->values.n; u-- > 1;) {
-        const gcut_node *n = gcut_def(g, u);
-        if (!needed[u]) continue;
-        if (!n || n->nregs) return false;
-        for (uint32_t k = 0; k < n->nargs; k++) needed[gcut_arg(g, n, k)] = true;
+    for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
+        const gcut_type *t = gcut_type_of(g, v);
+        int64_t elements = 1;
+        for (uint32_t d = 0; d < t->rank; d++)
+            if (!gcut_dim_known(t->dim[d]) || __builtin_mul_overflow(elements, t->dim[d], &elements))
+                return false;
+        if (elements > MOST_MASK) return false;
     }
     return true;
 }
 
-/* The elements of v, [.., T, S] of numbers with 1 before them, in `a`; NULL: they are not known. */
-static const double *contents(const gcut_graph *g, gcut_ref v, gcut_arena *a)
+/* v by the interpreter; false: it is not computed from constants of few elements alone. */
+static bool evaluate(const gcut_recognition *r, gcut_ref v, gcut_arena *a, gcut_array *out)
 {
+    const gcut_graph *g = r->rw.src;
+    bool *in = gcut_calloc(a, g->values.n, sizeof *in);
+    gcut_ref *map = gcut_calloc(a, g->values.n, sizeof *map);
+    in[v] = true;
+    gcut_add_dependences(g, in);
+    for (uint32_t i = 0; i < g->params.n; i++)
+        if (in[g->params.at[i].value]) return false;
+    gcut_graph *own = gcut_body_new(r->rw.dst);
+    for (uint32_t n = 0; n < g->nodes.n; n++) {
+        const gcut_node *node = gcut_node_at(g, n);
+        if (!gcut_any_result(node, in)) continue;
+        if (node->nregs || !is_small(g, node)) return false;
+        gcut_node_copy_to(own, g, n, map);
+    }
+    gcut_body_yield(own, map[v]);
+    gcut_interp(own, GCUT_STATED, a, NULL, out, NULL);
+    return true;
+}
+
+/* The elements of v, [.., T, S] of numbers with 1 before them, in `a`; NULL: they are not known. */
+static const double *contents(const gcut_recognition *r, gcut_ref v, gcut_arena *a)
+{
+    const gcut_graph *g = r->rw.src;
     const gcut_type *t = gcut_type_of(g, v);
-    bool *needed = gcut_calloc(a, g->values.n, sizeof *needed);
+    gcut_array out;
     if (t->rank < 2) return NULL;
     for (uint32_t d = 0; d + 2 < t->rank; d++)
         if (t->dim[d] != 1) return NULL;
@@ -70,29 +94,7 @@ static const double *contents(const gcut_graph *g, gcut_ref v, gcut_arena *a)
         rows * columns > MOST_MASK)
         return NULL;
     if (!gcut_def(g, v)) return listed(g, v);
-    if (!from_constants(g, v, needed)) return NULL;
-    gcut_module *m = gcut_module_new(g->module->env, a);
-    gcut_graph *own = gcut_graph_create(m, "mask");
-    gcut_ref *map = gcut_calloc(a, g->values.n, sizeof *map),
-             *args = gcut_calloc(a, g->values.n, sizeof *args);
-    gcut_dims_copy(m->dims, g->module->dims);
-    for (uint32_t n = 0; n < g->nodes.n; n++) {
-        const gcut_node *node = gcut_node_at(g, n);
-        if (!needed[node->res0]) continue;
-        for (uint32_t r = 0; r < node->nres; r++) {
-            const gcut_type *of = gcut_type_of(g, node->res0 + r);
-            for (uint32_t d = 0; d < of->rank; d++)
-                if (!gcut_dim_known(of->dim[d])) return NULL;
-        }
-        for (uint32_t k = 0; k < node->nargs; k++) args[k] = map[gcut_arg(g, node, k)];
-        const gcut_node_spec s = gcut_node_spec_of(g, node);
-        map[node->res0] =
-            gcut_node_new(own, (gcut_op)node->op, args, node->nargs, s.attrs, s.nattrs, 0, NULL);
-        for (uint32_t r = 1; r < node->nres; r++) map[node->res0 + r] = map[node->res0] + r;
-    }
-    gcut_array out;
-    gcut_result_new(own, GCUT_ROLE_out, "mask", map[v]);
-    gcut_interp(own, GCUT_STATED, a, NULL, &out, NULL);
+    if (!evaluate(r, v, a, &out)) return NULL;
     if (gcut_dtype_is_float(out.dtype)) return out.u.f;
     double *numbers = gcut_calloc(a, (size_t)out.n + 1, sizeof *numbers);
     for (int64_t k = 0; k < out.n; k++) numbers[k] = (double)out.u.i[k];
@@ -137,7 +139,7 @@ static bool is_triangle(const gcut_recognition *r, gcut_ref of, double kept, dou
     bool is = false;
     if (!v) return false;
     gcut_arena *a = gcut_arena_new(g->module->env, r->rw.scratch);
-    const double *x = contents(g, v, a);
+    const double *x = contents(r, v, a);
     if (x) {
         const gcut_type *t = gcut_type_of(g, v);
         const int64_t rows = t->dim[t->rank - 2], columns = t->dim[t->rank - 1];
