@@ -37,6 +37,18 @@ static inline void must(gcut_env *env, void (*body)(void *), void *arg)
     fail_msg("unexpected status %d", (int)s);
 }
 
+/* Runs body in env and fails the test unless it throws that status, with one diagnostic, whose text contains `words`. */
+static inline void must_refuse(gcut_env *env, void (*body)(void *), void *arg, gcut_status status,
+                               const char *words)
+{
+    const gcut_status got = gcut_protect(env, body, arg);
+    const char *said = env->ndiags ? gcut_diag_text(env->arena, &env->diags[0]) : "";
+    if (got != status || env->ndiags != 1 || !strstr(said, words))
+        fail_msg("expected the status %d and '%s', found %d and %u diagnostics: %s", (int)status, words,
+                 (int)got, (unsigned)env->ndiags, said);
+    gcut_diags_clear(env);
+}
+
 /* A fixture whose first member is a gcut_env *: cmocka's state is a zeroed one with an environment of its
  * own. FIXTURE(world) defines its setup and teardown, WITH_FIXTURE(f) names a test that has one. */
 #define FIXTURE(type)                                                                                        \

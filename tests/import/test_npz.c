@@ -5,80 +5,18 @@
  */
 #include <unistd.h>
 
+#include "file_job.h"
 #include "harness.h"
 
 #include "graph/ops/dtype_info.h"
 #include "import/npz.h"
-#include "import/tensor_file.h"
 
-/* Memory that is counted, and of which one request is refused. */
-typedef struct memory {
-    size_t now, most;
-    long calls, fail_at; /* -1: none */
-} memory;
-
-static void *allocate(void *user, void *block, size_t size)
-{
-    memory *m = user;
-    size_t *head = block ? (size_t *)block - 2 : NULL;
-    if (size && m->calls++ == m->fail_at) return NULL;
-    if (head) m->now -= *head;
-    if (size == 0) {
-        free(head);
-        return NULL;
-    }
-    head = realloc(head, size + 2 * sizeof *head);
-    if (!head) return NULL;
-    *head = size;
-    m->now += size;
-    if (m->now > m->most) m->most = m->now;
-    return head + 2;
-}
-
-typedef struct job {
-    gcut_env *env;
-    memory memory;
-    const char *bytes;
-    size_t size;
-    gcut_tensor_file *file;
-    gcut_tensors tensors;
-    const char *path, *name;
-} job;
-
-static int setup(void **state)
-{
-    job *j = calloc(1, sizeof *j);
-    j->memory.fail_at = -1;
-    j->env = gcut_env_new(allocate, &j->memory);
-    *state = j;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    job *j = *state;
-    gcut_env_free(j->env);
-    assert_int_equal(j->memory.now, 0);
-    free(j);
-    return 0;
-}
-
-static void parse_body(void *arg)
-{
-    job *j = arg;
-    j->file = gcut_tensor_file_parse(j->env->arena, "m.npz", j->bytes, j->size);
-}
-
-static void open_body(void *arg)
-{
-    job *j = arg;
-    j->file = gcut_tensor_file_open(j->env->arena, j->path);
-}
+FILE_FIXTURE("m.npz")
 
 static void load_body(void *arg)
 {
     job *j = arg;
-    parse_body(j);
+    read_body(j);
     gcut_tensor_load(j->file, gcut_tensor_get(j->env, j->file, j->name));
 }
 
@@ -86,15 +24,6 @@ static void write_body(void *arg)
 {
     job *j = arg;
     gcut_tensors_write(j->env, j->path, &j->tensors);
-}
-
-static void refuse(job *j, void (*body)(void *), gcut_status status, const char *word)
-{
-    assert_int_equal(gcut_protect(j->env, body, j), status);
-    assert_int_equal(j->env->ndiags, 1);
-    const char *said = gcut_diag_text(j->env->arena, &j->env->diags[0]);
-    if (!strstr(said, word)) fail_msg("'%s' lacks '%s'", said, word);
-    gcut_diags_clear(j->env);
 }
 
 /* ---- archives ---- */
@@ -152,7 +81,7 @@ static void add_extra(gcut_text *t, const member *x, const size_t *offset)
 
 static void make(job *j, const member *x, size_t n)
 {
-    gcut_text t = {.arena = j->env->arena};
+    gcut_text t = {.arena = j->a};
     size_t at[8] = {0};
     bool zip64 = false;
     assert_true(n <= 8);
@@ -204,7 +133,7 @@ static void make(job *j, const member *x, size_t n)
 /* The bytes k % 251 of n elements bytes behind a header. */
 static gcut_text npy(job *j, const char *header, size_t n)
 {
-    gcut_text t = {.arena = j->env->arena};
+    gcut_text t = {.arena = j->a};
     gcut_text_addn(&t, "\x93NUMPY\1\0", 8);
     add(&t, 2, strlen(header));
     gcut_text_addn(&t, header, strlen(header));
@@ -217,7 +146,7 @@ static gcut_text npy(job *j, const char *header, size_t n)
 /* As deflate: blocks that are not compressed. */
 static gcut_text in_blocks(job *j, const gcut_text *x)
 {
-    gcut_text t = {.arena = j->env->arena};
+    gcut_text t = {.arena = j->a};
     for (size_t at = 0, n; at < x->n; at += n) {
         n = x->n - at < 65535 ? x->n - at : 65535;
         add(&t, 1, at + n == x->n);
@@ -268,23 +197,23 @@ static void round_trip(void **state)
     char bools[24] = {0, 1, 1};
     for (int t = 0; t < GCUT_NDTYPES; t++)
         for (size_t s = 0; s < sizeof ranks / sizeof *ranks && t != GCUT_BF16; s++) {
-            gcut_tensor x = {.name = gcut_printf(j->env->arena, "%s.%zu/\xc3\xa9", gcut_dtype_name(t), s),
+            gcut_tensor x = {.name = gcut_printf(j->a, "%s.%zu/\xc3\xa9", gcut_dtype_name(t), s),
                              .dtype = (gcut_dtype)t,
                              .rank = ranks[s],
                              .n = 1,
                              .data = t == GCUT_BOOL ? bools : data};
             for (uint32_t r = 0; r < x.rank; r++) x.n *= x.dim[r] = shapes[s][r];
-            *GCUT_PUSH(j->env->arena, &j->tensors) = x;
+            *GCUT_PUSH(j->a, &j->tensors) = x;
         }
     gcut_file_bytes of[2];
     for (int k = 0; k < 2; k++) {
-        j->path = gcut_printf(j->env->arena, "%s/%s", folder, paths[k]);
+        j->path = gcut_printf(j->a, "%s/%s", folder, paths[k]);
         must(j->env, write_body, j);
-        of[k] = gcut_file_map(j->env->arena, j->path);
+        of[k] = gcut_file_map(j->a, j->path);
     }
     assert_int_equal(of[0].n, of[1].n);
     assert_memory_equal(of[0].at, of[1].at, of[0].n); /* nothing in it is of the time or the path */
-    must(j->env, open_body, j);
+    must(j->env, read_body, j);
     assert_int_equal(j->file->tensor.n, j->tensors.n);
     for (uint32_t i = 0; i < j->tensors.n; i++) {
         const gcut_tensor *x = &j->tensors.at[i], *y = &j->file->tensor.at[i];
@@ -303,17 +232,17 @@ static void round_trip(void **state)
     /* Empty, as numpy.savez() writes, and a dtype that NumPy lacks. */
     j->tensors.n = 0;
     must(j->env, write_body, j);
-    must(j->env, open_body, j);
+    must(j->env, read_body, j);
     assert_int_equal(j->file->tensor.n, 0);
-    *GCUT_PUSH(j->env->arena, &j->tensors) =
+    *GCUT_PUSH(j->a, &j->tensors) =
         (gcut_tensor){.name = "w", .dtype = GCUT_BF16, .rank = 1, .dim = {2}, .n = 2, .data = data};
-    refuse(j, write_body, GCUT_ETYPE, "'w' is bf16, which NumPy does not have");
-    refuse(j, write_body, GCUT_ETYPE, ".safetensors");
-    must(j->env, open_body, j); /* and the file is as it was */
+    must_refuse(j->env, write_body, j, GCUT_ETYPE, "'w' is bf16, which NumPy does not have");
+    must_refuse(j->env, write_body, j, GCUT_ETYPE, ".safetensors");
+    must(j->env, read_body, j); /* and the file is as it was */
     j->tensors.at[0].dtype = GCUT_F16;
-    j->path = gcut_printf(j->env->arena, "%s/none/m.npz", folder);
-    refuse(j, write_body, GCUT_EIO, "none/m.npz");
-    for (int k = 0; k < 2; k++) unlink(gcut_printf(j->env->arena, "%s/%s", folder, paths[k]));
+    j->path = gcut_printf(j->a, "%s/none/m.npz", folder);
+    must_refuse(j->env, write_body, j, GCUT_EIO, "none/m.npz");
+    for (int k = 0; k < 2; k++) unlink(gcut_printf(j->a, "%s/%s", folder, paths[k]));
     assert_int_equal(rmdir(folder), 0); /* no temporary file is left */
 }
 
@@ -343,7 +272,7 @@ static void others(void **state)
                                   {.name = "e.npy", .at = e.at, .n = e.n},
                                   OF("f", f, pf)};
             make(j, all, 6);
-            must(j->env, parse_body, j);
+            must(j->env, read_body, j);
             assert_int_equal(j->file->tensor.n, 6);
             const gcut_tensor *x = gcut_tensor_get(j->env, j->file, "layer/a");
             gcut_tensor_load(j->file, x);
@@ -362,12 +291,10 @@ static void others(void **state)
             gcut_tensor_load(j->file, x);
             assert_memory_equal(x->data, f.at + f.n - 200000, 200000);
             /* Dtypes that gradcut does not have are refused where they are asked for. */
-            assert_string_equal(gcut_tensor_type_text(j->env->arena, gcut_tensor_get(j->env, j->file, "c")),
-                                "|O[2]");
-            assert_string_equal(gcut_tensor_type_text(j->env->arena, gcut_tensor_get(j->env, j->file, "d")),
+            assert_string_equal(gcut_tensor_type_text(j->a, gcut_tensor_get(j->env, j->file, "c")), "|O[2]");
+            assert_string_equal(gcut_tensor_type_text(j->a, gcut_tensor_get(j->env, j->file, "d")),
                                 "struct[3]");
-            assert_string_equal(gcut_tensor_type_text(j->env->arena, gcut_tensor_get(j->env, j->file, "e")),
-                                "<M8[]");
+            assert_string_equal(gcut_tensor_type_text(j->a, gcut_tensor_get(j->env, j->file, "e")), "<M8[]");
             assert_false(gcut_tensor_converts(gcut_tensor_get(j->env, j->file, "c"), GCUT_F32));
         }
 }
@@ -393,7 +320,7 @@ static void of_numpy(void **state)
     for (int k = 0; k < 2; k++) {
         j->path =
             k ? GCUT_SOURCE_DIR "/tests/corpus/deflated.npz" : GCUT_SOURCE_DIR "/tests/corpus/stored.npz";
-        must(j->env, open_body, j);
+        must(j->env, read_body, j);
         char to[24];
         gcut_tensor_copy(j->env, j->file, gcut_tensor_get(j->env, j->file, "w"), GCUT_F32, to);
         assert_memory_equal(to, w, sizeof w);
@@ -413,7 +340,7 @@ static void malformed(void **state)
                     short_of = npy(j, HEADER("'<f4'", "False", "(2,)"), 7),
                     deep = npy(j, HEADER("'<f4'", "False", "(1,1,1,1,1,1,1,1,1)"), 4),
                     bools = npy(j, HEADER("'|b1'", "False", "(3,)"), 3), packed = in_blocks(j, &good);
-    gcut_text long_head = {.arena = j->env->arena};
+    gcut_text long_head = {.arena = j->a};
     gcut_text_addn(&long_head, "\x93NUMPY\2\0\0\0\1\0", 12);
     for (int k = 0; k < 65536; k++) gcut_text_addn(&long_head, " ", 1);
     const struct {
@@ -458,14 +385,14 @@ static void malformed(void **state)
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         make(j, files[i].x, files[i].n);
         if (files[i].says)
-            refuse(j, parse_body, files[i].status, files[i].says);
+            must_refuse(j->env, read_body, j, files[i].status, files[i].says);
         else
-            must(j->env, parse_body, j);
+            must(j->env, read_body, j);
     }
     /* What only reading all of an entry shows. */
     const gcut_text more = npy(j, HEADER("'<f4'", "False", "(2,)"), 9), long_one = in_blocks(j, &more),
                     short_one = in_blocks(j, &short_of);
-    gcut_text broken = {.arena = j->env->arena};
+    gcut_text broken = {.arena = j->a};
     gcut_text_addn(&broken, packed.at, packed.n);
     broken.at[0] = 7; /* a block of a kind that there is not */
     const struct {
@@ -488,12 +415,12 @@ static void malformed(void **state)
     j->name = "w";
     for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
         make(j, &loads[i].x, 1);
-        refuse(j, load_body, loads[i].status, loads[i].says);
+        must_refuse(j->env, load_body, j, loads[i].status, loads[i].says);
     }
     static const char text[] = "PK is how this text begins";
     j->bytes = text;
     j->size = sizeof text;
-    refuse(j, parse_body, GCUT_EIO, "neither a .safetensors nor a .npz nor a .npy file");
+    must_refuse(j->env, read_body, j, GCUT_EIO, "neither a .safetensors nor a .npz nor a .npy file");
 }
 
 /* Cut anywhere, or with a byte of another value: refused in one sentence, or read. */
@@ -506,9 +433,9 @@ static void damaged(void **state)
     for (size_t n = j->size; n-- > 4;) {
         job k = *j;
         k.size = n;
-        refuse(&k, parse_body, GCUT_EIO, "cut short");
+        must_refuse(k.env, read_body, &k, GCUT_EIO, "cut short");
     }
-    char *at = gcut_memdup(j->env->arena, j->bytes, j->size);
+    char *at = gcut_memdup(j->a, j->bytes, j->size);
     j->bytes = at;
     int read = 0;
     for (size_t i = 0; i < j->size; i++)
@@ -516,10 +443,7 @@ static void damaged(void **state)
             at[i] = (char)(at[i] ^ 1 << bit);
             for (int k = 0; k < 2; k++) {
                 j->name = k ? "w" : "v";
-                const gcut_status status = gcut_protect(j->env, load_body, j);
-                assert_int_equal(j->env->ndiags, status != GCUT_OK);
-                read += status == GCUT_OK;
-                gcut_diags_clear(j->env);
+                read += attempt(j, load_body) == GCUT_OK;
             }
             at[i] = (char)(at[i] ^ 1 << bit);
         }
@@ -538,7 +462,7 @@ static void bombs(void **state)
     const gcut_text honest = npy(j, HEADER("'|u1'", "False", "(25800001,)"), 1),
                     small = npy(j, HEADER("'|u1'", "False", "(1,)"), 1);
     gcut_text bomb = with_matches(j, &honest, MATCHES), lie = with_matches(j, &small, MATCHES);
-    gcut_text all = {.arena = j->env->arena};
+    gcut_text all = {.arena = j->a};
     gcut_text_addn(&all, honest.at, honest.n);
     for (size_t k = 0; k < ELEMENTS; k++) gcut_text_addn(&all, "", 1);
     const member x[] = {{.name = "w.npy",
@@ -565,10 +489,10 @@ static void bombs(void **state)
     make(j, x, 2);
     const size_t opened = j->memory.now;
     j->memory.most = opened;
-    must(j->env, parse_body, j);
+    must(j->env, read_body, j);
     assert_true(j->memory.most - opened < 100000);
     j->name = "v"; /* a header of one byte, and 25 MB behind it */
-    refuse(j, load_body, GCUT_EIO, "the entry 'v.npy' goes on behind the");
+    must_refuse(j->env, load_body, j, GCUT_EIO, "the entry 'v.npy' goes on behind the");
     assert_true(j->memory.most - opened < 200000);
     j->name = "w";
     must(j->env, load_body, j);
@@ -577,7 +501,7 @@ static void bombs(void **state)
     assert_int_equal(w->n, ELEMENTS + 1);
     assert_memory_equal(w->data, all.at + honest.n - 1, ELEMENTS + 1);
     make(j, x, 4);
-    refuse(j, parse_body, GCUT_EIO, "'m.npz' has fewer bytes than its entries");
+    must_refuse(j->env, read_body, j, GCUT_EIO, "'m.npz' has fewer bytes than its entries");
 }
 
 /* Reading and writing, with each request for memory refused in turn. */
@@ -599,30 +523,14 @@ static void no_memory(void **state)
     const gcut_text good = npy(j, HEADER("'<f4'", "True", "(1, 2)"), 8), packed = in_blocks(j, &good);
     const member all[] = {GOOD("v.npy"), PACKED("w.npy", packed, good.n, crc_of(good.at, good.n))};
     make(j, all, 2);
-    long refused = 0;
-    for (gcut_status status = GCUT_ENOMEM; status != GCUT_OK; refused++) {
-        job k = {.bytes = j->bytes, .size = j->size, .memory = {.fail_at = refused}};
-        k.env = gcut_env_new(allocate, &k.memory);
-        if (!k.env) continue;
-        status = gcut_protect(k.env, sweep_body, &k);
-        assert_true(status == GCUT_OK || status == GCUT_ENOMEM);
-        gcut_env_free(k.env);
-        assert_int_equal(k.memory.now, 0);
-    }
-    assert_true(refused > 20);
+    assert_true(refuse_each_request(j, sweep_body) > 20);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(round_trip, setup, teardown),
-        cmocka_unit_test_setup_teardown(others, setup, teardown),
-        cmocka_unit_test_setup_teardown(one_axis, setup, teardown),
-        cmocka_unit_test_setup_teardown(of_numpy, setup, teardown),
-        cmocka_unit_test_setup_teardown(malformed, setup, teardown),
-        cmocka_unit_test_setup_teardown(damaged, setup, teardown),
-        cmocka_unit_test_setup_teardown(bombs, setup, teardown),
-        cmocka_unit_test_setup_teardown(no_memory, setup, teardown),
+        WITH_FIXTURE(round_trip), WITH_FIXTURE(others),  WITH_FIXTURE(one_axis), WITH_FIXTURE(of_numpy),
+        WITH_FIXTURE(malformed),  WITH_FIXTURE(damaged), WITH_FIXTURE(bombs),    WITH_FIXTURE(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * that its size bounds.
  */
 #define _GNU_SOURCE
+#include "file_job.h"
 #include "harness.h"
 
 #include <sys/stat.h>
@@ -13,61 +14,9 @@
 #include "import/onnx/import.h"
 #include "onnx_file.h"
 
-/* Memory that is counted, and of which one request is refused. */
-typedef struct memory {
-    size_t now, most;
-    long calls, fail_at; /* -1: none */
-} memory;
-
-static void *allocate(void *user, void *block, size_t size)
-{
-    memory *m = user;
-    size_t *head = block ? (size_t *)block - 2 : NULL;
-    if (size && m->calls++ == m->fail_at) return NULL;
-    if (head) m->now -= *head;
-    if (size == 0) {
-        free(head);
-        return NULL;
-    }
-    head = realloc(head, size + 2 * sizeof *head);
-    if (!head) return NULL;
-    *head = size;
-    m->now += size;
-    if (m->now > m->most) m->most = m->now;
-    return head + 2;
-}
-
-typedef struct job {
-    gcut_env *env; /* of the import */
-    memory memory;
-    gcut_env *own; /* of the test: where files are made */
-    gcut_arena *a;
-    const char *bytes, *path;
-    size_t size;
-    gcut_onnx_import got;
-} job;
-
-static int setup(void **state)
-{
-    job *j = calloc(1, sizeof *j);
-    j->memory.fail_at = -1;
-    j->env = gcut_env_new(allocate, &j->memory);
-    j->own = gcut_env_new(NULL, NULL);
-    j->a = j->own->arena;
-    *state = j;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    job *j = *state;
-    gcut_env_free(j->env);
-    gcut_env_free(j->own);
-    free(j);
-    return 0;
-}
-
 /* ---- importing ---- */
+
+FILE_FIXTURE("m.onnx")
 
 static void use(job *j, const msg *m)
 {
@@ -82,25 +31,16 @@ static void import_body(void *arg)
 {
     job *j = arg;
     gcut_onnx_file *f = j->path ? gcut_onnx_open(j->env->arena, j->path)
-                                : gcut_onnx_of_bytes(j->env->arena, "m.onnx", j->bytes, j->size);
-    j->got = gcut_onnx_import_model(f, gcut_module_new(j->env, j->env->arena), "main", NULL);
-    gcut_verify_module(j->got.g->module);
+                                : gcut_onnx_of_bytes(j->env->arena, j->called, j->bytes, j->size);
+    j->graph = gcut_onnx_import_model(f, gcut_module_new(j->env, j->env->arena), "main", NULL).g;
+    gcut_verify_module(j->graph->module);
 }
 
-/* In an environment of its own, whose memory is counted. */
-static void refuse(job *j, gcut_status status, const char *word)
+static void refuse(job *j, gcut_status status, const char *words)
 {
-    gcut_env_free(j->env);
-    j->memory = (memory){.fail_at = -1};
-    j->env = gcut_env_new(allocate, &j->memory);
-    const gcut_status got = gcut_protect(j->env, import_body, j);
-    if (got != status || j->env->ndiags != 1)
-        fail_msg("status %d, %u diagnostics, for '%s': %s", (int)got, (unsigned)j->env->ndiags, word,
-                 j->env->ndiags ? gcut_diag_text(j->env->arena, &j->env->diags[0]) : "");
-    const char *said = gcut_diag_text(j->env->arena, &j->env->diags[0]);
-    if (!strstr(said, word)) fail_msg("'%s' lacks '%s'", said, word);
+    renew(j);
+    must_refuse(j->env, import_body, j, status, words);
     assert_that(j->memory.most, <=, GCUT_ONNX_MOST_MEMORY(j->size) + 65536);
-    gcut_diags_clear(j->env);
 }
 
 static void refuse_graph(job *j, const msg *graph, gcut_status status, const char *word)
@@ -112,9 +52,7 @@ static void refuse_graph(job *j, const msg *graph, gcut_status status, const cha
 
 static void accept(job *j)
 {
-    gcut_env_free(j->env);
-    j->memory = (memory){.fail_at = -1};
-    j->env = gcut_env_new(allocate, &j->memory);
+    renew(j);
     must(j->env, import_body, j);
 }
 
@@ -142,9 +80,7 @@ static void no_model(void **state)
         m.n = 0;
         gcut_text_addn(&m, noise, 1 + seed % sizeof noise);
         use(j, &m);
-        assert_int_not_equal(gcut_protect(j->env, import_body, j), GCUT_OK);
-        assert_int_equal(j->env->ndiags, 1);
-        gcut_diags_clear(j->env);
+        assert_int_not_equal(attempt(j, import_body), GCUT_OK);
     }
     /* A string that is no string: a graph's name as a number. */
     msg g = new_msg(j->a);
@@ -182,10 +118,7 @@ static void cut_short(void **state)
     for (size_t n = 1; n < m.n; n++) {
         const msg part = {.at = m.at, .n = n};
         use(j, &part);
-        const gcut_status status = gcut_protect(j->env, import_body, j);
-        assert_int_not_equal(status, GCUT_OK);
-        assert_int_equal(j->env->ndiags, 1);
-        gcut_diags_clear(j->env);
+        assert_int_not_equal(attempt(j, import_body), GCUT_OK);
     }
 }
 
@@ -198,10 +131,8 @@ static void damaged(void **state)
         for (int k = 0; k < 8; k++) {
             use(j, &m);
             ((char *)(uintptr_t)j->bytes)[at] ^= (char)(1 << k);
-            gcut_env_free(j->env);
-            gcut_env *env = j->env = gcut_env_new(NULL, NULL);
-            const gcut_status status = gcut_protect(env, import_body, j);
-            assert_int_equal(env->ndiags, status == GCUT_OK ? 0 : 1);
+            renew(j);
+            attempt(j, import_body);
         }
 }
 
@@ -325,7 +256,7 @@ static void names_alike(void **state)
     const msg m = model_of(j->a, &g, 13);
     use(j, &m);
     accept(j);
-    assert_int_equal(j->got.g->results.n, 3);
+    assert_int_equal(j->graph->results.n, 3);
 }
 
 /* ---- attributes ---- */
@@ -364,9 +295,7 @@ static void attributes(void **state)
             message(&g, NODE, &n);
             const msg m = model_of(j->a, &g, lists[i].opset);
             use(j, &m);
-            const gcut_status status = gcut_protect(j->env, import_body, j);
-            assert_int_equal(j->env->ndiags, status == GCUT_OK ? 0 : 1);
-            gcut_diags_clear(j->env);
+            attempt(j, import_body);
         }
     static const char *const windows[] = {"kernel_shape", "strides", "pads", "dilations"};
     const int64_t image[] = {1, 1, 8, 8};
@@ -386,9 +315,7 @@ static void attributes(void **state)
                 message(&g, NODE, &n);
                 const msg m = model_of(j->a, &g, 13);
                 use(j, &m);
-                assert_int_not_equal(gcut_protect(j->env, import_body, j), GCUT_OK);
-                assert_int_equal(j->env->ndiags, 1);
-                gcut_diags_clear(j->env);
+                assert_int_not_equal(attempt(j, import_body), GCUT_OK);
             }
     /* A window of a billion places, each of which would be a node. */
     const int64_t billion = 1000000000, line[] = {1, 1, INT32_MAX};
@@ -534,9 +461,7 @@ static void folding(void **state)
     put_node(j->a, &g, "Relu", "x", "y");
     const msg m = model_of(j->a, &g, 13);
     use(j, &m);
-    gcut_env_free(j->env);
-    j->memory = (memory){.fail_at = -1};
-    j->env = gcut_env_new(allocate, &j->memory);
+    renew(j);
     const gcut_status status = gcut_protect(j->env, import_body, j);
     assert_true(status == GCUT_OK || status == GCUT_EUNSUPPORTED);
     assert_that(j->memory.most, <=, GCUT_ONNX_MOST_MEMORY(j->size) + 65536);
@@ -672,17 +597,7 @@ static void no_memory(void **state)
     job *j = *state;
     const msg m = small_model(j);
     use(j, &m);
-    long refused = 0;
-    for (gcut_status status = GCUT_ENOMEM; status != GCUT_OK; refused++) {
-        job k = {.bytes = j->bytes, .size = j->size, .memory = {.fail_at = refused}};
-        k.env = gcut_env_new(allocate, &k.memory);
-        if (!k.env) continue;
-        status = gcut_protect(k.env, import_body, &k);
-        assert_true(status == GCUT_OK || status == GCUT_ENOMEM);
-        gcut_env_free(k.env);
-        assert_int_equal(k.memory.now, 0);
-    }
-    assert_true(refused > 40);
+    assert_true(refuse_each_request(j, import_body) > 40);
 }
 
 int main(void)

@@ -3,51 +3,24 @@
  * .safetensors files in memory: what is written is read as it was, whatever the dtypes and shapes; files of other
  * writers; and files that are refused, with a sentence for each reason.
  */
+#include "file_job.h"
 #include "harness.h"
 
 #include "graph/ops/dtype_info.h"
 #include "import/safetensors.h"
-#include "import/tensor_file.h"
 
-typedef struct job {
-    gcut_env *env;
-    const void *bytes;
-    size_t size;
-    gcut_tensor_file *file;
-    gcut_tensors tensors;
-    const gcut_file_part *part;
-    size_t nparts;
-    const char *name;
-    gcut_dtype to;
-    void *at;
-} job;
+FILE_FIXTURE("m.safetensors")
 
-static int setup(void **state)
-{
-    job *j = calloc(1, sizeof *j);
-    j->env = gcut_env_new(NULL, NULL);
-    *state = j;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    job *j = *state;
-    gcut_env_free(j->env);
-    free(j);
-    return 0;
-}
-
-static void parse_body(void *arg)
+/* The file's bytes, of its tensors. */
+static void write_body(void *arg)
 {
     job *j = arg;
-    j->file = gcut_tensor_file_parse(j->env->arena, "m.safetensors", j->bytes, j->size);
-}
-
-static void parts_body(void *arg)
-{
-    job *j = arg;
-    j->part = gcut_safetensors_parts(j->env->arena, &j->tensors, &j->nparts);
+    size_t n;
+    const gcut_file_part *part = gcut_safetensors_parts(j->env->arena, &j->tensors, &n);
+    gcut_text all = {.arena = j->env->arena};
+    for (size_t i = 0; i < n; i++) gcut_text_addn(&all, part[i].at, part[i].n);
+    j->bytes = all.at;
+    j->size = all.n;
 }
 
 static void get_body(void *arg)
@@ -66,21 +39,12 @@ static void copy_body(void *arg)
 static void make(job *j, const char *header, size_t elements)
 {
     const size_t n = strlen(header);
-    char *at = gcut_alloc(j->env->arena, 8 + n + elements + 1);
+    char *at = gcut_alloc(j->a, 8 + n + elements + 1);
     for (int k = 0; k < 8; k++) at[k] = (char)(n >> 8 * k & 0xff);
     memcpy(at + 8, header, n);
     for (size_t k = 0; k < elements; k++) at[8 + n + k] = (char)k;
     j->bytes = at;
     j->size = 8 + n + elements;
-}
-
-static void refuse(job *j, void (*body)(void *), gcut_status status, const char *word)
-{
-    assert_int_equal(gcut_protect(j->env, body, j), status);
-    assert_int_equal(j->env->ndiags, 1);
-    const char *said = gcut_diag_text(j->env->arena, &j->env->diags[0]);
-    if (!strstr(said, word)) fail_msg("'%s' lacks '%s'", said, word);
-    gcut_diags_clear(j->env);
 }
 
 /* ---- round trips ---- */
@@ -94,21 +58,16 @@ static void round_trip(void **state)
     for (size_t k = 0; k < sizeof data; k++) data[k] = (char)(k * 37 + 1);
     for (int t = 0; t < GCUT_NDTYPES; t++)
         for (size_t s = 0; s < sizeof ranks / sizeof *ranks; s++) {
-            gcut_tensor x = {.name =
-                                 gcut_printf(j->env->arena, "%s.%zu \"\\ \xc3\xa9", gcut_dtype_name(t), s),
+            gcut_tensor x = {.name = gcut_printf(j->a, "%s.%zu \"\\ \xc3\xa9", gcut_dtype_name(t), s),
                              .dtype = (gcut_dtype)t,
                              .rank = ranks[s],
                              .n = 1,
                              .data = data};
             for (uint32_t r = 0; r < x.rank; r++) x.n *= x.dim[r] = shapes[s][r];
-            *GCUT_PUSH(j->env->arena, &j->tensors) = x;
+            *GCUT_PUSH(j->a, &j->tensors) = x;
         }
-    must(j->env, parts_body, j);
-    gcut_text all = {.arena = j->env->arena};
-    for (size_t i = 0; i < j->nparts; i++) gcut_text_addn(&all, j->part[i].at, j->part[i].n);
-    j->bytes = all.at;
-    j->size = all.n;
-    must(j->env, parse_body, j);
+    must(j->env, write_body, j);
+    must(j->env, read_body, j);
     assert_int_equal(j->file->tensor.n, j->tensors.n);
     for (uint32_t i = 0; i < j->tensors.n; i++) {
         const gcut_tensor *x = &j->tensors.at[i], *y = gcut_tensor_get(j->env, j->file, x->name);
@@ -118,7 +77,7 @@ static void round_trip(void **state)
         assert_memory_equal(x->dim, y->dim, x->rank * sizeof *x->dim);
         const size_t width = (size_t)gcut_dtype_bytes(x->dtype);
         assert_memory_equal(x->data, y->data, (size_t)x->n * width);
-        assert_int_equal(((const char *)y->data - all.at) % (long)width, 0); /* as aligned as the file is */
+        assert_int_equal(((const char *)y->data - j->bytes) % (long)width, 0); /* as aligned as the file is */
     }
 }
 
@@ -135,24 +94,24 @@ static void others(void **state)
          " \"c\":{\"dtype\":\"U16\",\"shape\":[],\"data_offsets\":[12,14]},"
          " \"d\":{\"dtype\":\"I64\",\"shape\":[0, 9223372036854775807, 2],\"data_offsets\":[14,14]}}   ",
          14);
-    must(j->env, parse_body, j);
+    must(j->env, read_body, j);
     const gcut_tensor *a = gcut_tensor_get(j->env, j->file, "a"),
                       *b = gcut_tensor_get(j->env, j->file, "layer.b");
     assert_int_equal(j->file->tensor.n, 4);
     assert_string_equal(a->foreign, "F8_E4M3");
-    assert_string_equal(gcut_tensor_type_text(j->env->arena, a), "F8_E4M3[2, 2]");
-    assert_string_equal(gcut_tensor_type_text(j->env->arena, b), "f32[2]");
+    assert_string_equal(gcut_tensor_type_text(j->a, a), "F8_E4M3[2, 2]");
+    assert_string_equal(gcut_tensor_type_text(j->a, b), "f32[2]");
     assert_int_equal(((const unsigned char *)b->data)[0], 4);
     assert_int_equal(gcut_tensor_get(j->env, j->file, "d")->n, 0);
     j->name = "a";
     j->to = GCUT_F32;
     float to[4];
     j->at = to;
-    refuse(j, copy_body, GCUT_ETYPE, "F8_E4M3");
+    must_refuse(j->env, copy_body, j, GCUT_ETYPE, "F8_E4M3");
     j->name = "layer.bb";
-    refuse(j, get_body, GCUT_EIO, "did you mean 'layer.b'?");
+    must_refuse(j->env, get_body, j, GCUT_EIO, "did you mean 'layer.b'?");
     j->name = NULL;
-    refuse(j, get_body, GCUT_EIO, "has 4 tensors");
+    must_refuse(j->env, get_body, j, GCUT_EIO, "has 4 tensors");
 }
 
 /* Every float into every float, by the interpreter's rounding; more elements than are converted at a time. */
@@ -161,21 +120,20 @@ static void conversions(void **state)
     job *j = *state;
     enum { N = 300001 };
     static const double some[] = {0, -0.0, 1, -1.5, 1e-3, 65504, 3e38, 0.1, -7.25, 1e-40};
-    char *packed = gcut_alloc(j->env->arena, N * 8), *got = gcut_alloc(j->env->arena, N * 8),
-         *want = gcut_alloc(j->env->arena, N * 8);
+    char *packed = gcut_alloc(j->a, N * 8), *got = gcut_alloc(j->a, N * 8), *want = gcut_alloc(j->a, N * 8);
     const int64_t n = N;
     for (int from = 0; from < GCUT_NDTYPES; from++)
         for (int to = 0; to < GCUT_NDTYPES; to++) {
             if (!gcut_dtype_is_float(from) || !gcut_dtype_is_float(to)) continue;
-            gcut_array x = gcut_array_new(j->env->arena, (gcut_dtype)from, 1, &n);
+            gcut_array x = gcut_array_new(j->a, (gcut_dtype)from, 1, &n);
             for (int k = 0; k < N; k++) x.u.f[k] = some[k % 10] * (1 + k / 10 % 1000);
             gcut_array_store(&x, packed);
-            x = gcut_array_load(j->env->arena, (gcut_dtype)from, 1, &n, packed);
+            x = gcut_array_load(j->a, (gcut_dtype)from, 1, &n, packed);
             x.dtype = (gcut_dtype)to;
             gcut_array_store(&x, want);
             j->tensors = (gcut_tensors){0};
             gcut_tensor_file f = {.name = "m"};
-            *GCUT_PUSH(j->env->arena, &f.tensor) = (gcut_tensor){
+            *GCUT_PUSH(j->a, &f.tensor) = (gcut_tensor){
                 .name = "x", .dtype = (gcut_dtype)from, .rank = 1, .dim = {n}, .n = n, .data = packed};
             j->file = &f;
             j->name = "x";
@@ -229,10 +187,10 @@ static void malformed(void **state)
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         make(j, files[i].header, files[i].elements);
-        refuse(j, parse_body, files[i].status, files[i].says);
+        must_refuse(j->env, read_body, j, files[i].status, files[i].says);
     }
     make(j, "{}", 0);
-    must(j->env, parse_body, j);
+    must(j->env, read_body, j);
     assert_int_equal(j->file->tensor.n, 0);
 }
 
@@ -244,28 +202,24 @@ static void cut_short(void **state)
     for (size_t n = j->size; n-- > 0;) {
         job k = *j;
         k.size = n;
-        assert_int_not_equal(gcut_protect(j->env, parse_body, &k), GCUT_OK);
-        gcut_diags_clear(j->env);
+        assert_int_not_equal(attempt(&k, read_body), GCUT_OK);
     }
     char *at = (char *)(uintptr_t)j->bytes;
     at[7] = 0x7f;
-    refuse(j, parse_body, GCUT_EIO, "cut short");
+    must_refuse(j->env, read_body, j, GCUT_EIO, "cut short");
     memset(at, 0xff, 8);
-    refuse(j, parse_body, GCUT_EIO, "cut short");
+    must_refuse(j->env, read_body, j, GCUT_EIO, "cut short");
     static const char text[] = "something else";
     j->bytes = text;
     j->size = sizeof text;
-    refuse(j, parse_body, GCUT_EIO, "neither a .safetensors nor");
+    must_refuse(j->env, read_body, j, GCUT_EIO, "neither a .safetensors nor");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(round_trip, setup, teardown),
-        cmocka_unit_test_setup_teardown(others, setup, teardown),
-        cmocka_unit_test_setup_teardown(conversions, setup, teardown),
-        cmocka_unit_test_setup_teardown(malformed, setup, teardown),
-        cmocka_unit_test_setup_teardown(cut_short, setup, teardown),
+        WITH_FIXTURE(round_trip), WITH_FIXTURE(others),    WITH_FIXTURE(conversions),
+        WITH_FIXTURE(malformed),  WITH_FIXTURE(cut_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
