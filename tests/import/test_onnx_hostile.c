@@ -331,6 +331,15 @@ static void attributes(void **state)
 
 /* ---- tensors ---- */
 
+/* An initializer, and y = x + w. */
+static msg graph_adding(job *j, const msg *initializer)
+{
+    msg g = graph_of(j->a);
+    message(&g, INITIALIZER, initializer);
+    put_node(j->a, &g, "Add", "x w", "y");
+    return g;
+}
+
 static void tensors(void **state)
 {
     job *j = *state;
@@ -357,39 +366,42 @@ static void tensors(void **state)
     };
     static const char zeros[64];
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        msg g = graph_of(j->a), t = tensor_of(j->a, "w", all[i].dtype, all[i].dim, all[i].rank);
+        msg t = tensor_of(j->a, "w", all[i].dtype, all[i].dim, all[i].rank);
         counted(&t, 9, zeros, all[i].bytes);
-        message(&g, INITIALIZER, &t);
-        put_node(j->a, &g, "Add", "x w", "y");
+        const msg g = graph_adding(j, &t);
         refuse_graph(j, &g, all[i].status, all[i].says);
     }
     /* In a list of numbers instead, of the wrong length, or in that of another dtype. */
     const int64_t four = 4;
-    msg g = graph_of(j->a), t = tensor_of(j->a, "w", FLOAT, &four, 1);
+    msg t = tensor_of(j->a, "w", FLOAT, &four, 1);
     counted(&t, 4, zeros, 12);
-    message(&g, INITIALIZER, &t);
-    put_node(j->a, &g, "Add", "x w", "y");
+    msg g = graph_adding(j, &t);
     refuse_graph(j, &g, GCUT_EIO, "'w' has 3 elements, but its shape and dtype float say 4");
-    g = graph_of(j->a);
     t = tensor_of(j->a, "w", FLOAT, &four, 1);
     counted(&t, 7, zeros, 4);
-    message(&g, INITIALIZER, &t);
-    put_node(j->a, &g, "Add", "x w", "y");
+    g = graph_adding(j, &t);
     refuse_graph(j, &g, GCUT_EIO, "'w' has 0 elements");
     /* The name of an initializer twice. */
-    g = graph_of(j->a);
     t = tensor_of(j->a, "w", FLOAT, &four, 1);
     counted(&t, 9, zeros, 16);
+    g = graph_adding(j, &t);
     message(&g, INITIALIZER, &t);
-    message(&g, INITIALIZER, &t);
-    put_node(j->a, &g, "Add", "x w", "y");
     refuse_graph(j, &g, GCUT_ETYPE, "two values of the model have the name 'w'");
 }
 
 /* ---- bombs: small files that would become large ---- */
 
-/* function f<k>(a) { b = f<k-1>(a)  c = f<k-1>(b)  return c }, f0 a Relu: 2^k nodes. */
-static msg function_of(job *j, const char *name, const char *called)
+/* A model that calls a function of its own: y = f(inputs). */
+static msg model_calling(job *j, const char *f, const char *inputs)
+{
+    msg g = graph_of(j->a), call = node_of(j->a, f, inputs, "y");
+    text(&call, 7, "own");
+    message(&g, NODE, &call);
+    return model_of(j->a, &g, 13);
+}
+
+/* function f(a) { b = called(a)  c = called(b)  return c } */
+static void put_function(job *j, msg *model, const char *name, const char *called)
 {
     msg f = new_msg(j->a), set = new_msg(j->a), n = node_of(j->a, called, "a", "b"),
         again = node_of(j->a, called, "b", "c");
@@ -405,42 +417,27 @@ static msg function_of(job *j, const char *name, const char *called)
     message(&f, 7, &again);
     message(&f, 9, &set);
     text(&f, 10, "own");
-    return f;
+    message(model, 25, &f);
 }
 
 static void functions(void **state)
 {
     job *j = *state;
-    msg g = graph_of(j->a), call = node_of(j->a, "f40", "x", "y");
-    text(&call, 7, "own");
-    message(&g, NODE, &call);
-    msg m = model_of(j->a, &g, 13);
-    for (int k = 0; k <= 40; k++) {
-        const char *name = gcut_printf(j->a, "f%d", k),
-                   *called = k ? gcut_printf(j->a, "f%d", k - 1) : "Relu";
-        const msg f = function_of(j, name, called);
-        message(&m, 25, &f);
-    }
+    /* f<k> calls f<k-1> twice, and f0 Relu: 2^(k+1) nodes. */
+    msg m = model_calling(j, "f40", "x");
+    put_function(j, &m, "f0", "Relu");
+    for (int k = 1; k <= 40; k++)
+        put_function(j, &m, gcut_printf(j->a, "f%d", k), gcut_printf(j->a, "f%d", k - 1));
     use(j, &m);
     refuse(j, GCUT_EUNSUPPORTED, "would become more than");
     /* A function that calls itself. */
-    g = graph_of(j->a);
-    call = node_of(j->a, "f", "x", "y");
-    text(&call, 7, "own");
-    message(&g, NODE, &call);
-    m = model_of(j->a, &g, 13);
-    const msg f = function_of(j, "f", "f");
-    message(&m, 25, &f);
+    m = model_calling(j, "f", "x");
+    put_function(j, &m, "f", "f");
     use(j, &m);
     refuse(j, GCUT_ETYPE, "call each other deeper than 64");
     /* More values than the function has. */
-    g = graph_of(j->a);
-    call = node_of(j->a, "f", "x x", "y");
-    text(&call, 7, "own");
-    message(&g, NODE, &call);
-    m = model_of(j->a, &g, 13);
-    const msg one = function_of(j, "f", "Relu");
-    message(&m, 25, &one);
+    m = model_calling(j, "f", "x x");
+    put_function(j, &m, "f", "Relu");
     use(j, &m);
     refuse(j, GCUT_ETYPE, "the function has 1 inputs and 1 outputs, its call 2 and 1");
 }
@@ -477,19 +474,23 @@ static void write_bytes(const char *path, const void *at, size_t n)
     fclose(f);
 }
 
+/* An entry of the external data of a tensor. */
+static void put_entry(job *j, msg *tensor, const char *key, const char *content)
+{
+    msg e = new_msg(j->a);
+    text(&e, 1, key);
+    text(&e, 2, content);
+    message(tensor, 13, &e);
+}
+
 /* A model at j->path whose initializer w: f32[2] is elsewhere. */
 static void external(job *j, int dtype, const char *location, const char *offset, const char *length)
 {
     const int64_t two = 2;
     const char *const entry[][2] = {{"location", location}, {"offset", offset}, {"length", length}};
     msg g = graph_of(j->a), t = tensor_of(j->a, "w", dtype, &two, 1);
-    for (int k = 0; k < 3; k++) {
-        msg e = new_msg(j->a);
-        if (!entry[k][1]) continue;
-        text(&e, 1, entry[k][0]);
-        text(&e, 2, entry[k][1]);
-        message(&t, 13, &e);
-    }
+    for (int k = 0; k < 3; k++)
+        if (entry[k][1]) put_entry(j, &t, entry[k][0], entry[k][1]);
     number(&t, 14, 1);
     message(&g, INITIALIZER, &t);
     put_node(j->a, &g, "Relu", "w", "y");
@@ -557,11 +558,8 @@ static void beside(void **state)
         msg g = graph_of(j->a);
         for (int k = 0; k < 1000; k++) {
             const int64_t n = (1 << 20) / 4;
-            msg e = new_msg(j->a),
-                t = tensor_of(j->a, gcut_printf(j->a, "w%d", k), converts ? UINT16 : FLOAT, &n, 1);
-            text(&e, 1, "location");
-            text(&e, 2, "data");
-            message(&t, 13, &e);
+            msg t = tensor_of(j->a, gcut_printf(j->a, "w%d", k), converts ? UINT16 : FLOAT, &n, 1);
+            put_entry(j, &t, "location", "data");
             number(&t, 14, 1);
             message(&g, INITIALIZER, &t);
         }
