@@ -6,9 +6,9 @@
  *   - opening it takes less than 100 n bytes, for the directory, libzip's and ours, and at most 4 MiB: libzip's list of the
  *     65,535 entries that an archive may promise, and the head of one .npy file at a time, which has at most 65,545 bytes;
  *   - the elements of an entry are read when they are asked for, into as many bytes as its .npy head declares (twice as
- *     many for Fortran order).  Before that, the directory must give the entry the size that the head declares, and
- *     deflate must be able to make so many bytes of the compressed ones: at most 1032 of each, a match of 258 bytes in two
- *     bits;
+ *     many for Fortran order).  Before that, the directory must give the entry the size that the head declares, which
+ *     may be at most 1032 times its compressed size: deflate expands by no more than that factor, since the shortest code
+ *     for a match of 258 bytes, the longest, takes two bits;
  *   - the compressed bytes of all entries are n at most, or they overlap and are refused, so that all entries together hold
  *     at most 1032 n.
  *
