@@ -31,6 +31,8 @@ typedef struct sample {
 #define UNARY(op, lo, hi)                                                                                    \
     S(op, SYM, "%a: f32[N, 4]", "f32[N, 4]", "%y = " #op "(%a)", lo, hi, 0),                                 \
         S(op, FIX, "%a: f64[]", "f64[]", "%y = " #op "(%a)", lo, hi, 0)
+/* Four ops at values of the same interval. */
+#define UNARIES(lo, hi, a, b, c, d) UNARY(a, lo, hi), UNARY(b, lo, hi), UNARY(c, lo, hi), UNARY(d, lo, hi)
 #define BINARY(op, lo, hi)                                                                                   \
     S(op, SYM, "%a: f32[N, 4], %b: f32[N, 4]", "f32[N, 4]", "%y = " #op "(%a, %b)", lo, hi, 0),              \
         S(op, FIX, "%a: f32[4]", "f32[4]", "%y = " #op "(%a, %a)", lo, hi, 0),                               \
@@ -39,56 +41,41 @@ typedef struct sample {
 #define BITWISE(op)                                                                                          \
     S(op, FIX, "%a: f32[6], %b: f32[6]", "f32[6]",                                                           \
       "%p = gt(%a, %b) %n = neg(%b) %q = gt(%b, %n) %r = " #op "(%p, %q) %y = select(%r, %a, %b)", -2, 2, 0)
-#define REDUCE(op, lo, hi)                                                                                   \
-    S(op, POS, "%a: f32[N, 4, 2]", "f32[]", "%y = " #op "(%a)", lo, hi, 0),                                  \
-        S(op, POS, "%a: f32[N, 4, 2]", "f32[4]", "%y = " #op "(%a, axes=[0, 2])", lo, hi, 0),                \
-        S(op, POS, "%a: f32[N, 4, 2]", "f32[N, 1, 1]", "%y = " #op "(%a, axes=[2, 1], keep=true)", lo, hi,   \
+#define REDUCE(op)                                                                                           \
+    S(op, POS, "%a: f32[N, 4, 2]", "f32[]", "%y = " #op "(%a)", -2, 2, 0),                                   \
+        S(op, POS, "%a: f32[N, 4, 2]", "f32[4]", "%y = " #op "(%a, axes=[0, 2])", -2, 2, 0),                 \
+        S(op, POS, "%a: f32[N, 4, 2]", "f32[N, 1, 1]", "%y = " #op "(%a, axes=[2, 1], keep=true)", -2, 2,    \
           0),                                                                                                \
-        S(op, FIX, "%a: f32[4, 1]", "f32[4]", "%y = " #op "(%a, axes=[1])", lo, hi, 0),                      \
-        S(op, FIX, "%a: f32[4]", "f32[4]", "%y = " #op "(%a, axes=[])", lo, hi, 0),                          \
-        S(op, FIX, "%a: f64[]", "f64[]", "%y = " #op "(%a)", lo, hi, 0)
+        S(op, FIX, "%a: f32[4, 1]", "f32[4]", "%y = " #op "(%a, axes=[1])", -2, 2, 0),                       \
+        S(op, FIX, "%a: f32[4]", "f32[4]", "%y = " #op "(%a, axes=[])", -2, 2, 0),                           \
+        S(op, FIX, "%a: f64[]", "f64[]", "%y = " #op "(%a)", -2, 2, 0)
 #define MATMUL(a, b, flags)                                                                                  \
     S(matmul, SYM, "%a: f32" a ", %b: f32" b, "f32[N, 3]", "%y = matmul(%a, %b" flags ")", -2, 2, 0)
 #define CONV2D(x, w, y, more)                                                                                \
     S(conv2d, POS, "%a: f32" x ", %b: f32" w, "f32" y, "%y = conv2d(%a, %b" more ")", -2, 2, 0)
 
 static const sample samples[] = {
-    UNARY(neg, -2, 2),
-    UNARY(abs, -2, 2),
-    UNARY(sign, -2, 2),
-    UNARY(exp, -2, 2),
-    UNARY(expm1, -2, 2),
+    UNARIES(-2, 2, neg, abs, sign, exp),
+    UNARIES(-2, 2, expm1, tanh, erf, relu),
+    UNARIES(-2, 2, elu, leaky_relu, sinh, cosh),
+    UNARIES(-4, 4, sin, cos, sigmoid, silu),
+    UNARIES(-4, 4, softplus, mish, atan, asinh),
+    UNARY(gelu, -3, 3),
+    S(gelu, SYM, "%a: f32[N, 4]", "f32[N, 4]", "%y = gelu(%a, approx=\"tanh\")", -3, 3, 0),
+    S(elu, SYM, "%a: f32[N, 4]", "f32[N, 4]", "%y = elu(%a, alpha=0.5)", -2, 2, 0),
     UNARY(log, 0.3, 3),
     UNARY(log1p, -0.5, 3),
     UNARY(sqrt, 0.3, 3),
     UNARY(rsqrt, 0.3, 3),
-    UNARY(sin, -4, 4),
-    UNARY(cos, -4, 4),
-    UNARY(tanh, -2, 2),
-    UNARY(sigmoid, -4, 4),
-    UNARY(erf, -2, 2),
-    UNARY(relu, -2, 2),
-    UNARY(gelu, -3, 3),
-    S(gelu, SYM, "%a: f32[N, 4]", "f32[N, 4]", "%y = gelu(%a, approx=\"tanh\")", -3, 3, 0),
-    UNARY(silu, -4, 4),
-    UNARY(softplus, -4, 4),
-    UNARY(elu, -2, 2),
-    S(elu, SYM, "%a: f32[N, 4]", "f32[N, 4]", "%y = elu(%a, alpha=0.5)", -2, 2, 0),
-    UNARY(leaky_relu, -2, 2),
     UNARY(hardsigmoid, -2.5, 2.5),
     S(hardsigmoid, FIX, "%a: f32[6]", "f32[6]", "%y = hardsigmoid(%a)", 3.1, 9, 0),
     UNARY(hardswish, -2.5, 2.5),
     S(hardswish, FIX, "%a: f32[6]", "f32[6]", "%y = hardswish(%a)", -9, -3.1, 0),
-    UNARY(mish, -4, 4),
     UNARY(tan, -1.2, 1.2),
-    UNARY(atan, -4, 4),
     UNARY(asin, -0.8, 0.8),
     UNARY(acos, -0.8, 0.8),
-    UNARY(sinh, -2, 2),
-    UNARY(cosh, -2, 2),
-    UNARY(asinh, -4, 4),
-    UNARY(acosh, 1.3, 4),
     UNARY(atanh, -0.8, 0.8),
+    UNARY(acosh, 1.3, 4),
     UNARY(floor, 1.1, 1.9),
     UNARY(ceil, 1.1, 1.9),
     UNARY(round, 0.6, 1.4),
@@ -174,11 +161,11 @@ static const sample samples[] = {
     S(iota, SYM, "%a: f32[N, 2]", "f32[N, 2]",
       "%i = iota(shape=[N, 2], axis=1) %f = cast(%i, to=\"f32\") %y = mul(%a, %f)", -2, 2, 0),
 
-    REDUCE(sum, -2, 2),
-    REDUCE(mean, -2, 2),
-    REDUCE(max_reduce, -2, 2),
-    REDUCE(min_reduce, -2, 2),
-    REDUCE(prod, -2, 2),
+    REDUCE(sum),
+    REDUCE(mean),
+    REDUCE(max_reduce),
+    REDUCE(min_reduce),
+    REDUCE(prod),
     S(prod, SYM, "%a: f32[N, 2]", "f32[2]", "%y = prod(%a, axes=[0])", -2, 2, 0),
     S(argmax, POS, "%a: f32[N, 4]", "i64[N]", "%y = argmax(%a, axis=1)", -2, 2, 0),
     S(argmin, POS, "%a: f32[4, N]", "f32[N]", "%i = argmin(%a, axis=0) %y = pick(%a, %i, axis=0)", -2, 2, 0),
@@ -282,7 +269,7 @@ static const sample samples[] = {
     S(softmax, POS, "%a: f32[N, 2, 3]", "f32[N, 2, 3]", "%y = softmax(%a, axis=0)", -2, 2, 0),
     S(log_softmax, SYM, "%a: f32[N, 4]", "f32[N, 4]", "%y = log_softmax(%a, axis=1)", -2, 2, 0),
     S(log_softmax, POS, "%a: f32[2, N]", "f32[2, N]", "%y = log_softmax(%a, axis=1)", -2, 2, 0),
-    REDUCE(logsumexp, -2, 2),
+    REDUCE(logsumexp),
     S(layer_norm, SYM, "%a: f32[N, 4], %g: f32[4], %b: f32[4]", "f32[N, 4]",
       "%y = layer_norm(%a, %g, %b, eps=1e-3)", -2, 2, 0),
     S(layer_norm, SYM, "%a: f32[2, N, 3], %g: f32[3], %b: f32[3]", "f32[2, N, 3]",
