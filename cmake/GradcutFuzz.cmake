@@ -62,8 +62,9 @@ function(gradcut_fuzz reader)
     OUTPUT ${program}
     COMMAND ${GRADCUT_CLANG} ${_fuzz_flags} -fsanitize=fuzzer,address,undefined -DGCUT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
             ${src} ${_fuzz_archive} $<TARGET_FILE:gradcut_rt> ${blis} ${glpk} ${JANSSON_LIBRARY} ${PROTOBUFC_LIBRARY} ${LIBZIP_LIBRARY} -pthread
-            -ldl -lm -o ${program}
+            -ldl -lm -MD -MF ${program}.d -MT ${program} -o ${program}
     DEPENDS ${src} fuzz_library ${_fuzz_archive} gradcut_rt
+    DEPFILE ${program}.d
     VERBATIM)
   add_custom_target(fuzz_${reader} DEPENDS ${program})
   add_dependencies(fuzz fuzz_${reader})

@@ -7,45 +7,17 @@
  * Half of the mutations change one field of the messages, by the schema, and correct the lengths of all messages around
  * it, which mutations of single bytes rarely do.
  */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "graph/verify.h"
 #include "import/onnx/import.h"
 #include "text/text.h"
 
-/* ---- memory ---- */
-
-/* Bytes that are allocated, and the most that may be. */
-typedef struct counter {
-    size_t now, limit;
-} counter;
-
-static void *allocate(void *user, void *block, size_t size)
-{
-    counter *c = user;
-    size_t *head = block ? (size_t *)block - 2 : NULL;
-    if (head) c->now -= *head;
-    if (size == 0) {
-        free(head);
-        return NULL;
-    }
-    c->now += size;
-    GCUT_ASSERT(c->now <= c->limit);
-    head = realloc(head, size + 2 * sizeof *head);
-    GCUT_ASSERT(head);
-    *head = size;
-    return head + 2;
-}
-
-/* ---- the import ---- */
-
 typedef struct job {
-    gcut_env *env;
-    const uint8_t *data;
-    size_t size;
+    const input *in;
     gcut_graph *g;
     gcut_text first, second;
 } job;
@@ -53,33 +25,28 @@ typedef struct job {
 static void unpack(void *arg)
 {
     job *j = arg;
-    gcut_arena *a = gcut_arena_new(j->env, j->env->arena);
-    gcut_onnx_model(gcut_onnx_of_bytes(a, "fuzz.onnx", j->data, j->size));
+    gcut_arena *a = gcut_arena_new(j->in->env, j->in->env->arena);
+    gcut_onnx_model(gcut_onnx_of_bytes(a, "fuzz.onnx", j->in->data, j->in->size));
     gcut_arena_free(a);
 }
 
 static void import(void *arg)
 {
     job *j = arg;
-    gcut_onnx_file *f = gcut_onnx_of_bytes(j->env->arena, "fuzz.onnx", j->data, j->size);
-    j->g = gcut_onnx_import_model(f, gcut_module_new(j->env, j->env->arena), "main", NULL).g;
+    gcut_env *env = j->in->env;
+    gcut_onnx_file *f = gcut_onnx_of_bytes(env->arena, "fuzz.onnx", j->in->data, j->in->size);
+    j->g = gcut_onnx_import_model(f, gcut_module_new(env, env->arena), "main", NULL).g;
 }
 
 static void print(void *arg)
 {
     job *j = arg;
-    j->first.arena = j->second.arena = j->env->arena;
+    gcut_env *env = j->in->env;
+    j->first.arena = j->second.arena = env->arena;
     gcut_verify_module(j->g->module);
     gcut_print_graph(j->g, NULL, &j->first);
-    gcut_module *m = gcut_parse_module(j->env, j->env->arena, "printed.gcut", j->first.at, j->first.n);
+    gcut_module *m = gcut_parse_module(env, env->arena, "printed.gcut", j->first.at, j->first.n);
     gcut_print_graph(gcut_module_find(m, "main"), NULL, &j->second);
-}
-
-static void refused(gcut_env *env)
-{
-    GCUT_ASSERT(env->ndiags == 1);
-    GCUT_ASSERT(gcut_diag_text(env->arena, &env->diags[0]) != NULL);
-    GCUT_ASSERT(!strchr(env->diags[0].message, '\n'));
 }
 
 static void stop(const gcut_env *env)
@@ -88,29 +55,24 @@ static void stop(const gcut_env *env)
     abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void fuzz(input *in)
 {
-    counter c = {.limit = SIZE_MAX};
-    gcut_env *env = gcut_env_new(allocate, &c);
-    if (!env) return 0;
-    job j = {.env = env, .data = data, .size = size};
-    c.limit = c.now + GCUT_ONNX_GROWTH * size + 65536;
+    gcut_env *env = in->env;
+    job j = {.in = in};
+    in->memory.limit = in->memory.now + GCUT_ONNX_GROWTH * in->size + 65536;
     const gcut_status unpacked = gcut_protect(env, unpack, &j);
     gcut_diags_clear(env);
-    c.limit = c.now + GCUT_ONNX_MOST_MEMORY(size);
+    in->memory.limit = in->memory.now + GCUT_ONNX_MOST_MEMORY(in->size);
     const gcut_status status = gcut_protect(env, import, &j);
-    c.limit = SIZE_MAX;
+    in->memory.limit = 0;
     if (status == GCUT_OK) {
         GCUT_ASSERT(unpacked == GCUT_OK);
         if (gcut_protect(env, print, &j) != GCUT_OK) stop(env);
         GCUT_ASSERT(j.first.n == j.second.n && !memcmp(j.first.at, j.second.at, j.first.n));
     } else {
-        refused(env);
+        check_refusal(env, 1);
+        GCUT_ASSERT(!strchr(env->diags[0].message, '\n'));
     }
-    gcut_env_free(env);
-    return 0;
 }
 
 /* ---- mutations by the schema ---- */

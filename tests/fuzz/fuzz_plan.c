@@ -4,30 +4,28 @@
  * graph whose plan it may once have been; a refusal says what is wrong.
  */
 #define _GNU_SOURCE
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "fuzz.h"
 #include "gradcut/gradcut.h"
 #include "partition/plan_file/plan_file.h"
 #include "public.h"
 
 typedef struct job {
-    gcut_env *env;
-    const char *text;
-    size_t size;
+    const input *in;
     bool equal;
 } job;
 
 static void read_plan(void *arg)
 {
     job *j = arg;
-    gcut_arena *a = j->env->arena;
-    gcut_plan_file *f = gcut_plan_file_parse(a, "fuzz.json", j->text, j->size),
-                   *again = gcut_plan_file_parse(a, "fuzz.json", j->text, j->size);
+    gcut_arena *a = j->in->env->arena;
+    gcut_plan_file *f = gcut_plan_file_parse(a, "fuzz.json", j->in->data, j->in->size),
+                   *again = gcut_plan_file_parse(a, "fuzz.json", j->in->data, j->in->size);
     gcut_plan_diff of;
     gcut_plan_files_compare(f, again, a, &of);
     j->equal = of.equal;
@@ -35,7 +33,7 @@ static void read_plan(void *arg)
 }
 
 /* The same text as a file, followed on the graph of tests/plans. */
-static void follow(const uint8_t *data, size_t size)
+static void follow(const char *data, size_t size)
 {
     char path[40];
     int fd = memfd_create("plan", 0);
@@ -52,21 +50,13 @@ static void follow(const uint8_t *data, size_t size)
     close(fd);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void fuzz(input *in)
 {
-    gcut_env *env = gcut_env_new(NULL, NULL);
-    if (!env) return 0;
-    job j = {.env = env, .text = (const char *)data, .size = size};
-    bool read = gcut_protect(env, read_plan, &j) == GCUT_OK;
-    if (read) {
+    job j = {.in = in};
+    if (gcut_protect(in->env, read_plan, &j) == GCUT_OK) {
         GCUT_ASSERT(j.equal);
+        follow(in->data, in->size);
     } else {
-        GCUT_ASSERT(env->ndiags >= 1);
-        GCUT_ASSERT(gcut_diag_text(env->arena, &env->diags[0]) != NULL);
+        check_refusal(in->env, UINT32_MAX);
     }
-    gcut_env_free(env);
-    if (read) follow(data, size);
-    return 0;
 }

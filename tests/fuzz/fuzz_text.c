@@ -3,10 +3,9 @@
  * libFuzzer entry of the text IR: what parses must print, and the print must
  * be a fixed point.
  */
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "text/text.h"
 
 typedef struct job {
@@ -31,19 +30,13 @@ static void print_again(gcut_env *env, const gcut_text *printed)
     GCUT_ASSERT(printed->n == second.out.n && !memcmp(printed->at, second.out.at, printed->n));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void fuzz(input *in)
 {
-    gcut_env *env = gcut_env_new(NULL, NULL);
-    if (!env) return 0;
-    job first = {.env = env, .text = (const char *)data, .size = size};
-    if (gcut_protect(env, parse_print, &first) == GCUT_OK) {
-        if (first.out.n) print_again(env, &first.out);
+    job first = {.env = in->env, .text = in->data, .size = in->size};
+    if (gcut_protect(in->env, parse_print, &first) == GCUT_OK) {
+        if (first.out.n) print_again(in->env, &first.out);
     } else {
-        GCUT_ASSERT(env->ndiags == 1 && env->diags[0].at.line >= 1 && env->diags[0].at.col >= 1);
-        GCUT_ASSERT(gcut_diag_text(env->arena, &env->diags[0]) != NULL);
+        check_refusal(in->env, 1);
+        GCUT_ASSERT(in->env->diags[0].at.line >= 1 && in->env->diags[0].at.col >= 1);
     }
-    gcut_env_free(env);
-    return 0;
 }
