@@ -44,6 +44,21 @@ typedef struct gcut_onnx_import {
 gcut_onnx_import gcut_onnx_import_model(gcut_onnx_file *f, gcut_module *m, const char *name,
                                         const gcut_onnx_options *opt);
 
+/* An input or initializer of a model, and the name of the parameter that it becomes, where it becomes one: letters, digits,
+ * _ and . */
+typedef struct gcut_onnx_parameter_name {
+    const char *of, *own;
+} gcut_onnx_parameter_name;
+typedef struct gcut_onnx_parameter_names {
+    gcut_onnx_parameter_name *at;
+    uint32_t ninputs,
+        n; /* inputs that are no initializers, and with them the initializers, in the model's order */
+} gcut_onnx_parameter_names;
+/* Own names are unique, and follow from the graph alone. */
+gcut_onnx_parameter_names gcut_onnx_name_parameters(gcut_arena *a, const Onnx__GraphProto *p);
+/* A name of the model as one of the text IR: a leading '/' is left out, and what the text IR lacks becomes '.' or '_'. */
+const char *gcut_onnx_text_name(gcut_arena *a, const char *name);
+
 /* An op that the model uses, and whether it can be imported. */
 typedef struct gcut_onnx_use {
     const char *domain, *op; /* "" is ONNX's own domain */

@@ -5,6 +5,7 @@
 #ifndef GCUT_IMPORT_ONNX_SCOPE_H
 #define GCUT_IMPORT_ONNX_SCOPE_H
 
+#include "graph/names.h"
 #include "import/onnx/import.h"
 #include "import/onnx/node.h"
 
@@ -54,7 +55,10 @@ struct gcut_onnx {
     gcut_names names; /* of the model */
     gcut_map
         kinds; /* of initializers by name, enum gcut_onnx_kind: what PyTorch's exporter says that they were */
-    size_t line; /* nodes so far */
+    gcut_onnx_parameter_names parameters;
+    gcut_map parameter_of;  /* of a name of the model: its place there, + 1 */
+    gcut_name_set reserved; /* names of these parameters and of those that the import adds */
+    size_t line;            /* nodes so far */
     size_t nodes, batch_norms, dropouts;
     uint64_t work;                      /* of what was computed at import */
     uint64_t nodes_made, elements_made; /* of GCUT_ONNX_MOST_NODES and _ELEMENTS */
@@ -83,7 +87,11 @@ gcut_onnx_list gcut_onnx_list_of(const gcut_onnx_node *n, const int64_t *at, siz
 void gcut_onnx_read_kinds(gcut_onnx *o, const Onnx__GraphProto *p);
 /* A name of the model as one of the text IR: letters, digits, _ and . */
 const char *gcut_onnx_as_name(gcut_onnx *o, const char *name);
-/* A parameter of the function, under that name or, where it is taken, one like it. */
+/* Before any parameter: those of inputs and initializers have the names of gcut_onnx_name_parameters. */
+void gcut_onnx_reserve_names(gcut_onnx *o, const Onnx__GraphProto *p);
+/* The parameter of an input or initializer of the model, by its name; a value that has the parameter's name gets another. */
+gcut_ref gcut_onnx_reserved_param(gcut_onnx *o, gcut_role role, const char *name, const gcut_type *type);
+/* Another parameter of the function, under that name or, where it is taken or reserved, one like it. */
 gcut_ref gcut_onnx_new_param(gcut_onnx *o, gcut_role role, const char *name, const gcut_type *type);
 /* An initializer as a parameter. */
 void gcut_onnx_make_parameter(gcut_onnx *o, gcut_onnx_value *v, bool state);

@@ -11,16 +11,9 @@
 
 /* ---- names ---- */
 
-/* Letters, digits, _ and . as in the text IR; a leading '/' is left out, others become '.'. */
 const char *gcut_onnx_as_name(gcut_onnx *o, const char *name)
 {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
-    name = name ? name : "";
-    while (*name == '/') name++;
-    char *s = gcut_strndup(o->arena, *name ? name : "v", *name ? strlen(name) : 1);
-    for (char *c = s; *c; c++)
-        if (!strchr(letters, *c)) *c = *c == '/' ? '.' : '_';
-    return s;
+    return gcut_onnx_text_name(o->arena, name);
 }
 
 static const char *intern(gcut_onnx *o, const char *name)
@@ -131,10 +124,35 @@ static bool is_trained(gcut_onnx *o, const gcut_tensor *x)
     return x->rank > 0 && (x->n != 1 || strchr(x->name, '.'));
 }
 
+void gcut_onnx_reserve_names(gcut_onnx *o, const Onnx__GraphProto *p)
+{
+    o->parameters = gcut_onnx_name_parameters(o->arena, p);
+    o->reserved = (gcut_name_set){.arena = o->arena, .all = {.arena = o->arena}};
+    for (uint32_t i = 0; i < o->parameters.n; i++) {
+        const gcut_onnx_parameter_name *x = &o->parameters.at[i];
+        *gcut_map_at(o->arena, &o->parameter_of, gcut_map_key(intern(o, x->of))) = i + 1;
+        gcut_name_set_add(&o->reserved, x->own);
+    }
+}
+
 gcut_ref gcut_onnx_new_param(gcut_onnx *o, gcut_role role, const char *name, const gcut_type *type)
 {
-    const char *own = gcut_onnx_as_name(o, name);
-    return gcut_param_new(o->g, role, gcut_graph_find(o->g, own) ? gcut_name_fresh(o->g, own) : own, type);
+    const char *base = intern(o, gcut_onnx_as_name(o, name)), *own;
+    do own = gcut_name_set_add(&o->reserved, base);
+    while (gcut_graph_find(o->g, own));
+    return gcut_param_new(o->g, role, own, type);
+}
+
+gcut_ref gcut_onnx_reserved_param(gcut_onnx *o, gcut_role role, const char *name, const gcut_type *type)
+{
+    const uint32_t i = gcut_map_get(&o->parameter_of, gcut_map_key(intern(o, name)));
+    if (!i) return gcut_onnx_new_param(o, role, name, type); /* of a subgraph */
+    const char *own = o->parameters.at[i - 1].own;
+    gcut_name_claim(o->g, own);
+    const gcut_ref other = gcut_graph_find(o->g, own);
+    if (other && !gcut_def(o->g, other)) return gcut_onnx_new_param(o, role, name, type); /* a second one */
+    if (other) gcut_value_rename(o->g, other, gcut_name_fresh(o->g, own));
+    return gcut_param_new(o->g, role, own, type);
 }
 
 /* May sizes be made of it?  Small, and no parameter. */
@@ -165,8 +183,8 @@ void gcut_onnx_make_parameter(gcut_onnx *o, gcut_onnx_value *v, bool state)
     need_dtype(o, v->tensor);
     const gcut_type t = type_of_tensor(v->tensor);
     v->g = o->g;
-    v->ref = gcut_onnx_new_param(o, is_trained(o, v->tensor) && !state ? GCUT_ROLE_param : GCUT_ROLE_state,
-                                 v->name, &t);
+    v->ref = gcut_onnx_reserved_param(
+        o, is_trained(o, v->tensor) && !state ? GCUT_ROLE_param : GCUT_ROLE_state, v->tensor->name, &t);
     *GCUT_PUSH(o->mod->arena, &o->mod->data) = (gcut_data){.name = o->g->values.at[v->ref].name,
                                                            .type = t,
                                                            .kind = GCUT_DATA_file,

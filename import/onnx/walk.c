@@ -324,7 +324,7 @@ static void add_inputs(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__GraphProto 
         gcut_onnx_value *v = gcut_onnx_define(o, s, name_of(p->input[i]));
         v->is_input = true;
         v->g = o->g;
-        v->ref = gcut_onnx_new_param(o, GCUT_ROLE_input, v->name, &t);
+        v->ref = gcut_onnx_reserved_param(o, GCUT_ROLE_input, v->name, &t);
     }
 }
 
@@ -406,6 +406,7 @@ gcut_onnx_import gcut_onnx_import_model(gcut_onnx_file *f, gcut_module *m, const
     gcut_onnx_scope *s = gcut_onnx_scope_new(&o, NULL, o.g);
     s->opsets = o.m->opset_import;
     s->nopsets = o.m->n_opset_import;
+    gcut_onnx_reserve_names(&o, o.m->graph);
     add_inputs(&o, s, o.m->graph);
     add_initializers(&o, s, o.m->graph);
     gcut_onnx_read_kinds(&o, o.m->graph);
