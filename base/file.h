@@ -24,6 +24,8 @@ gcut_file_bytes gcut_file_map(gcut_arena *arena, const char *path);
 bool gcut_file_is_link(const char *path);
 /* Is there something that is no regular file, such as a folder or a pipe? */
 bool gcut_file_is_special(const char *path);
+/* Are both paths of one file?  Not where one of them is of none. */
+bool gcut_file_is_same(const char *path, const char *other);
 /* Drops the pages of a mapped file that lie within these n bytes from memory; a later access reads them again. */
 void gcut_file_drop_pages(const gcut_file_bytes *f, const void *at, size_t n);
 

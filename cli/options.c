@@ -463,7 +463,7 @@ static bool fit_each_other(const gcut_cli *c)
          "--tree and --levels are of no stage: leave --stage out"},
         {c->times && (c->given[GCUT_OPTION_steps] || c->nfeed),
          "--times has the times of a step that ran elsewhere: leave --steps and --in out"},
-        {(c->rename || c->convert || c->partial) && !c->weights,
+        {(c->rename || c->partial || (c->convert && !c->into)) && !c->weights,
          "--rename, --convert and --partial say how a file of weights is read: give --weights"},
         {frontier && c->rounds && !c->measure, "--rounds says how often plans are measured: give --measure"},
         {frontier && c->samples && !c->measure, "frontier has no samples without --measure"},

@@ -92,7 +92,7 @@ struct gcut_cli {
         all, at_peak, map, no_frontier, tree, levels, convert, partial;
     gcut_stage_name stage;
     const char *compare, *samples, *out, *most, *output, *svg, *model, *explain_cost, *match, *against, *why,
-        *profile, *flame, *times, *weights, *rename, *save_weights;
+        *profile, *flame, *times, *weights, *rename, *save_weights, *into;
     int64_t steps, rounds, points, top, depth;
     double tol, seconds;
     const char *const *train;

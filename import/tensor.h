@@ -5,7 +5,8 @@
  *
  *   takes:  files, little-endian, mapped or in memory; tensors to write; a function to write as a model
  *   gives:  tensors in C order, by name (tensor_file.h); .npy, .npz and .safetensors files; of a model its initializers and, in
- *           onnx/, a function (import.h); in onnx/export/, a model of a function (export.h)
+ *           onnx/, a function (import.h); in onnx/export/, a model of a function (export.h), or with other elements
+ *           (replaced_elements.h)
  *   keeps:  every bit of the elements; malformed files are refused, and dtypes that gradcut does not have where their
  *           elements are asked for
  */

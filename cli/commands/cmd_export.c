@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * `gradcut export`: a function as it is evaluated, as an ONNX model.
+ * `gradcut export`: a function as it is evaluated, as an ONNX model, or its weights in the model that it comes from.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,8 +38,11 @@ static void print_json(const gcut_cli *c, const gcut_export_info *i)
 
 int gcut_cmd_export(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
 {
-    const gcut_export_options how = {
-        .weights = c->weights, .rename = c->rename, .convert = c->convert, .partial = c->partial};
+    const gcut_export_options how = {.weights = c->weights,
+                                     .rename = c->rename,
+                                     .convert = c->convert,
+                                     .partial = c->partial,
+                                     .into = c->into};
     gcut_export_info *info;
     if (!gcut_cli_make_folder_of(c->output)) return EXIT_INPUT;
     if (gcut_export_onnx(g, c->output, &how, &info) != GCUT_OK) return gcut_cli_failed(ctx);

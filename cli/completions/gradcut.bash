@@ -60,6 +60,7 @@ _gradcut()
     --out) _gradcut_reply -d; return ;;
     --weights) _gradcut_reply -f; return ;;
     --rename) return ;;
+    --into) _gradcut_reply -f; return ;;
     --save-weights) _gradcut_reply -f; return ;;
     --tol) return ;;
     --rounds) return ;;
@@ -96,7 +97,7 @@ _gradcut()
     crosscheck) files='*.gcut' options='--wrt --loss --cotan --forward --eval --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --unfused --no-algebra --without --keep-grads --in --tol --passes --time-passes --json --help -h' ;;
     gradcheck) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --seed --no-algebra --without --in --tol --time-passes --json --help -h' ;;
     import) files='*.onnx' options='--loss --in --train --output -o --json --help -h' ;;
-    export) files='*.gcut' options='--weights --rename --convert --partial --output -o --json --help -h' ;;
+    export) files='*.gcut' options='--weights --rename --convert --partial --into --output -o --json --help -h' ;;
     ops) files='' options='--model --json --help -h' ;;
     cache) files='' options='--clear --json --help -h' ;;
     calibrate) files='' options='--threads --output -o --seconds --force --json --help -h' ;;

@@ -97,8 +97,9 @@ _gradcut()
     case $subcommand in (run) specs+=('--out=[write results and gradients as .npy into this folder]:DIR:_files -/') ;; esac
     case $subcommand in (run|export) specs+=('--weights=[begin with the parameters, states and keys of this file, .safetensors, .npz, .npy or .onnx]:FILE:_files') ;; esac
     case $subcommand in (run|export) specs+=('--rename=[names in the file of --weights and here: '\''model.*=*,lm_head=head.w'\'']:LIST: ') ;; esac
-    case $subcommand in (run|export) specs+=('--convert[--weights: floats of another dtype too, rounded]') ;; esac
+    case $subcommand in (run|export) specs+=('--convert[--weights, --into: floats of another dtype too, rounded]') ;; esac
     case $subcommand in (run|export) specs+=('--partial[--weights: what the file or the function lacks is no error]') ;; esac
+    case $subcommand in (export) specs+=('--into=[instead of a new model, a copy of the one that FILE was imported from, with these weights]:M.onnx:_files') ;; esac
     case $subcommand in (run) specs+=('--save-weights=[write the parameters, states and keys after the last step as .safetensors, or as .npz if FILE ends so]:FILE:_files') ;; esac
     case $subcommand in (crosscheck|gradcheck) specs+=('--tol=[largest relative error that passes]:X: ') ;; esac
     case $subcommand in (crosscheck) specs+=('--passes[interpret the graph behind each pass instead, up to the first that changes a result]') ;; esac

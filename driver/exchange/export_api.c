@@ -6,6 +6,7 @@
 
 #include "driver/ctx.h"
 #include "driver/exchange/contents.h"
+#include "driver/exchange/export_into.h"
 #include "driver/exchange/matching.h"
 #include "driver/load/weights.h"
 #include "gradcut/train.h"
@@ -110,12 +111,16 @@ static void write(void *arg)
     gcut_export_options how = {0};
     GCUT_COPY_KNOWN(env, gcut_export_options, j->given, j->size, &how);
     gcut_arena *a = gcut_arena_new(env, env->arena); /* also of the copy of the module */
-    gcut_graph *given = gcut_module_clone(j->g, a), *g = prepared(given);
+    gcut_graph *given = gcut_module_clone(j->g, a), *g = how.into ? given : prepared(given);
     gcut_open_files open = {0};
     gcut_tensors x = read_weights(a, given, &how);
     add_declared(a, g, &open, &x);
-    const gcut_onnx_export made = gcut_onnx_export_model(g, a, &x, j->path, GCUT_ONNX_LARGEST);
-    describe(&j->info, &made);
+    if (how.into) {
+        j->info = gcut_export_into(a, g, &x, &how, j->path);
+    } else {
+        const gcut_onnx_export made = gcut_onnx_export_model(g, a, &x, j->path, GCUT_ONNX_LARGEST);
+        describe(&j->info, &made);
+    }
     gcut_arena_free(a);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From the bytes of a file to messages.  A message of two bytes may unpack to hundreds, and protobuf-c copies the
+ * From the bytes of a file to fields and to messages.  A message of two bytes may unpack to hundreds, and protobuf-c copies the
  * elements of tensors.  So the bytes are walked first, by the schema: the walk counts what unpacking will take, and writes a
  * copy of the message in which the raw elements of each tensor are replaced by their place in the file.
  */
@@ -15,29 +15,88 @@ typedef struct raw_place {
 
 typedef struct walk {
     gcut_onnx_file *f;
-    gcut_env *env;
-    const uint8_t *file;
     uint64_t memory; /* what unpacking takes, at most */
     int depth;
 } walk;
 
-#define BAD(w, ...) gcut_fail((w)->env, GCUT_ESYNTAX, (gcut_place){.file = (w)->f->name}, NULL, __VA_ARGS__)
+#define BAD_FILE(f, ...)                                                                                     \
+    gcut_fail(gcut_arena_env((f)->arena), GCUT_ESYNTAX, (gcut_place){.file = (f)->name}, NULL, __VA_ARGS__)
+#define BAD(w, ...) BAD_FILE((w)->f, __VA_ARGS__)
 
-enum wire { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
+static size_t place_of(const gcut_onnx_file *f, const uint8_t *at)
+{
+    return (size_t)(at - (const uint8_t *)f->file.at);
+}
 
-static uint64_t read_varint(const walk *w, const uint8_t **p, const uint8_t *end)
+static uint64_t read_varint(const gcut_onnx_file *f, const uint8_t **p, const uint8_t *end)
 {
     uint64_t x = 0;
     for (int shift = 0; shift < 64; shift += 7) {
-        if (*p == end) BAD(w, "the file ends within a number, at byte %zu", (size_t)(*p - w->file));
+        if (*p == end) BAD_FILE(f, "the file ends within a number, at byte %zu", place_of(f, *p));
         const uint8_t byte = *(*p)++;
         x |= (uint64_t)(byte & 0x7F) << shift;
         if (!(byte & 0x80)) return x;
     }
-    BAD(w, "expected a number of at most 64 bits at byte %zu: this is no ONNX file", (size_t)(*p - w->file));
+    BAD_FILE(f, "expected a number of at most 64 bits at byte %zu: this is no ONNX file", place_of(f, *p));
 }
 
-static void write_varint(gcut_text *out, uint64_t x)
+/* Which wire type a field's items have; packed numbers are BYTES too. */
+static enum gcut_onnx_wire wire_of(const ProtobufCFieldDescriptor *field)
+{
+    switch (field->type) {
+    case PROTOBUF_C_TYPE_STRING:
+    case PROTOBUF_C_TYPE_BYTES:
+    case PROTOBUF_C_TYPE_MESSAGE: return GCUT_ONNX_BYTES;
+    case PROTOBUF_C_TYPE_FLOAT:
+    case PROTOBUF_C_TYPE_FIXED32:
+    case PROTOBUF_C_TYPE_SFIXED32: return GCUT_ONNX_FIXED32;
+    case PROTOBUF_C_TYPE_DOUBLE:
+    case PROTOBUF_C_TYPE_FIXED64:
+    case PROTOBUF_C_TYPE_SFIXED64: return GCUT_ONNX_FIXED64;
+    default: return GCUT_ONNX_VARINT;
+    }
+}
+
+gcut_onnx_field gcut_onnx_next_field(const gcut_onnx_file *f, const ProtobufCMessageDescriptor *of,
+                                     const uint8_t **p, const uint8_t *end)
+{
+    gcut_onnx_field x = {.tag = *p};
+    const uint64_t key = read_varint(f, p, end), number = key >> 3;
+    const unsigned wire = (unsigned)key & 7;
+    uint64_t n = 0;
+    x.at = *p;
+    if (wire == GCUT_ONNX_VARINT)
+        x.value = read_varint(f, p, end);
+    else if (wire == GCUT_ONNX_FIXED32)
+        n = 4;
+    else if (wire == GCUT_ONNX_FIXED64)
+        n = 8;
+    else if (wire == GCUT_ONNX_BYTES)
+        n = read_varint(f, p, end);
+    else
+        BAD_FILE(f, "expected a field at byte %zu: this is no ONNX file", place_of(f, x.tag));
+    if (n > (uint64_t)(end - *p))
+        BAD_FILE(
+            f,
+            "a field at byte %zu has %llu bytes, but its message ends after %zu: this is no ONNX file, or a "
+            "part of one",
+            place_of(f, x.tag), (unsigned long long)n, (size_t)(end - *p));
+    if (wire != GCUT_ONNX_VARINT) x.at = *p;
+    *p += n;
+    x.n = (size_t)(*p - x.at);
+    x.wire = (enum gcut_onnx_wire)wire;
+    if (!number || number >= 1u << 29) return x;
+    x.field = protobuf_c_message_descriptor_get_field(of, (unsigned)number);
+    if (!x.field) return x;
+    const bool packed = wire == GCUT_ONNX_BYTES && x.field->label == PROTOBUF_C_LABEL_REPEATED &&
+                        wire_of(x.field) != GCUT_ONNX_BYTES;
+    if (wire != wire_of(x.field) && !packed)
+        BAD_FILE(f, "the field '%s' of '%s' at byte %zu is of another kind: this is no ONNX file",
+                 x.field->name, of->name, place_of(f, x.tag));
+    return x;
+}
+
+void gcut_onnx_write_varint(gcut_text *out, uint64_t x)
 {
     char byte[10];
     size_t n = 0;
@@ -66,23 +125,6 @@ static bool is_raw_data(const ProtobufCMessageDescriptor *of, const ProtobufCFie
     return of == &onnx__tensor_proto__descriptor && !strcmp(field->name, "raw_data");
 }
 
-/* Which wire type a field's items have; packed numbers are BYTES too. */
-static enum wire wire_of(const ProtobufCFieldDescriptor *field)
-{
-    switch (field->type) {
-    case PROTOBUF_C_TYPE_STRING:
-    case PROTOBUF_C_TYPE_BYTES:
-    case PROTOBUF_C_TYPE_MESSAGE: return BYTES;
-    case PROTOBUF_C_TYPE_FLOAT:
-    case PROTOBUF_C_TYPE_FIXED32:
-    case PROTOBUF_C_TYPE_SFIXED32: return FIXED32;
-    case PROTOBUF_C_TYPE_DOUBLE:
-    case PROTOBUF_C_TYPE_FIXED64:
-    case PROTOBUF_C_TYPE_SFIXED64: return FIXED64;
-    default: return VARINT;
-    }
-}
-
 static void walk_message(walk *w, const ProtobufCMessageDescriptor *of, const uint8_t *p, const uint8_t *end,
                          gcut_text *out);
 
@@ -92,16 +134,16 @@ static void walk_bytes(walk *w, const ProtobufCMessageDescriptor *of, const Prot
 {
     if (field->type != PROTOBUF_C_TYPE_MESSAGE && !is_raw_data(of, field)) {
         /* Packed numbers take eight bytes each; a string has a NUL. */
-        w->memory += (wire_of(field) == BYTES ? n : 8 * n) + 64;
+        w->memory += (wire_of(field) == GCUT_ONNX_BYTES ? n : 8 * n) + 64;
         gcut_text_addn(out, (const char *)tag, (size_t)(at - tag) + n);
         return;
     }
-    write_varint(out, (uint64_t)field->id << 3 | BYTES);
+    gcut_onnx_write_varint(out, (uint64_t)field->id << 3 | GCUT_ONNX_BYTES);
     const size_t from = begin_length(out);
     if (field->type == PROTOBUF_C_TYPE_MESSAGE) {
         walk_message(w, field->descriptor, at, at + n, out);
     } else {
-        const raw_place place = {(uint64_t)(at - w->file), n};
+        const raw_place place = {place_of(w->f, at), n};
         w->memory += sizeof place;
         gcut_text_addn(out, (const char *)&place, sizeof place);
     }
@@ -111,39 +153,13 @@ static void walk_bytes(walk *w, const ProtobufCMessageDescriptor *of, const Prot
 static void walk_field(walk *w, const ProtobufCMessageDescriptor *of, const uint8_t **p, const uint8_t *end,
                        gcut_text *out)
 {
-    const uint8_t *tag = *p;
-    const uint64_t key = read_varint(w, p, end), number = key >> 3;
-    const unsigned type = (unsigned)key & 7;
-    const ProtobufCFieldDescriptor *field =
-        number && number < 1u << 29 ? protobuf_c_message_descriptor_get_field(of, (unsigned)number) : NULL;
-    uint64_t n = 0;
-    if (type == VARINT)
-        read_varint(w, p, end);
-    else if (type == FIXED32)
-        n = 4;
-    else if (type == FIXED64)
-        n = 8;
-    else if (type == BYTES)
-        n = read_varint(w, p, end);
-    else
-        BAD(w, "expected a field at byte %zu: this is no ONNX file", (size_t)(tag - w->file));
-    if (n > (uint64_t)(end - *p))
-        BAD(w,
-            "a field at byte %zu has %llu bytes, but its message ends after %zu: this is no ONNX file, or a "
-            "part of one",
-            (size_t)(tag - w->file), (unsigned long long)n, (size_t)(end - *p));
-    const uint8_t *at = *p;
-    *p += n;
-    if (!field) return; /* of a later version of the schema */
-    const bool packed = type == BYTES && field->label == PROTOBUF_C_LABEL_REPEATED && wire_of(field) != BYTES;
-    if (type != wire_of(field) && !packed)
-        BAD(w, "the field '%s' of '%s' at byte %zu is of another kind: this is no ONNX file", field->name,
-            of->name, (size_t)(tag - w->file));
+    const gcut_onnx_field x = gcut_onnx_next_field(w->f, of, p, end);
+    if (!x.field) return;
     w->memory += 64; /* protobuf-c's note of the field, and its place in a list */
-    if (type == BYTES)
-        walk_bytes(w, of, field, tag, at, n, out);
+    if (x.wire == GCUT_ONNX_BYTES)
+        walk_bytes(w, of, x.field, x.tag, x.at, x.n, out);
     else
-        gcut_text_addn(out, (const char *)tag, (size_t)(*p - tag));
+        gcut_text_addn(out, (const char *)x.tag, (size_t)(*p - x.tag));
 }
 
 static void walk_message(walk *w, const ProtobufCMessageDescriptor *of, const uint8_t *p, const uint8_t *end,
@@ -190,10 +206,11 @@ static const void *unpack(gcut_onnx_file *f, const ProtobufCMessageDescriptor *o
 {
     gcut_env *env = gcut_arena_env(f->arena);
     gcut_arena *a = gcut_arena_new(env, f->arena);
-    walk w = {.f = f, .env = env, .file = f->file.at};
+    const uint8_t *file = f->file.at;
+    walk w = {.f = f};
     gcut_text copy = {.arena = a};
     if (!f->file.n) BAD(&w, "the file is empty");
-    walk_message(&w, of, w.file, w.file + f->file.n, &copy);
+    walk_message(&w, of, file, file + f->file.n, &copy);
     w.memory += 3 * (uint64_t)copy.n; /* with what it takes to grow */
     if (w.memory > GCUT_ONNX_GROWTH * (uint64_t)f->file.n + 4096)
         BAD(&w, "the %zu bytes of the file would take %llu bytes of memory, more than %d for each", f->file.n,
@@ -276,6 +293,23 @@ const char *gcut_onnx_dtype_name(int32_t t)
     return t > 0 && t < NTYPES ? types[t].name : "a quantised type";
 }
 
+int gcut_onnx_element_bytes(int32_t t)
+{
+    return t > 0 && t < NTYPES ? types[t].bytes : 0;
+}
+
+unsigned gcut_onnx_list_field(int32_t t)
+{
+    switch (t > 0 && t < NTYPES ? types[t].field : 0) {
+    case 'F': return GCUT_ONNX_FLOAT_DATA;
+    case 'I': return GCUT_ONNX_INT32_DATA;
+    case 'L': return GCUT_ONNX_INT64_DATA;
+    case 'D': return GCUT_ONNX_DOUBLE_DATA;
+    case 'U': return GCUT_ONNX_UINT64_DATA;
+    default: return 0;
+    }
+}
+
 #define BAD_DATA(f, t, ...)                                                                                  \
     gcut_fail(gcut_arena_env((f)->arena), GCUT_EIO, (gcut_place){.file = (f)->name}, NULL, __VA_ARGS__)
 
@@ -283,12 +317,6 @@ static const char *name_of(const Onnx__TensorProto *t)
 {
     return t->name ? t->name : "";
 }
-
-/* Bytes of elements as they are in a file. */
-typedef struct span {
-    const char *at;
-    uint64_t n;
-} span;
 
 static const char *external_entry(const Onnx__TensorProto *t, const char *key)
 {
@@ -341,28 +369,29 @@ static const gcut_file_bytes *external_file(gcut_onnx_file *f, const Onnx__Tenso
     return &f->data.at[f->data.n - 1].file;
 }
 
-static span external(gcut_onnx_file *f, const Onnx__TensorProto *t, uint64_t want)
+gcut_file_part gcut_onnx_external(gcut_onnx_file *f, const Onnx__TensorProto *t, uint64_t want)
 {
     const gcut_file_bytes *file = external_file(f, t);
-    const uint64_t at = external_number(f, t, "offset"),
-                   n = external_entry(t, "length") ? external_number(f, t, "length") : want;
+    const uint64_t at = external_number(f, t, "offset");
+    uint64_t n = external_entry(t, "length") ? external_number(f, t, "length") : want;
+    if (n == GCUT_ONNX_REST && at <= file->n) n = file->n - at;
     if (at > file->n || n > file->n - at)
         BAD_DATA(f, t, "tensor '%s' lies at the bytes %llu to %llu of '%s', which has %zu", name_of(t),
                  (unsigned long long)at, (unsigned long long)(at + n), external_entry(t, "location"),
                  file->n);
-    return (span){(const char *)file->at + at, n};
+    return (gcut_file_part){(const char *)file->at + at, (size_t)n};
 }
 
 /* The elements where they are as raw bytes; at NULL: in a list of numbers. */
-static span raw_of(gcut_onnx_file *f, const Onnx__TensorProto *t, uint64_t want)
+static gcut_file_part raw_of(gcut_onnx_file *f, const Onnx__TensorProto *t, uint64_t want)
 {
     raw_place place;
     if (t->has_data_location && t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
-        return external(f, t, want);
-    if (!t->has_raw_data) return (span){0};
+        return gcut_onnx_external(f, t, want);
+    if (!t->has_raw_data) return (gcut_file_part){0};
     GCUT_ASSERT(t->raw_data.len == sizeof place);
     memcpy(&place, t->raw_data.data, sizeof place);
-    return (span){(const char *)f->file.at + place.at, place.n};
+    return (gcut_file_part){(const char *)f->file.at + place.at, (size_t)place.n};
 }
 
 /* The number of elements in the list that the dtype uses. */
@@ -378,18 +407,18 @@ static size_t listed(const Onnx__TensorProto *t)
 }
 
 /* Element k of the lists that hold integers, or of raw bytes. */
-static uint64_t integer_at(const Onnx__TensorProto *t, const span *raw, size_t k)
+static uint64_t integer_at(const Onnx__TensorProto *t, const gcut_file_part *raw, size_t k)
 {
     uint64_t x = 0;
     const size_t width = (size_t)types[t->data_type].bytes;
     if (!raw->at)
         return types[t->data_type].field == 'I' ? (uint64_t)(int64_t)t->int32_data[k] : t->uint64_data[k];
-    memcpy(&x, raw->at + k * width, width);
+    memcpy(&x, (const char *)raw->at + k * width, width);
     return x;
 }
 
 /* Elements in the dtype's own width, from the list or from raw bytes of another. */
-static const void *converted(gcut_onnx_file *f, const Onnx__TensorProto *t, const span *raw,
+static const void *converted(gcut_onnx_file *f, const Onnx__TensorProto *t, const gcut_file_part *raw,
                              const gcut_tensor *x)
 {
     const size_t width = (size_t)gcut_dtype_bytes(x->dtype), n = (size_t)x->n;
@@ -438,7 +467,7 @@ gcut_tensor gcut_onnx_tensor(gcut_onnx_file *f, const Onnx__TensorProto *t)
     }
     if (__builtin_mul_overflow((uint64_t)x.n, (uint64_t)types[t->data_type].bytes, &want))
         BAD_DATA(f, t, "tensor '%s' has more than 2^64 bytes", x.name);
-    const span raw = raw_of(f, t, want);
+    const gcut_file_part raw = raw_of(f, t, want);
     if (raw.at ? raw.n != want : listed(t) != (size_t)x.n)
         BAD_DATA(f, t, "tensor '%s' has %llu %s, but its shape and dtype %s say %llu", x.name,
                  raw.at ? (unsigned long long)raw.n : (unsigned long long)listed(t),

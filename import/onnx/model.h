@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Models of ONNX (https://github.com/onnx/onnx, docs/IR.md), as messages of protobuf-c, which unpacks them by the
- * published schema onnx.proto, and their tensors.
+ * published schema onnx.proto, as fields, and their tensors.
  */
 #ifndef GCUT_IMPORT_ONNX_MODEL_H
 #define GCUT_IMPORT_ONNX_MODEL_H
@@ -52,5 +52,50 @@ gcut_tensor gcut_onnx_tensor(gcut_onnx_file *f, const Onnx__TensorProto *t);
  * that number. */
 gcut_dtype gcut_onnx_dtype(int32_t data_type);
 const char *gcut_onnx_dtype_name(int32_t data_type);
+
+/* The bytes of elements that are in a file beside the model: as many as its entries say, else `want`.  Throws GCUT_EIO. */
+#define GCUT_ONNX_REST UINT64_MAX /* all up to the end of the file */
+gcut_file_part gcut_onnx_external(gcut_onnx_file *f, const Onnx__TensorProto *t, uint64_t want);
+/* Of a number of TensorProto.DataType: the bytes of an element where it is raw, and the field that lists elements which are
+ * not; 0: gradcut does not have the type. */
+int gcut_onnx_element_bytes(int32_t data_type);
+unsigned gcut_onnx_list_field(int32_t data_type);
+
+/* ---- fields ---- */
+
+/* Of TensorProto. */
+enum {
+    GCUT_ONNX_DATA_TYPE = 2,
+    GCUT_ONNX_FLOAT_DATA = 4,
+    GCUT_ONNX_INT32_DATA = 5,
+    GCUT_ONNX_INT64_DATA = 7,
+    GCUT_ONNX_TENSOR_NAME = 8,
+    GCUT_ONNX_RAW_DATA = 9,
+    GCUT_ONNX_DOUBLE_DATA = 10,
+    GCUT_ONNX_UINT64_DATA = 11,
+    GCUT_ONNX_EXTERNAL_DATA = 13,
+    GCUT_ONNX_DATA_LOCATION = 14
+};
+
+/* How the bytes of a field end (https://protobuf.dev/programming-guides/encoding/). */
+enum gcut_onnx_wire {
+    GCUT_ONNX_VARINT = 0,
+    GCUT_ONNX_FIXED64 = 1,
+    GCUT_ONNX_BYTES = 2,
+    GCUT_ONNX_FIXED32 = 5
+};
+
+typedef struct gcut_onnx_field {
+    const ProtobufCFieldDescriptor *field; /* NULL: of a later version of the schema */
+    enum gcut_onnx_wire wire;
+    uint64_t value;          /* of a VARINT */
+    const uint8_t *tag, *at; /* where the field begins, and its contents, n bytes */
+    size_t n;
+} gcut_onnx_field;
+
+/* The field of a message at *p, which is moved behind it, not beyond `end`; *p < end.  Throws GCUT_ESYNTAX. */
+gcut_onnx_field gcut_onnx_next_field(const gcut_onnx_file *f, const ProtobufCMessageDescriptor *of,
+                                     const uint8_t **p, const uint8_t *end);
+void gcut_onnx_write_varint(gcut_text *out, uint64_t x);
 
 #endif

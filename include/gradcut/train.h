@@ -59,25 +59,36 @@ typedef struct gcut_export_options {
     const char *rename; /* FILE'S=FUNCTION'S names, as of gcut_load_options */
     bool convert;       /* floats of another dtype too, rounded to nearest even */
     bool partial;       /* parameters that the file lacks have the contents that the graph declares */
+    /* The model of ONNX that the graph was imported from: instead of a model of the function, a copy of this one is written,
+     * in which initializers that are params or states of the function have their contents.  All else stays as it is. */
+    const char *into;
 } gcut_export_options;
 
 /* What an export did. */
 typedef struct gcut_export_info {
     size_t nodes; /* of the model, its subgraphs included */
     size_t inputs, outputs;
-    size_t initializers; /* params and states */
+    size_t initializers; /* params and states; of options.into, those whose contents were written */
     int64_t elements;    /* of the params */
     size_t draws;        /* inputs of the model that the function draws at random */
     int64_t opset;
     int64_t bytes; /* of all files */
-    bool outside;  /* the elements of initializers are in the file `path`.data: a model has at most 2 GiB */
+    /* Elements are in the file `path`.data: a model has at most 2 GiB.  With options.into: where that model has some. */
+    bool outside;
 } gcut_export_info;
 
 /* Writes the function as it is evaluated (gcut_eval) as an ONNX model, of opset 17, or of 18 where integers are combined
  * bit by bit.  Values, parameters and results keep their names.  What the function draws at random, and symbolic sizes,
  * become inputs of the model.  Each file is written as a whole or not at all.  *info, where info is not NULL, is the
  * caller's (gcut_free); NULL on error.  opt may be NULL.  GCUT_EUNSUPPORTED for an op that ONNX lacks; GCUT_ETYPE where
- * weights do not fit, or a parameter has no contents. */
+ * weights do not fit, or a parameter has no contents.
+ *
+ * With opt->into, names are mapped as an import maps them.  Elements that the model has in files beside it go to the file
+ * `path`.data, with those that it does not train; its own files are not written to, unless `path` is the model itself, which
+ * is replaced as a whole.  States that nothing updates may be constants of the import, and need no initializer.
+ * GCUT_ESYNTAX where the file is no model; GCUT_ETYPE, with a list, for params, and states that the function updates, which
+ * it lacks, and for initializers of another shape or, unless opt->convert, dtype; GCUT_EIO where a file of the model's data
+ * would be overwritten. */
 GCUT_API gcut_status gcut_export_onnx_sized(size_t size, gcut_graph *g, const char *path,
                                             const gcut_export_options *opt, gcut_export_info **info);
 #define gcut_export_onnx(...) gcut_export_onnx_sized(sizeof(gcut_export_options), __VA_ARGS__)

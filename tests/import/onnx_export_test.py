@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Exported models are valid by ONNX's own checker, and onnxruntime's outputs are those of `gradcut run --eval`.
+# Exported models are valid by ONNX's own checker, and onnxruntime's outputs are those of `gradcut run --eval`.  Of models
+# of ONNX, those with other weights, by `export --into`, with elements in the model and beside it.
 # onnx_export_test.py GRADCUT FOLDER MODEL...; 77: onnx or onnxruntime is missing.
 
 import os
@@ -78,6 +79,49 @@ def check(path, function, folder, random):
     print("%-40s %3d nodes, outputs agree" % (name, len(onnx.load(model).graph.node)))
 
 
+def compare(name, text, results, given, session, inputs):
+    """`gradcut run` on the same inputs, in the model's own mode: BatchNormalization of some trains."""
+    gradcut("run", text, "--forward", "--backend", "eager", "--out", results, *given)
+    for y, value in zip(session.get_outputs(), session.run(None, inputs)):
+        want = np.load(os.path.join(results, y.name + ".npy"))
+        np.testing.assert_allclose(value, want, rtol=2e-5, atol=1e-6, err_msg=name + ": " + y.name)
+
+
+def without_elements(path):
+    model = onnx.load(path, load_external_data=False)
+    for x in model.graph.initializer:
+        for field in "raw_data", "float_data", "external_data":
+            x.ClearField(field)
+    return model
+
+
+def check_into(path, folder, random, beside):
+    name = os.path.basename(path).removesuffix(".onnx") + (".beside" if beside else ".into")
+    at = lambda ending: os.path.join(folder, name + ending)
+    if beside:
+        onnx.save_model(onnx.load(path), at(".onnx"), save_as_external_data=True, location=name + ".bin", size_threshold=100)
+        path = at(".onnx")
+    text, own, weights, model = at(".gcut"), at(".own.npz"), at(".npz"), at(".out.onnx")
+    gradcut("import", path, "-o", text)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    sizes, given, inputs = {}, [], {}
+    for x in session.get_inputs():
+        inputs[x.name] = random_input(random, x, sizes)
+        np.save(at("." + x.name + ".npy"), inputs[x.name])
+        given += ["--in", x.name + "=" + at("." + x.name + ".npy")]
+    gradcut("run", text, "--forward", "--backend", "eager", "--save-weights", own, *given)
+    with np.load(own) as file:
+        other = {k: v + random.uniform(0, 0.1, v.shape).astype(v.dtype) for k, v in file.items()}
+    np.savez(weights, **other)
+    gradcut("export", text, "--weights", weights, "--into", path, "-o", model)
+    onnx.checker.check_model(model, full_check=True)
+    if without_elements(model) != without_elements(path):
+        sys.exit(name + ": more than elements has changed")
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    compare(name, text, at(".results"), [*given, "--weights", weights], session, inputs)
+    print("%-40s outputs agree" % name)
+
+
 def functions(path):
     with open(path, encoding="utf-8") as text:
         return re.findall(r"^func @([\w.]+)", text.read(), re.MULTILINE)
@@ -86,5 +130,9 @@ def functions(path):
 folder = sys.argv[2]
 os.makedirs(folder, exist_ok=True)
 for path in sys.argv[3:]:
+    if path.endswith(".onnx"):
+        check_into(path, folder, np.random.default_rng(1), False)
+        check_into(path, folder, np.random.default_rng(1), True)
+        continue
     for function in functions(path):
         check(path, function, folder, np.random.default_rng(1))
