@@ -141,12 +141,36 @@ static gcut_ref vector(const gcut_recognition *r, gcut_ref v)
     return last && from->dim[0] == t->dim[t->rank - 1] ? gcut_arg(g, n, 0) : 0;
 }
 
-/* What v repeats along the last axis, seen through reshapes; v itself where it repeats nothing. */
+/* The rank without axes of size 1 at the end. */
+static uint32_t rank_of(const gcut_type *t)
+{
+    uint32_t n = t->rank;
+    while (n && t->dim[n - 1] == 1) n--;
+    return n;
+}
+
+/* Does the result of n, a broadcast or a reshape, have each axis of its operand at the same place, but for axes of size 1 at
+ * the end? */
+static bool keeps_places(const gcut_graph *g, const gcut_node *n)
+{
+    const gcut_type *from = gcut_type_of(g, gcut_arg(g, n, 0)), *to = gcut_type_of(g, n->res0);
+    const uint32_t axes = rank_of(from);
+    const gcut_attr *at = n->op == GCUT_OP_broadcast ? gcut_attr_get(g, n, GCUT_KEY_axes) : NULL;
+    if (!at && rank_of(to) != axes) return false;
+    for (uint32_t k = 0; k < axes; k++)
+        if (k >= to->rank || from->dim[k] != to->dim[k] || (at && at->u.dims[k] != k)) return false;
+    return true;
+}
+
+/* What v repeats along axes at the end, seen through reshapes; v itself where it repeats nothing. */
 static gcut_ref unrepeated(const gcut_recognition *r, gcut_ref v)
 {
-    while (gcut_made_by_op(r, v, GCUT_OP_broadcast) || gcut_made_by_op(r, v, GCUT_OP_reshape))
-        v = gcut_operand_of(r, v, 0);
-    return v;
+    for (;;) {
+        const gcut_node *n = gcut_made_by_op(r, v, GCUT_OP_broadcast);
+        if (!n) n = gcut_made_by_op(r, v, GCUT_OP_reshape);
+        if (!n || !keeps_places(r->rw.src, n)) return v;
+        v = gcut_arg(r->rw.src, n, 0);
+    }
 }
 
 /* The operand of a mean over the last axis that v repeats; 0: v is none. */
