@@ -30,6 +30,9 @@ static void models(void **state)
         const char *says;
     } cases[] = {{"functions", GCUT_OK, NULL},
                  {"sizes", GCUT_OK, NULL},
+                 {"loop", GCUT_OK, NULL},
+                 {"resize_to_none", GCUT_OK, NULL},
+                 {"resize", GCUT_EUNSUPPORTED, "expected an axis that gets at most 2^31 times shorter"},
                  {"roi_align", GCUT_ETYPE, "expected the images of the regions of 1 axes, found 4"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         TRY("%s", cases[i].name);

@@ -93,7 +93,8 @@ static bool loop_as_scan(gcut_onnx_node *n, const Onnx__GraphProto *p, gcut_dim 
     in[0] =
         gcut_param_new(body, GCUT_ROLE_input, gcut_name_fresh(body, "i"), &(gcut_type){.dtype = GCUT_I64});
     const gcut_onnx_scope *s = gcut_onnx_body(n, p, body, in, carries + 2, out);
-    const gcut_onnx_value *goes_on = gcut_onnx_find_here(n->o, s, p->output[0]->name);
+    const char *condition = p->output[0]->name ? p->output[0]->name : "";
+    const gcut_onnx_value *goes_on = gcut_onnx_find_here(n->o, s, condition);
     if (!goes_on || !goes_on->known || !goes_on->known->u.i[0]) return false;
     for (uint32_t k = 0; k < yields; k++) gcut_body_yield(body, out[1 + k]);
     const gcut_attr a = gcut_attr_dim(GCUT_KEY_carries, carries);

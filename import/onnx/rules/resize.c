@@ -114,6 +114,9 @@ static selections selections_new(gcut_onnx_node *n, int64_t count, int64_t out)
 {
     gcut_arena *a = n->b.g->module->arena;
     selections s = {.n = count, .out = out};
+    uint64_t all;
+    if (__builtin_mul_overflow((uint64_t)count, (uint64_t)out, &all)) all = UINT64_MAX;
+    gcut_onnx_count_elements(n->o, all); /* before they take memory */
     s.at = gcut_calloc(a, (size_t)(count * out) + 1, sizeof *s.at);
     s.weight = gcut_calloc(a, (size_t)(count * out) + 1, sizeof *s.weight);
     return s;
@@ -132,7 +135,10 @@ static selections select_nearest(gcut_onnx_node *n, const way *w, const scaling 
 /* Against aliasing, the kernel is as much wider as the axis gets shorter, and its weights add up to 1 again. */
 static selections interpolate(gcut_onnx_node *n, const way *w, const scaling *s)
 {
-    const double stretch = w->antialias && s->width < (double)s->in ? (double)s->in / s->width : 1;
+    const bool shrinks = w->antialias && s->width > 0 && s->width < (double)s->in;
+    const double stretch = shrinks ? (double)s->in / s->width : 1;
+    if (!(stretch < 0x1p31))
+        GCUT_ONNX_UNSUPPORTED(n, "expected an axis that gets at most 2^31 times shorter");
     const int64_t each = (int64_t)ceil((w->mode == LINEAR ? 1 : 2) * stretch); /* side of x(p) */
     selections e = selections_new(n, 2 * each, s->out);
     for (int64_t p = 0; p < s->out; p++) {
