@@ -459,6 +459,8 @@ static bool fit_each_other(const gcut_cli *c)
         {c->json && (c->map || c->at_peak), "mem --json has all of it: leave --at-peak and --map out"},
         {c->json && c->csv, "either --json or --csv is printed: leave one of the two out"},
         {c->tree && c->levels, "show prints either --tree or --levels"},
+        {(c->tree || c->levels) && c->given[GCUT_OPTION_as],
+         "--tree and --levels are not of a form: leave --as out"},
         {(c->tree || c->levels) && c->given[GCUT_OPTION_stage],
          "--tree and --levels are of no stage: leave --stage out"},
         {c->times && (c->given[GCUT_OPTION_steps] || c->nfeed),

@@ -80,6 +80,8 @@ typedef enum gcut_option_id {
 } gcut_option_id;
 extern const gcut_option_row gcut_option_rows[GCUT_NOPTIONS];
 
+typedef enum gcut_show_form { GCUT_SHOW_TEXT, GCUT_SHOW_STABLEHLO } gcut_show_form;
+
 struct gcut_cli {
     const gcut_cli_command *cmd;
     const char *file, *fn; /* fn NULL = the last function */
@@ -91,6 +93,7 @@ struct gcut_cli {
     bool help, json, time_passes, passes, csv, no_loc, symbolic, shared, measure, clear, certificate, force,
         all, at_peak, map, no_frontier, tree, levels, convert, partial;
     gcut_stage_name stage;
+    gcut_show_form as;
     const char *compare, *samples, *out, *most, *output, *svg, *model, *explain_cost, *match, *against, *why,
         *profile, *flame, *times, *weights, *rename, *save_weights, *into;
     int64_t steps, rounds, points, top, depth;

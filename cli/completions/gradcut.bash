@@ -46,6 +46,7 @@ _gradcut()
     --backend) _gradcut_reply -W 'compiled eager joint planned'; return ;;
     --without) _gradcut_reply -W 'gather fold cse merge dce algebra head products shifts loops refine sink localize'; return ;;
     --stage) _gradcut_reply -W 'primal joint split kernel memory'; return ;;
+    --as) _gradcut_reply -W 'text stablehlo'; return ;;
     --depth) return ;;
     --top) return ;;
     --match) return ;;
@@ -76,7 +77,7 @@ _gradcut()
     esac
     case ${COMP_WORDS[1]} in
     check) files='*.gcut' options='--fix --json --help -h' ;;
-    show) files='*.gcut' options='--wrt --loss --cotan --forward --eval --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --no-algebra --without --keep-grads --stage --tree --levels --no-loc --all --top --match --time-passes --json --help -h' ;;
+    show) files='*.gcut' options='--wrt --loss --cotan --forward --eval --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --no-algebra --without --keep-grads --stage --as --tree --levels --no-loc --all --top --match --time-passes --json --help -h' ;;
     dot) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --no-algebra --without --keep-grads --depth --time-passes --json --help -h' ;;
     grad) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --no-algebra --without --keep-grads --no-loc --time-passes --json --help -h' ;;
     plan) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --fix --save --recompute --threads --dump --unfused --no-algebra --without --keep-grads --symbolic --all --top --match --output -o --explain-cost --certificate --time-passes --json --help -h' ;;

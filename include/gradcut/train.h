@@ -95,6 +95,17 @@ GCUT_API gcut_status gcut_export_onnx_sized(size_t size, gcut_graph *g, const ch
 /* The same of the function of a step, with the parameters and states that the step has now.  Prepares the step. */
 GCUT_API gcut_status gcut_export_step(gcut_step *step, const char *path);
 
+/* ---- StableHLO ---- */
+
+/* The stage primal, joint or split as a StableHLO module, an MLIR text that XLA compiles, at the sizes of opt->at.  The
+ * function is @main; of the stage split there are two, @fwd and @bwd, whose saved values are results of the first and
+ * arguments of the second.  Arguments and results are in the order of gcut_show; attributes say their roles, and those of
+ * results their names.  The caller's (gcut_free); NULL on error, with GCUT_EUNSUPPORTED for functions of the program's own
+ * (gcut_external) and calls with a derivative of their own. */
+GCUT_API char *gcut_stablehlo_sized(size_t size, gcut_graph *g, const gcut_options *opt,
+                                    gcut_stage_name stage);
+#define gcut_stablehlo(...) gcut_stablehlo_sized(sizeof(gcut_options), __VA_ARGS__)
+
 /* ---- evaluation ---- */
 
 /* The same function as it is evaluated, a graph of its own under the same name: dropout passes its operand on,

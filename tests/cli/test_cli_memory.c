@@ -103,6 +103,7 @@ static const char *const commands[][10] = {
     {"gradcut", "show", SIX, "--tree"},
     {"gradcut", "show", SIX, "--stage", "memory"},
     {"gradcut", "show", SIX, "--levels"},
+    {"gradcut", "show", SIX, "--stage", "joint", "--as", "stablehlo"},
     {"gradcut", "plan", SIX, "--certificate", "--json"},
     {"gradcut", "plan", SIX, "--explain-cost", "%h"},
     {"gradcut", "certify", "certified.json", SIX},

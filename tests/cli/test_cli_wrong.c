@@ -32,6 +32,9 @@ static void test_usage(void **state)
     refused(2, "--policy is given twice", ARGV("plan", MLP, "--policy", "torch", "--policy", "mincut"));
     refused(2, "show prints either --tree or --levels", ARGV("show", MLP, "--tree", "--levels"));
     refused(2, "leave --stage out", ARGV("show", MLP, "--tree", "--stage", "kernel"));
+    refused(2, "leave --as out", ARGV("show", MLP, "--tree", "--as", "text"));
+    refused(2, "of the stages primal, joint and split",
+            ARGV("show", MLP, "--stage", "kernel", "--as", "stablehlo"));
     refused(2, "leave --steps and --in out", ARGV("prof", MLP, "--times", "t.json", "--steps", "5"));
     refused(2, "--rounds says how often plans are measured: give --measure",
             ARGV("frontier", MLP, "--rounds", "5"));

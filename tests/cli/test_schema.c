@@ -123,6 +123,7 @@ static const char *const runs[][10] = {
     {"show", MLP},
     {"show", MLP, "--tree"},
     {"show", MLP, "--levels"},
+    {"show", MLP, "--stage", "joint", "--as", "stablehlo"},
     {"dot", MLP},
     {"grad", MLP},
     {"plan", MLP, "--at", "N=32"},
