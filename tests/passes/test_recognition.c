@@ -23,17 +23,19 @@ typedef struct form {
 #define ALONG(name, of) "%" name " = broadcast(%" of ", shape=[" X "], axes=[2])\n"
 #define WIDE(name, of) "%" name " = broadcast(%" of ", shape=[" X "], axes=[0, 1, 2])\n"
 #define Q "1, 2, 5, 5"
-#define NORM_OF_Q(axes) /* the mean of the last axis, taken off along `axes` */                              \
-    "%m1 = mean(%q, axes=[3])\n%mb = broadcast(%m1, shape=[" Q "], axes=[" axes "])\n%d = sub(%q, %mb)\n"    \
-    "%s = mul(%d, %d)\n%m2 = mean(%s, axes=[3], keep=true)\n" C(                                             \
-        "e", "1, 2, 5, 1", "1e-3") "%v = add(%m2, %e)\n%root = sqrt(%v)\n%rb = broadcast(%root, shape=[" Q   \
-                                   "], axes=[0, 1, 2, 3])\n"                                                 \
-                                   "%n = div(%d, %rb)\n" C("g5", "5", "2.0")                                 \
-                                       C("b5", "5",                                                          \
-                                         "3.0") "%gb = broadcast(%g5, shape=[" Q                             \
-                                                "], axes=[3])\n%bb = broadcast(%b5, shape=[" Q               \
-                                                "], axes=[3])\n%ng = mul(%n, %gb)\n%r = add(%ng, %bb)\n"
 #define SCORES "%kt = transpose(%k, perm=[0, 1, 3, 2])\n%qk = matmul(%q, %kt)\n"
+#define NORM_OF_SCORES(axes) /* of the scores' last axis, whose mean has the axes `axes` */                  \
+    SCORES "%m1 = mean(%qk, axes=[3])\n%mb = broadcast(%m1, shape=[" Q "], axes=[" axes                      \
+           "])\n%d = sub(%qk, %mb)\n"                                                                        \
+           "%s = mul(%d, %d)\n%m2 = mean(%s, axes=[3], keep=true)\n" C(                                      \
+               "e", "1, 2, 5, 1",                                                                            \
+               "1e-3") "%v = add(%m2, %e)\n%root = sqrt(%v)\n%rb = broadcast(%root, shape=[" Q               \
+                       "], axes=[0, 1, 2, 3])\n"                                                             \
+                       "%n = div(%d, %rb)\n" C("g5", "5", "2.0")                                             \
+                           C("b5", "5", "3.0") "%gb = broadcast(%g5, shape=[" Q                              \
+                                               "], axes=[3])\n%bb = broadcast(%b5, shape=[" Q                \
+                                               "], axes=[3])\n%ng = mul(%n, %gb)\n%all = add(%ng, %bb)\n%r " \
+                                               "= slice(%all, start=[0, 0, 0, 0], limit=[1, 2, 5, 3])\n"
 #define MASK(low)                                                                                            \
     "%i = iota(shape=[5, 5], axis=0)\n%j = iota(shape=[5, 5], axis=1)\n%above = gt(%j, %i)\n" C("o", "5, 5", \
                                                                                                 "0.0")       \
@@ -68,8 +70,8 @@ static const form forms[] = {
     {"layer norm", "layer_norm", "eps=0.001",
      CENTRED ROOT("1e-3") "%root = sqrt(%v)\n" WIDE("rb", "root") "%n = div(%d, %rb)\n" ALONG("gb", "g")
          ALONG("bb", "b") "%ng = mul(%n, %gb)\n%r = add(%ng, %bb)\n"},
-    {"layer norm of four axes", "layer_norm", "eps=0.001", NORM_OF_Q("0, 1, 2")},
-    {"layer norm of means along another axis", NULL, NULL, NORM_OF_Q("0, 1, 3")},
+    {"layer norm of four axes", "layer_norm", "eps=0.001", NORM_OF_SCORES("0, 1, 2")},
+    {"layer norm of means along another axis", "rms_norm", NULL, NORM_OF_SCORES("0, 1, 3")},
     {"layer norm by rsqrt", "layer_norm", NULL,
      CENTRED ROOT("1e-5") "%root = rsqrt(%v)\n" WIDE("rb", "root") "%n = mul(%d, %rb)\n" ALONG("gb", "g")
          ALONG("bb", "b") "%ng = mul(%gb, %n)\n%r = add(%bb, %ng)\n"},
