@@ -53,7 +53,7 @@ void gcut_hlo_write_nodes(gcut_hlo *w)
 
 /* ---- functions ---- */
 
-/* "{gradcut.role = "out", gradcut.name = "loss"}" */
+/* " {gradcut.role = "out", gradcut.name = "loss"}"; name NULL: without it */
 static void put_attributes(gcut_hlo *w, gcut_role role, const char *name)
 {
     gcut_text_add(w->out, " {gradcut.role = \"%s\"", gcut_role_name(role));
@@ -99,7 +99,7 @@ void gcut_stablehlo_print(const char *module, const gcut_stablehlo_func *f, uint
     gcut_env *env = f[0].g->module->env;
     gcut_arena *a = gcut_arena_new(env, out->arena);
     gcut_hlo w = {.env = env, .a = a, .out = out, .at = at, .nat = nat};
-    gcut_text_add(out, "module @%s {\n", module);
+    gcut_text_add(out, "module @\"%s\" {\n", module);
     for (uint32_t i = 0; i < n; i++) put_func(&w, &f[i]);
     gcut_text_add(out, "}\n");
     gcut_arena_free(a);

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "text/text.h"
@@ -36,18 +35,21 @@ gcut_type gcut_hlo_result_type(const gcut_hlo *w, uint32_t k)
     return gcut_hlo_type_of(w, w->n->res0 + k);
 }
 
-const char *gcut_hlo_element(gcut_dtype t)
-{
-    return t == GCUT_BOOL ? "i1" : t == GCUT_U8 ? "ui8" : gcut_dtype_name(t);
-}
-
-const char *gcut_hlo_type(const gcut_hlo *w, const gcut_type *t)
+const char *gcut_hlo_tensor(const gcut_hlo *w, const gcut_type *t, const char *element)
 {
     gcut_text s = {.arena = w->a};
     gcut_text_add(&s, "tensor<");
     for (uint32_t d = 0; d < t->rank; d++) gcut_text_add(&s, "%lldx", (long long)t->dim[d]);
-    gcut_text_add(&s, "%s>", gcut_hlo_element(t->dtype));
+    gcut_text_add(&s, "%s>", element);
     return s.at;
+}
+
+const char *gcut_hlo_type(const gcut_hlo *w, const gcut_type *t)
+{
+    return gcut_hlo_tensor(w, t,
+                           t->dtype == GCUT_BOOL ? "i1"
+                           : t->dtype == GCUT_U8 ? "ui8"
+                                                 : gcut_dtype_name(t->dtype));
 }
 
 const char *gcut_hlo_list(const gcut_hlo *w, const int64_t *x, uint32_t n)
@@ -70,39 +72,25 @@ int64_t gcut_hlo_axis(const gcut_hlo *w)
 
 /* ---- names ---- */
 
-/* The names of values in MLIR are digits, or begin with none. */
+/* In MLIR a name that begins with a digit has digits alone. */
 const char *gcut_hlo_fresh(gcut_hlo *w, const char *base)
 {
-    if (*base == '%') base++;
-    const size_t digits = strspn(base, "0123456789");
-    if (digits) base = gcut_printf(w->a, "v%s", base);
+    if (*base >= '0' && *base <= '9') base = gcut_printf(w->a, "v%s", base);
     return gcut_printf(w->a, "%%%s", gcut_name_set_add(&w->names, base));
 }
 
 /* ---- lines ---- */
 
-static void indent(gcut_hlo *w)
+static void put_line(gcut_hlo *w, const char *line)
 {
-    gcut_text_add(w->out, "%*s", (int)(4 + 2 * w->depth), "");
-}
-
-static void add(gcut_hlo *w, const char *fmt, va_list args)
-{
-    va_list again;
-    va_copy(again, args);
-    const int n = vsnprintf(NULL, 0, fmt, again);
-    va_end(again);
-    char *s = gcut_alloc(w->a, (size_t)n + 1);
-    vsnprintf(s, (size_t)n + 1, fmt, args);
-    gcut_text_add(w->out, "%s\n", s);
+    gcut_text_add(w->out, "%*s%s\n", (int)(4 + 2 * w->depth), "", line);
 }
 
 void gcut_hlo_line(gcut_hlo *w, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    indent(w);
-    add(w, fmt, args);
+    put_line(w, gcut_vprintf(w->a, fmt, args));
     va_end(args);
 }
 
@@ -111,11 +99,25 @@ const char *gcut_hlo_let(gcut_hlo *w, const char *name, const char *fmt, ...)
     va_list args;
     if (!name) name = gcut_hlo_fresh(w, w->base);
     va_start(args, fmt);
-    indent(w);
-    gcut_text_add(w->out, "%s = ", name);
-    add(w, fmt, args);
+    put_line(w, gcut_printf(w->a, "%s = %s", name, gcut_vprintf(w->a, fmt, args)));
     va_end(args);
     return name;
+}
+
+void gcut_hlo_block(gcut_hlo *w, const char *arguments)
+{
+    put_line(w, gcut_printf(w->a, "^bb0(%s):", arguments));
+    w->depth++;
+}
+
+void gcut_hlo_combine(gcut_hlo *w, const char *op, gcut_dtype t)
+{
+    const gcut_type scalar = gcut_hlo_scalar_type(t);
+    const char *type = gcut_hlo_type(w, &scalar), *a = gcut_hlo_fresh(w, "a"), *b = gcut_hlo_fresh(w, "b");
+    gcut_hlo_block(w, gcut_printf(w->a, "%s: %s, %s: %s", a, type, b, type));
+    const char *y = gcut_hlo_binary(w, NULL, op, a, b, &scalar);
+    gcut_hlo_line(w, "stablehlo.return %s : %s", y, type);
+    w->depth--;
 }
 
 const char *gcut_hlo_unary(gcut_hlo *w, const char *name, const char *op, const char *x, const gcut_type *t)

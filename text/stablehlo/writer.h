@@ -32,7 +32,7 @@ typedef void gcut_hlo_rule(gcut_hlo *w, const char *as);
 #undef EXPAND
 #undef REFUSE
 
-/* Goes on with g, a function or a body, and gives each of its values a name that no other value has. */
+/* Makes g, a function or a body, the graph that is written, and gives each of its values a name that no other value has. */
 void gcut_hlo_name_values(gcut_hlo *w, const gcut_graph *g);
 /* Writes the nodes of w->g. */
 void gcut_hlo_write_nodes(gcut_hlo *w);
@@ -48,9 +48,9 @@ static inline gcut_type gcut_hlo_scalar_type(gcut_dtype t)
 {
     return (gcut_type){.dtype = t};
 }
-/* "tensor<2x3xf32>" */
+/* "tensor<2x3xf32>"; with elements of a type that no dtype is, such as ui32. */
 const char *gcut_hlo_type(const gcut_hlo *w, const gcut_type *t);
-const char *gcut_hlo_element(gcut_dtype t); /* "f32" */
+const char *gcut_hlo_tensor(const gcut_hlo *w, const gcut_type *t, const char *element);
 /* "0, 1" */
 const char *gcut_hlo_list(const gcut_hlo *w, const int64_t *x, uint32_t n);
 /* Sizes that an attribute lists, as numbers. */
@@ -96,12 +96,20 @@ const char *gcut_hlo_convert(gcut_hlo *w, const char *name, const char *x, const
 const char *gcut_hlo_reshape(gcut_hlo *w, const char *name, const char *x, const gcut_type *from,
                              const gcut_type *to);
 const char *gcut_hlo_iota(gcut_hlo *w, const char *name, uint32_t axis, const gcut_type *t);
-/* Every element is x; limits of the dtype: its lowest value, -inf for floats, and its highest. */
+/* A constant whose elements are all x. */
 const char *gcut_hlo_full(gcut_hlo *w, const char *name, gcut_num x, const gcut_type *t);
 const char *gcut_hlo_number(gcut_hlo *w, double x, const gcut_type *t);
+/* The lowest or the highest value of the dtype; of floats an infinity. */
 const char *gcut_hlo_limit(gcut_hlo *w, bool highest, gcut_dtype t);
 /* x folded by `op`, which begins with `init`, over axes in the mask. */
 const char *gcut_hlo_reduce(gcut_hlo *w, const char *name, const char *op, const char *init, const char *x,
                             const gcut_type *t, uint32_t mask);
+
+/* ---- regions ---- */
+
+/* The head of a block, "^bb0(%a: tensor<f32>):", whose lines are indented; w->depth-- ends it. */
+void gcut_hlo_block(gcut_hlo *w, const char *arguments);
+/* The block that combines two scalars by `op`. */
+void gcut_hlo_combine(gcut_hlo *w, const char *op, gcut_dtype t);
 
 #endif

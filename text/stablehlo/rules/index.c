@@ -37,15 +37,11 @@ void gcut_hlo_scatter_add(gcut_hlo *w, const char *as)
 {
     (void)as;
     const gcut_type x = gcut_hlo_operand_type(w, 0), i = gcut_hlo_operand_type(w, 1),
-                    u = gcut_hlo_operand_type(w, 2), scalar = gcut_hlo_scalar_type(x.dtype);
+                    u = gcut_hlo_operand_type(w, 2);
     const int64_t axis = gcut_hlo_axis(w);
-    const char *one = gcut_hlo_type(w, &scalar), *a = gcut_hlo_fresh(w, "a"), *b = gcut_hlo_fresh(w, "b"),
-               *sum = gcut_hlo_fresh(w, "sum");
     gcut_hlo_let(w, gcut_hlo_own(w, 0), "\"stablehlo.scatter\"(%s, %s, %s) ({", gcut_hlo_operand(w, 0),
                  gcut_hlo_operand(w, 1), gcut_hlo_operand(w, 2));
-    gcut_hlo_line(w, "^bb0(%s: %s, %s: %s):", a, one, b, one);
-    gcut_hlo_line(w, "  %s = stablehlo.add %s, %s : %s", sum, a, b, one);
-    gcut_hlo_line(w, "  stablehlo.return %s : %s", sum, one);
+    gcut_hlo_combine(w, "stablehlo.add", x.dtype);
     gcut_hlo_line(
         w,
         "}) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [%s], "

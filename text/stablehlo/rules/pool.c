@@ -31,23 +31,12 @@ static const char *window_of(const gcut_hlo *w, const pool *p)
         (long long)p->pad[2], (long long)p->pad[1], (long long)p->pad[3]);
 }
 
-/* The region that combines two scalars by `op`. */
-static void put_combination(gcut_hlo *w, const char *op, const gcut_type *scalar)
-{
-    const char *a = gcut_hlo_fresh(w, "a"), *b = gcut_hlo_fresh(w, "b"), *t = gcut_hlo_type(w, scalar);
-    gcut_hlo_line(w, "^bb0(%s: %s, %s: %s):", a, t, b, t);
-    w->depth++;
-    const char *y = gcut_hlo_binary(w, NULL, op, a, b, scalar);
-    gcut_hlo_line(w, "stablehlo.return %s : %s", y, t);
-    w->depth--;
-}
-
 /* Each window folded by `op`. */
 static const char *reduce_windows(gcut_hlo *w, const char *name, const char *op, const char *init,
                                   const char *x, const pool *p, const gcut_type *to)
 {
     name = gcut_hlo_let(w, name, "\"stablehlo.reduce_window\"(%s, %s) ({", x, init);
-    put_combination(w, op, &p->scalar);
+    gcut_hlo_combine(w, op, p->x.dtype);
     gcut_hlo_line(w, "}) %s : (%s, %s) -> %s", window_of(w, p), gcut_hlo_type(w, &p->x),
                   gcut_hlo_type(w, &p->scalar), gcut_hlo_type(w, to));
     return name;
@@ -117,12 +106,11 @@ void gcut_hlo_max_pool_grad(gcut_hlo *w, const char *as)
                *a = gcut_hlo_fresh(w, "a"), *b = gcut_hlo_fresh(w, "b");
     gcut_hlo_let(w, gcut_hlo_own(w, 0), "\"stablehlo.select_and_scatter\"(%s, %s, %s) ({",
                  gcut_hlo_operand(w, 0), gcut_hlo_operand(w, 1), zero);
-    gcut_hlo_line(w, "^bb0(%s: %s, %s: %s):", a, t, b, t);
-    w->depth++;
+    gcut_hlo_block(w, gcut_printf(w->a, "%s: %s, %s: %s", a, t, b, t));
     gcut_hlo_line(w, "stablehlo.return %s : tensor<i1>", stays(w, a, b, &p.scalar));
     w->depth--;
     gcut_hlo_line(w, "}, {");
-    put_combination(w, "stablehlo.add", &p.scalar);
+    gcut_hlo_combine(w, "stablehlo.add", p.x.dtype);
     gcut_hlo_line(w, "}) %s : (%s, %s, %s) -> %s", window_of(w, &p), gcut_hlo_type(w, &p.x),
                   gcut_hlo_type(w, &y), t, gcut_hlo_type(w, &p.x));
 }
@@ -142,9 +130,8 @@ void gcut_hlo_max_pool_take(gcut_hlo *w, const char *as)
     for (uint32_t k = 0; k < 3; k++) b[k] = gcut_hlo_fresh(w, "b");
     gcut_hlo_line(w, "%s:3 = \"stablehlo.reduce_window\"(%s, %s, %s, %s, %s, %s) ({", out,
                   gcut_hlo_operand(w, 0), gcut_hlo_operand(w, 1), all, low, zero, none);
-    gcut_hlo_line(w, "^bb0(%s: %s, %s: %s, %s: tensor<i1>, %s: %s, %s: %s, %s: tensor<i1>):", a[0], t, a[1],
-                  t, a[2], b[0], t, b[1], t, b[2]);
-    w->depth++;
+    gcut_hlo_block(w, gcut_printf(w->a, "%s: %s, %s: %s, %s: tensor<i1>, %s: %s, %s: %s, %s: tensor<i1>",
+                                  a[0], t, a[1], t, a[2], b[0], t, b[1], t, b[2]));
     const char *first =
         gcut_hlo_binary(w, NULL, "stablehlo.and", stays(w, a[0], b[0], &p.scalar), a[2], &flag);
     first = gcut_hlo_binary(w, NULL, "stablehlo.or", first,

@@ -4,20 +4,11 @@
  */
 #include "text/stablehlo/writer.h"
 
-/* Words are of the type ui32 of the counter's shape, which no dtype of ours is. */
+/* Words have the shape of the counter and 32 bits, for which there is no dtype. */
 typedef struct words {
     gcut_hlo *w;
     const char *type, *wide; /* tensor<..xui32>, tensor<..xui64> */
 } words;
-
-static const char *typed(const gcut_hlo *w, const gcut_type *t, const char *element)
-{
-    gcut_text s = {.arena = w->a};
-    gcut_text_add(&s, "tensor<");
-    for (uint32_t d = 0; d < t->rank; d++) gcut_text_add(&s, "%lldx", (long long)t->dim[d]);
-    gcut_text_add(&s, "%s>", element);
-    return s.at;
-}
 
 static const char *op(const words *x, const char *name, const char *a, const char *b)
 {
@@ -70,7 +61,7 @@ void gcut_hlo_random(gcut_hlo *w, const char *as)
 {
     (void)as;
     const gcut_type in = gcut_hlo_operand_type(w, 0), to = gcut_hlo_result_type(w, 0);
-    const words x = {w, typed(w, &to, "ui32"), typed(w, &to, "ui64")};
+    const words x = {w, gcut_hlo_tensor(w, &to, "ui32"), gcut_hlo_tensor(w, &to, "ui64")};
     const char *type = gcut_hlo_type(w, &in), *result = gcut_hlo_type(w, &to), *key[2], *ab[2],
                *own = gcut_hlo_own(w, 0);
     split(&x, gcut_hlo_operand(w, 0), type, key);

@@ -44,13 +44,10 @@ void gcut_hlo_cumsum(gcut_hlo *w, const char *as)
         gcut_text_add(&padding, "%s[%lld, %lld]", d ? ", " : "", reverse ? 0 : more, reverse ? more : 0);
     }
     const char *zero = gcut_hlo_number(w, 0, &scalar), *type = gcut_hlo_type(w, &t),
-               *one = gcut_hlo_type(w, &scalar), *a = gcut_hlo_fresh(w, "a"), *b = gcut_hlo_fresh(w, "b"),
-               *sum = gcut_hlo_fresh(w, "sum");
+               *one = gcut_hlo_type(w, &scalar);
     gcut_hlo_let(w, gcut_hlo_own(w, 0), "\"stablehlo.reduce_window\"(%s, %s) ({", gcut_hlo_operand(w, 0),
                  zero);
-    gcut_hlo_line(w, "^bb0(%s: %s, %s: %s):", a, one, b, one);
-    gcut_hlo_line(w, "  %s = stablehlo.add %s, %s : %s", sum, a, b, one);
-    gcut_hlo_line(w, "  stablehlo.return %s : %s", sum, one);
+    gcut_hlo_combine(w, "stablehlo.add", t.dtype);
     gcut_hlo_line(
         w,
         "}) {window_dimensions = array<i64: %s>, padding = dense<[%s]> : tensor<%ux2xi64>} : (%s, %s) -> %s",
@@ -69,9 +66,8 @@ void gcut_hlo_argsort(gcut_hlo *w, const char *as)
                *sorted = gcut_hlo_fresh(w, "sorted"), *a = gcut_hlo_fresh(w, "a"),
                *b = gcut_hlo_fresh(w, "b"), *i = gcut_hlo_fresh(w, "i"), *k = gcut_hlo_fresh(w, "k");
     gcut_hlo_line(w, "%s:2 = \"stablehlo.sort\"(%s, %s) ({", sorted, gcut_hlo_operand(w, 0), places);
-    gcut_hlo_line(w, "^bb0(%s: %s, %s: %s, %s: %s, %s: %s):", a, gcut_hlo_type(w, &element), b,
-                  gcut_hlo_type(w, &element), i, gcut_hlo_type(w, &place), k, gcut_hlo_type(w, &place));
-    w->depth++;
+    const char *te = gcut_hlo_type(w, &element), *tp = gcut_hlo_type(w, &place);
+    gcut_hlo_block(w, gcut_printf(w->a, "%s: %s, %s: %s, %s: %s, %s: %s", a, te, b, te, i, tp, k, tp));
     const char *low = falling ? b : a, *high = falling ? a : b,
                *p = gcut_hlo_compare(w, NULL, "LT", low, high, &element);
     if (gcut_dtype_is_float(t.dtype)) {

@@ -120,19 +120,12 @@ void gcut_hlo_counted(gcut_hlo *w, const char *as)
 
 /* ---- bits: eight of a byte, the lowest first ---- */
 
-static int64_t numel(const gcut_type *t)
-{
-    int64_t n = 1;
-    for (uint32_t d = 0; d < t->rank; d++) n *= t->dim[d];
-    return n;
-}
-
 void gcut_hlo_pack_bits(gcut_hlo *w, const char *as)
 {
     (void)as;
     const gcut_type from = gcut_hlo_operand_type(w, 0), to = gcut_hlo_result_type(w, 0),
                     zero = gcut_hlo_scalar_type(GCUT_U8);
-    const int64_t n = numel(&from), bytes = numel(&to);
+    const int64_t n = gcut_type_numel(w->g->module, &from), bytes = gcut_type_numel(w->g->module, &to);
     gcut_type flat = {.dtype = GCUT_BOOL, .rank = 1, .dim = {n}}, bits = {GCUT_U8, 1, {n}},
               whole = {GCUT_U8, 1, {8 * bytes}}, rows = {GCUT_U8, 2, {bytes, 8}};
     const char *x = gcut_hlo_reshape(w, NULL, gcut_hlo_operand(w, 0), &from, &flat),
@@ -151,7 +144,7 @@ void gcut_hlo_unpack_bits(gcut_hlo *w, const char *as)
 {
     (void)as;
     const gcut_type from = gcut_hlo_operand_type(w, 0), to = gcut_hlo_result_type(w, 0);
-    const int64_t n = numel(&to), bytes = numel(&from);
+    const int64_t n = gcut_type_numel(w->g->module, &to), bytes = gcut_type_numel(w->g->module, &from);
     const gcut_type rows = {GCUT_U8, 2, {bytes, 8}}, whole = {GCUT_U8, 1, {8 * bytes}},
                     bits = {GCUT_U8, 1, {n}}, flat = {GCUT_BOOL, 1, {n}};
     const char *x = gcut_hlo_let(w, NULL, "stablehlo.broadcast_in_dim %s, dims = [0] : (%s) -> %s",
