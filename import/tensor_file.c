@@ -85,6 +85,13 @@ const gcut_tensor *gcut_tensor_get(gcut_env *env, const gcut_tensor_file *f, con
               "'%s' has no tensor '%s'", f->name, name);
 }
 
+const gcut_tensor *gcut_tensors_find(const gcut_tensors *x, const char *name)
+{
+    for (uint32_t i = 0; i < x->n; i++)
+        if (!strcmp(x->at[i].name, name)) return &x->at[i];
+    return NULL;
+}
+
 /* ---- elements ---- */
 
 void gcut_tensor_load(gcut_tensor_file *f, const gcut_tensor *x)
@@ -110,10 +117,10 @@ bool gcut_tensor_converts(const gcut_tensor *x, gcut_dtype to)
 void gcut_tensor_copy(gcut_env *env, gcut_tensor_file *f, const gcut_tensor *x, gcut_dtype to, void *at)
 {
     if (x->dtype != to && !gcut_tensor_converts(x, to))
-        gcut_fail(env, GCUT_ETYPE, (gcut_place){.file = f->name}, NULL,
+        gcut_fail(env, GCUT_ETYPE, (gcut_place){.file = f ? f->name : NULL}, NULL,
                   "elements of %s cannot be converted to %s",
                   x->foreign ? x->foreign : gcut_dtype_name(x->dtype), gcut_dtype_name(to));
-    gcut_tensor_load(f, x);
+    if (f) gcut_tensor_load(f, x);
     const size_t width = (size_t)gcut_dtype_bytes(x->dtype), to_width = (size_t)gcut_dtype_bytes(to);
     for (int64_t k = 0; k < x->n; k += BLOCK) {
         const int64_t n = x->n - k < BLOCK ? x->n - k : BLOCK;
@@ -128,8 +135,19 @@ void gcut_tensor_copy(gcut_env *env, gcut_tensor_file *f, const gcut_tensor *x, 
             gcut_array_store(&v, out);
             gcut_arena_free(block);
         }
-        gcut_file_drop_pages(&f->file, from, (size_t)n * width);
+        if (f) gcut_file_drop_pages(&f->file, from, (size_t)n * width);
     }
+}
+
+gcut_tensor gcut_tensor_as(gcut_arena *a, gcut_tensor_file *f, const gcut_tensor *x, gcut_dtype to)
+{
+    gcut_tensor out = *x;
+    if (x->dtype == to) return out;
+    void *at = gcut_calloc(a, (size_t)x->n + 1, (size_t)gcut_dtype_bytes(to));
+    gcut_tensor_copy(gcut_arena_env(a), f, x, to, at);
+    out.dtype = to;
+    out.data = at;
+    return out;
 }
 
 void gcut_tensors_write(gcut_env *env, const char *path, const gcut_tensors *x)

@@ -26,6 +26,9 @@ gcut_tensor_file *gcut_tensor_file_parse(gcut_arena *arena, const char *name, co
  * none, and where name is NULL and there is not one. */
 const gcut_tensor *gcut_tensor_get(gcut_env *env, const gcut_tensor_file *f, const char *name);
 
+/* The tensor of that name; NULL: there is none. */
+const gcut_tensor *gcut_tensors_find(const gcut_tensors *x, const char *name);
+
 /* Reads the elements of x, a tensor of f, where they are not there yet; of a dtype that gradcut does not have, none.  They
  * take no memory but for .npz files (import/npz.c).  Throws what gcut_npz_load throws. */
 void gcut_tensor_load(gcut_tensor_file *f, const gcut_tensor *x);
@@ -35,8 +38,10 @@ const char *gcut_tensor_type_text(gcut_arena *a, const gcut_tensor *x);
 /* Can the elements be converted?  Floats can, into every float. */
 bool gcut_tensor_converts(const gcut_tensor *x, gcut_dtype to);
 /* Writes all elements to `at`, which has room for them as `to`: those of x, or converted, rounded to nearest even.
- * Loads them first.  Throws GCUT_ETYPE where they cannot be converted.  Drops the pages of a mapped file from memory. */
+ * Loads them first; f NULL: they are in memory.  Throws GCUT_ETYPE where they cannot be converted.  Drops the pages of a mapped file from memory. */
 void gcut_tensor_copy(gcut_env *env, gcut_tensor_file *f, const gcut_tensor *x, gcut_dtype to, void *at);
+/* x with elements of the dtype: x itself where it has them, else converted into memory of `a`, as by gcut_tensor_copy. */
+gcut_tensor gcut_tensor_as(gcut_arena *a, gcut_tensor_file *f, const gcut_tensor *x, gcut_dtype to);
 
 /* A file of tensors whose names are unique: .npz where the path ends so, else .safetensors.  Written as a whole or not at
  * all.  Throws what gcut_npz_write and gcut_safetensors_write throw. */

@@ -37,24 +37,9 @@ static gcut_graph *prepared(gcut_graph *g)
 
 /* ---- weights ---- */
 
-/* The tensor found, by the name and in the dtype of the function. */
-static gcut_tensor as_wanted(gcut_arena *a, gcut_env *env, gcut_tensor_file *f, const gcut_wanted *w)
-{
-    gcut_tensor own = *w->found;
-    own.name = w->name;
-    if (own.dtype != w->type->dtype) {
-        void *at = gcut_calloc(a, (size_t)own.n + 1, (size_t)gcut_dtype_bytes(w->type->dtype));
-        gcut_tensor_copy(env, f, w->found, w->type->dtype, at);
-        own.dtype = w->type->dtype;
-        own.data = at;
-    }
-    return own;
-}
-
 /* Contents for parameters, states and keys of g. */
 static gcut_tensors read_weights(gcut_arena *a, const gcut_graph *g, const gcut_export_options *how)
 {
-    gcut_env *env = g->module->env;
     gcut_tensors out = {0};
     if (!how->weights) return out;
     gcut_tensor_file *f = gcut_tensor_file_open(a, how->weights);
@@ -63,21 +48,19 @@ static gcut_tensors read_weights(gcut_arena *a, const gcut_graph *g, const gcut_
     for (uint32_t i = 0; i < g->params.n; i++) {
         const gcut_param *p = &g->params.at[i];
         if (p->role != GCUT_ROLE_input)
-            w[n++] = (gcut_wanted){
-                .name = g->values.at[p->value].name, .type = gcut_type_of(g, p->value), .role = p->role};
+            w[n++] = (gcut_wanted){.name = g->values.at[p->value].name,
+                                   .type = gcut_type_of(g, p->value),
+                                   .required = p->role == GCUT_ROLE_param};
     }
     const gcut_load_options load = {.rename = how->rename, .convert = how->convert, .partial = how->partial};
     gcut_match_tensors(g, f, &load, w, n);
-    for (uint32_t i = 0; i < n; i++)
-        if (w[i].found) *GCUT_PUSH(a, &out) = as_wanted(a, env, f, &w[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!w[i].found) continue;
+        gcut_tensor x = gcut_tensor_as(a, f, w[i].found, w[i].type->dtype);
+        x.name = w[i].name;
+        *GCUT_PUSH(a, &out) = x;
+    }
     return out;
-}
-
-static bool has(const gcut_tensors *x, const char *name)
-{
-    for (uint32_t i = 0; i < x->n; i++)
-        if (!strcmp(x->at[i].name, name)) return true;
-    return false;
 }
 
 /* Contents that the text declares, for what the file of weights lacks. */
@@ -85,7 +68,7 @@ static void add_declared(gcut_arena *a, const gcut_graph *g, gcut_open_files *op
 {
     const gcut_module *m = g->module;
     for (uint32_t i = 0; i < m->data.n; i++)
-        if (gcut_data_is_of(&m->data.at[i], g) && !has(x, m->data.at[i].name))
+        if (gcut_data_is_of(&m->data.at[i], g) && !gcut_tensors_find(x, m->data.at[i].name))
             *GCUT_PUSH(a, x) = gcut_data_contents(a, m, &m->data.at[i], open);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "driver/exchange/matching.h"
+#include "import/onnx/export/export.h"
 #include "import/onnx/export/replaced_elements.h"
 #include "import/onnx/import.h"
 
@@ -48,49 +49,26 @@ static bool is_updated(const gcut_graph *g, const char *name)
     return false;
 }
 
-static const gcut_tensor *find(const gcut_tensors *x, const char *name)
-{
-    for (uint32_t i = 0; i < x->n; i++)
-        if (!strcmp(x->at[i].name, name)) return &x->at[i];
-    return NULL;
-}
-
 /* Contents of a parameter as elements of its initializer, `to`, which is called `name`.  Where the parameter has symbolic
  * sizes, both may fit it and differ. */
 static gcut_tensor as_elements(gcut_arena *a, const gcut_tensor *x, const gcut_tensor *to, const char *name)
 {
-    gcut_env *env = gcut_arena_env(a);
-    gcut_tensor out = *x;
-    gcut_tensor_file alone = {.name = name};
     bool same = x->rank == to->rank;
     for (uint32_t r = 0; same && r < x->rank; r++) same = x->dim[r] == to->dim[r];
     if (!same)
-        gcut_fail(env, GCUT_ETYPE, (gcut_place){0}, NULL,
+        gcut_fail(gcut_arena_env(a), GCUT_ETYPE, (gcut_place){0}, NULL,
                   "the contents of %%%s are %s, its initializer is %s", x->name, gcut_tensor_type_text(a, x),
                   gcut_tensor_type_text(a, to));
+    gcut_tensor out = gcut_tensor_as(a, NULL, x, to->dtype);
     out.name = name;
-    if (x->dtype != to->dtype) {
-        void *at = gcut_calloc(a, (size_t)x->n + 1, (size_t)gcut_dtype_bytes(to->dtype));
-        *GCUT_PUSH(a, &alone.tensor) = *x;
-        gcut_tensor_copy(env, &alone, alone.tensor.at, to->dtype, at);
-        out.dtype = to->dtype;
-        out.data = at;
-    }
     return out;
-}
-
-static int64_t opset_of(const Onnx__ModelProto *m)
-{
-    for (size_t i = 0; i < m->n_opset_import; i++) {
-        const char *domain = m->opset_import[i]->domain;
-        if (!domain || !*domain || !strcmp(domain, "ai.onnx")) return m->opset_import[i]->version;
-    }
-    return 0;
 }
 
 static gcut_export_info describe(gcut_onnx_file *f, const Onnx__ModelProto *m, const initializers *l)
 {
-    gcut_export_info info = {.inputs = l->names.ninputs, .outputs = m->graph->n_output, .opset = opset_of(m)};
+    gcut_export_info info = {.inputs = l->names.ninputs,
+                             .outputs = m->graph->n_output,
+                             .opset = gcut_onnx_opset(m->opset_import, m->n_opset_import, "")};
     const gcut_onnx_uses uses = gcut_onnx_ops_of(f, m);
     for (uint32_t i = 0; i < uses.n; i++) info.nodes += uses.at[i].nodes;
     return info;
@@ -117,7 +95,7 @@ gcut_export_info gcut_export_into(gcut_arena *a, const gcut_graph *g, const gcut
         const uint32_t k = initializer_of(&l, name);
         w[n++] = (gcut_wanted){.name = name,
                                .type = gcut_type_of(g, p->value),
-                               .role = is_updated(g, name) ? GCUT_ROLE_param : p->role}; /* must be there */
+                               .required = p->role == GCUT_ROLE_param || is_updated(g, name)};
         if (k == GCUT_NONE) continue;
         gcut_tensor x = gcut_onnx_tensor(f, m->graph->initializer[k]);
         x.name = name;
@@ -126,13 +104,10 @@ gcut_export_info gcut_export_into(gcut_arena *a, const gcut_graph *g, const gcut
     gcut_match_tensors(g, &own, &(gcut_load_options){.convert = how->convert}, w, n);
     gcut_tensors elements = {0};
     for (uint32_t i = 0; i < n; i++) {
-        const gcut_tensor *x = find(contents, w[i].name);
-        const bool is_param = gcut_param_find(g, w[i].name)->role == GCUT_ROLE_param;
-        if (!x && is_param && !how->partial)
-            gcut_fail(env, GCUT_ETYPE, gcut_loc_place(g->module, g->loc),
-                      "declare them, or take them from a file (--weights)",
-                      "@%s: there are no contents for %%%s, %s", g->name, w[i].name,
-                      gcut_type_text(a, g->module, w[i].type));
+        const gcut_param *p = gcut_param_find(g, w[i].name);
+        const bool is_param = p->role == GCUT_ROLE_param;
+        const gcut_tensor *x = is_param && !how->partial ? gcut_onnx_contents_of(g, contents, p->value)
+                                                         : gcut_tensors_find(contents, w[i].name);
         if (!x || !w[i].found) continue;
         const char *name = l.names.at[l.names.ninputs + initializer_of(&l, w[i].name)].of;
         *GCUT_PUSH(a, &elements) = as_elements(a, x, w[i].found, name);

@@ -99,7 +99,7 @@ void gcut_match_tensors(const gcut_graph *of, gcut_tensor_file *f, const gcut_lo
     const gcut_renamings rules = gcut_read_renamings(of->module->env, a, how->rename);
     for (uint32_t i = 0; i < f->tensor.n; i++) compare_tensor(&c, &rules, &f->tensor.at[i]);
     for (uint32_t i = 0; i < n && !how->partial; i++)
-        if (w[i].role == GCUT_ROLE_param && !w[i].found)
+        if (w[i].required && !w[i].found)
             add_line(&c, &c.missing, gcut_printf(a, "missing        %s, %s", w[i].name, type_of(&c, &w[i])));
     if (c.lines.n) refuse(&c, f);
     for (uint32_t i = 0; i < n; i++)

@@ -12,13 +12,13 @@
 typedef struct gcut_wanted {
     const char *name;
     const gcut_type *type;
-    gcut_role role;
+    bool required;            /* the file must have it, unless the options say `partial` */
     const gcut_tensor *found; /* set by gcut_match_tensors; NULL: the file has none */
 } gcut_wanted;
 
 /* Finds the tensor of each of w, and loads it.  `of`: the function, for messages.  Throws GCUT_ETYPE with a list of all
- * that does not fit: another shape or dtype, two tensors for one name, and, unless how->partial, a parameter that the file
- * lacks and a tensor that is for none of w; GCUT_EUSAGE for a malformed list of names. */
+ * that does not fit: another shape or dtype, two tensors for one name, and, unless how->partial, one that the file must
+ * have and lacks, and a tensor that is for none of w; GCUT_EUSAGE for a malformed list of names. */
 void gcut_match_tensors(const gcut_graph *of, gcut_tensor_file *f, const gcut_load_options *how,
                         gcut_wanted *w, uint32_t n);
 

@@ -16,7 +16,8 @@ void gcut_step_set_weights(gcut_step *s, gcut_tensor_file *f, const gcut_load_op
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->nslots; i++) {
         const gcut_slot *x = &s->slot[i];
-        if (gcut_slot_persists(x)) w[n++] = (gcut_wanted){.name = x->name, .type = &x->type, .role = x->role};
+        if (gcut_slot_persists(x))
+            w[n++] = (gcut_wanted){.name = x->name, .type = &x->type, .required = x->role == GCUT_ROLE_param};
     }
     gcut_match_tensors(s->p->primal, f, how, w, n);
     for (uint32_t i = 0; i < n; i++) {

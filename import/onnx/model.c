@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From the bytes of a file to fields and to messages.  A message of two bytes may unpack to hundreds, and protobuf-c copies the
- * elements of tensors.  So the bytes are walked first, by the schema: the walk counts what unpacking will take, and writes a
- * copy of the message in which the raw elements of each tensor are replaced by their place in the file.
+ * From the bytes of a file to fields and to messages.  A message of two bytes may unpack to hundreds, and protobuf-c
+ * copies the elements of tensors.  So the bytes are walked first, by the schema: the walk counts what unpacking will take,
+ * and writes a copy of the message in which the raw elements of each tensor are replaced by their place in the file.
  */
 #include "import/onnx/model.h"
 
@@ -291,6 +291,15 @@ gcut_dtype gcut_onnx_dtype(int32_t t)
 const char *gcut_onnx_dtype_name(int32_t t)
 {
     return t > 0 && t < NTYPES ? types[t].name : "a quantised type";
+}
+
+int64_t gcut_onnx_opset(Onnx__OperatorSetIdProto *const *opset, size_t n, const char *domain)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *of = opset[i]->domain ? opset[i]->domain : "";
+        if (!strcmp(strcmp(of, "ai.onnx") ? of : "", domain)) return opset[i]->version;
+    }
+    return 0;
 }
 
 int gcut_onnx_element_bytes(int32_t t)

@@ -61,6 +61,9 @@ gcut_file_part gcut_onnx_external(gcut_onnx_file *f, const Onnx__TensorProto *t,
 int gcut_onnx_element_bytes(int32_t data_type);
 unsigned gcut_onnx_list_field(int32_t data_type);
 
+/* The version of the domain, "" being ONNX's own; 0: it is not there. */
+int64_t gcut_onnx_opset(Onnx__OperatorSetIdProto *const *opset, size_t n, const char *domain);
+
 /* ---- fields ---- */
 
 /* Of TensorProto. */

@@ -115,15 +115,6 @@ static const char *domain_of(const Onnx__NodeProto *p)
     return p->domain && strcmp(p->domain, "ai.onnx") ? p->domain : "";
 }
 
-static int64_t opset_of(const gcut_onnx_scope *s, const char *domain)
-{
-    for (size_t i = 0; i < s->nopsets; i++) {
-        const char *of = s->opsets[i]->domain ? s->opsets[i]->domain : "";
-        if (!strcmp(strcmp(of, "ai.onnx") ? of : "", domain)) return s->opsets[i]->version;
-    }
-    return 0;
-}
-
 /* Domain and name as one, for tables. */
 static uint64_t key_of(gcut_onnx *o, const char *domain, const char *name)
 {
@@ -196,7 +187,7 @@ static void import_node(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__NodeProto 
     const gcut_onnx_row *row = gcut_onnx_row_of(domain_of(p), p->op_type);
     GCUT_ASSERT(row); /* gcut_onnx_import_model has listed those that are missing */
     n.op = row->op;
-    n.opset = opset_of(s, domain_of(p));
+    n.opset = gcut_onnx_opset(s->opsets, s->nopsets, domain_of(p));
     if (fold(&n, row)) return;
     const uint32_t before = s->g->values.n;
     row->rule(&n);

@@ -536,18 +536,17 @@ static void misfits(void **state)
         write_bytes("m.onnx", made_.at, made_.n);                                                            \
     } while (0)
     /* Of the model: a param and a state that is updated must be there, another state need not. */
-    MODEL(FLOAT, name, 0, 4, 4);
-    refuses_into(ctx, g, &how, "no.onnx", GCUT_ETYPE, "do not fit @f: 2 missing");
-    MODEL(FLOAT, name, 3, 3, 4);
-    refuses_into(ctx, g, &how, "no.onnx", GCUT_ETYPE, "2 of another shape");
-    MODEL(FLOAT, twice, 3, 4, 4);
-    refuses_into(ctx, g, &how, "no.onnx", GCUT_ETYPE, "two initializers of the model have the name 'w'");
-    MODEL(INT64, name, 3, 4, 8);
-    refuses_into(ctx, g, &how, "no.onnx", GCUT_ETYPE, "2 of another dtype");
-    MODEL(STRING, name, 3, 4, 4);
-    refuses_into(ctx, g, &how, "no.onnx", GCUT_ETYPE, "another dtype  w: string[4], not f32[4]");
-    MODEL(FLOAT16, name, 3, 4, 2);
-    refuses_into(ctx, g, &how, "no.onnx", GCUT_ETYPE, "2 of another dtype");
+#define REFUSED(says, ...)                                                                                   \
+    do {                                                                                                     \
+        MODEL(__VA_ARGS__);                                                                                  \
+        refuses_into(ctx, g, &how, "no.onnx", GCUT_ETYPE, says);                                             \
+    } while (0)
+    REFUSED("do not fit @f: 2 missing", FLOAT, name, 0, 4, 4);
+    REFUSED("2 of another shape", FLOAT, name, 3, 3, 4);
+    REFUSED("two initializers of the model have the name 'w'", FLOAT, twice, 3, 4, 4);
+    REFUSED("2 of another dtype", INT64, name, 3, 4, 8);
+    REFUSED("another dtype  w: string[4], not f32[4]", STRING, name, 3, 4, 4);
+    REFUSED("2 of another dtype", FLOAT16, name, 3, 4, 2);
     const gcut_export_options rounded = {.weights = "all.npz", .into = "m.onnx", .convert = true};
     assert_int_equal(gcut_export_onnx(g, "half.onnx", &rounded, NULL), GCUT_OK);
     const gcut_tensor *got = gcut_tensor_get(w->env, gcut_tensor_file_open(a, "half.onnx"), "w");

@@ -30,6 +30,9 @@ typedef struct gcut_onnx_export {
     const char *outside; /* the file of data beside it; NULL: there is none */
 } gcut_onnx_export;
 
+/* The contents of a parameter of g, by its name.  Throws GCUT_ETYPE where there are none. */
+const gcut_tensor *gcut_onnx_contents_of(const gcut_graph *g, const gcut_tensors *contents, gcut_ref v);
+
 /* Writes g, a function without calls and without ops that gcut_onnx_expands, to `path`.  `contents` has its parameters and
  * states by name; their elements are not copied.  A model of more than `largest` bytes has them in the file `path`.data, which
  * is written first.  Each file is written as a whole or not at all.  Throws GCUT_EUNSUPPORTED for ops and draws that ONNX does

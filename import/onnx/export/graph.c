@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "import/onnx/export/writer.h"
+#include "import/tensor_file.h"
 
 /* ---- frames ---- */
 
@@ -96,15 +97,14 @@ static void add_model_input(gcut_onnx_writer *w, gcut_ref v)
     add_whole(w, v);
 }
 
-static const gcut_tensor *contents_of(gcut_onnx_writer *w, const gcut_tensors *contents, gcut_ref v)
+const gcut_tensor *gcut_onnx_contents_of(const gcut_graph *g, const gcut_tensors *contents, gcut_ref v)
 {
-    const char *name = w->g->values.at[v].name;
-    const gcut_type *t = gcut_type_of(w->g, v);
-    for (uint32_t i = 0; i < contents->n; i++)
-        if (!strcmp(contents->at[i].name, name)) return &contents->at[i];
-    gcut_fail(w->env, GCUT_ETYPE, gcut_loc_place(w->g->module, w->g->loc),
+    const char *name = g->values.at[v].name;
+    const gcut_tensor *x = gcut_tensors_find(contents, name);
+    if (x) return x;
+    gcut_fail(g->module->env, GCUT_ETYPE, gcut_loc_place(g->module, g->loc),
               "declare them, or take them from a file (--weights)", "@%s: there are no contents for %%%s, %s",
-              w->g->name, name, gcut_type_text(w->a, w->g->module, t));
+              g->name, name, gcut_type_text(g->module->arena, g->module, gcut_type_of(g, v)));
 }
 
 static void add_contents(gcut_onnx_writer *w, const gcut_tensor *x, gcut_ref v)
@@ -133,7 +133,7 @@ static void add_params(gcut_onnx_writer *w, const gcut_tensors *contents, const 
     for (uint32_t i = 0; i < w->g->params.n; i++) {
         const gcut_param *p = &w->g->params.at[i];
         if ((p->role != GCUT_ROLE_param && p->role != GCUT_ROLE_state) || !live[p->value]) continue;
-        const gcut_tensor *x = contents_of(w, contents, p->value);
+        const gcut_tensor *x = gcut_onnx_contents_of(w->g, contents, p->value);
         add_contents(w, x, p->value);
         info->initializers++;
         if (p->role == GCUT_ROLE_param) info->elements += x->n;
