@@ -28,6 +28,8 @@ double gcut_onnx_need_number(gcut_onnx_node *n, uint32_t i, const char *what)
 {
     const gcut_array *x = gcut_onnx_need(n, i, what);
     if (x->n != 1) GCUT_ONNX_WRONG(n, "expected one element for %s", what);
+    if (!gcut_dtype_is_float(x->dtype) && gcut_onnx_is_symbolic(x->u.i[0]))
+        GCUT_ONNX_UNSUPPORTED(n, "%s follows from sizes that are symbols", what);
     return gcut_dtype_is_float(x->dtype) ? x->u.f[0] : (double)x->u.i[0];
 }
 

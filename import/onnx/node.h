@@ -54,8 +54,8 @@ const Onnx__AttributeProto *gcut_onnx_attr(const gcut_onnx_node *n, const char *
 int64_t gcut_onnx_int(const gcut_onnx_node *n, const char *name, int64_t otherwise);
 double gcut_onnx_float(const gcut_onnx_node *n, const char *name, double otherwise);
 const char *gcut_onnx_text(const gcut_onnx_node *n, const char *name, const char *otherwise);
-/* What gcut_onnx_int and gcut_onnx_ints return lies between -2^60 and 2^60, and stands for numbers beyond, so that sums and
- * products with small numbers do not overflow.  No size, axis or padding of a model is as large. */
+/* gcut_onnx_int and gcut_onnx_ints clamp to [-2^60, 2^60]: sums of up to seven such numbers fit in an int64_t.  No size, axis
+ * or padding of a model is as large. */
 #define GCUT_ONNX_INT_MAX (INT64_C(1) << 60)
 typedef struct gcut_onnx_list {
     const int64_t *at; /* NULL: not given */
@@ -82,7 +82,7 @@ const gcut_array *gcut_onnx_known(gcut_onnx_node *n, uint32_t i);
 const gcut_array *gcut_onnx_maybe(gcut_onnx_node *n, uint32_t i);
 /* The same of an input that must be known. */
 const gcut_array *gcut_onnx_need(gcut_onnx_node *n, uint32_t i, const char *what);
-/* The one element of input i, which must be known. */
+/* The one element of input i, which must be known, and no symbolic size. */
 double gcut_onnx_need_number(gcut_onnx_node *n, uint32_t i, const char *what);
 /* Integers from input i, else from the attribute, as `axes` and others became inputs; at NULL: neither is given.  Items may
  * be sizes (gcut_dim). */

@@ -413,8 +413,9 @@ void gcut_onnx_col2im(gcut_onnx_node *n)
     gcut_dim dim[GCUT_MAX_RANK] = {t.dim[0]}, padded[GCUT_MAX_RANK] = {0}, interior[GCUT_MAX_RANK] = {0};
     for (uint32_t k = 0; k < axes; k++) {
         const int64_t step = stride.at ? stride.at[k] : 1, apart = dilation.at ? dilation.at[k] : 1;
-        if (block.at[k] < 1 || block.at[k] > 1 << 10 || step < 1 || apart < 1)
-            GCUT_ONNX_WRONG(n, "expected blocks, strides and dilations of 1 or more");
+        if (block.at[k] < 1 || block.at[k] > 1 << 10 || step < 1 || apart < 1 || apart > INT32_MAX)
+            GCUT_ONNX_WRONG(n,
+                            "expected blocks of 1 to 1024, strides of 1 or more, and dilations of 1 to 2^31");
         places *= block.at[k];
         padded[3 + k] =
             gcut_onnx_dim(n, GCUT_DIM_ADD, image.at[k], pads.at ? pads.at[k] + pads.at[axes + k] : 0);

@@ -82,6 +82,7 @@ void gcut_onnx_split_to_sequence(gcut_onnx_node *n)
         GCUT_ONNX_UNSUPPORTED(n, "the length of a sequence must be known at import");
     if (each < 1) GCUT_ONNX_WRONG(n, "expected parts of 1 or more, found %lld", (long long)each);
     const int64_t length = listed ? sizes->n : t.dim[axis] / each + (t.dim[axis] % each != 0);
+    gcut_onnx_count_nodes(n->o, (uint64_t)length); /* before they take memory */
     gcut_onnx_sequence *s = new_sequence(n, (size_t)length);
     gcut_dim at = 0;
     for (uint32_t k = 0; k < s->n; k++) {

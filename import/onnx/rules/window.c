@@ -188,6 +188,7 @@ void gcut_onnx_dft(gcut_onnx_node *n)
     const bool given = gcut_onnx_has(n, 1), whole = f.inverse && f.onesided; /* of half a spectrum */
     if (!gcut_dim_known(t.dim[axis]))
         GCUT_ONNX_UNSUPPORTED(n, "axis %u has a size that is a symbol", (unsigned)axis);
+    if (t.dim[axis] > GCUT_ONNX_INT_MAX) GCUT_ONNX_UNSUPPORTED(n, "axis %u is too long", (unsigned)axis);
     f.size = given   ? length(n, 1, "the length of the transform")
              : whole ? 2 * (t.dim[axis] - 1)
                      : t.dim[axis];
