@@ -206,6 +206,19 @@ static void put_marks(const gcut_module *m, const gcut_graph *g, names called, c
     }
 }
 
+uint32_t gcut_print_attrs(const gcut_graph *g, const gcut_node *n, const char *sep, gcut_text *out)
+{
+    const gcut_op_spec *spec = &g->module->specs[n->op];
+    for (uint32_t k = 0; k < spec->n; k++) /* in the order of the op table */
+        for (uint32_t i = 0; i < n->nattrs; i++) {
+            if (g->attrs.at[n->attr0 + i].key != spec->at[k].key) continue;
+            gcut_text_add(out, "%s%s=", sep, gcut_attr_name(spec->at[k].key));
+            gcut_print_attr(g->module, &g->attrs.at[n->attr0 + i], out);
+            sep = ", ";
+        }
+    return n->nattrs;
+}
+
 /* Results, op, operands and attributes: the part before regions and marks. */
 static void put_op(const gcut_graph *g, names called, uint32_t id, gcut_text *out)
 {
@@ -222,14 +235,7 @@ static void put_op(const gcut_graph *g, names called, uint32_t id, gcut_text *ou
     }
     for (uint32_t k = 0; k < n->nargs - n->ncaptured; k++, sep = ", ")
         gcut_text_add(out, "%s%%%s", sep, name_of(g, called, gcut_arg(g, n, k)));
-    const gcut_op_spec *spec = &g->module->specs[n->op];
-    for (uint32_t k = 0; k < spec->n; k++) /* in the order of the op table */
-        for (uint32_t i = 0; i < n->nattrs; i++) {
-            if (g->attrs.at[n->attr0 + i].key != spec->at[k].key) continue;
-            gcut_text_add(out, "%s%s=", sep, gcut_attr_name(spec->at[k].key));
-            gcut_print_attr(g->module, &g->attrs.at[n->attr0 + i], out);
-            sep = ", ";
-        }
+    if (gcut_print_attrs(g, n, sep, out)) sep = ", ";
     if (n->op == GCUT_OP_call && n->nregs > 1)
         gcut_text_add(out, "%svjp=@%s", sep, gcut_region_at(g, n, 1)->body->name);
     gcut_text_add(out, ")");
@@ -247,12 +253,10 @@ void gcut_print_node(const gcut_graph *g, uint32_t id, gcut_text *out)
 
 /* ---- regions ---- */
 
-/* Captured values are printed with their outer name.  Others keep their own, unless it is used in the function,
- * as in a graph built in C or between passes, whose bodies are not canonical. */
-static names name_body(printer *p, const gcut_graph *g, names called, const gcut_node *n,
-                       const gcut_graph *body)
+const char *const *gcut_print_body_names(gcut_name_set *taken, const gcut_graph *g, const char *const *called,
+                                         const gcut_node *n, const gcut_graph *body)
 {
-    const char **inside = gcut_calloc(p->scratch, body->values.n, sizeof *inside);
+    const char **inside = gcut_calloc(taken->arena, body->values.n, sizeof *inside);
     uint32_t given = body->params.n - n->ncaptured, own = n->nargs - n->ncaptured;
     for (uint32_t i = 0; i < n->ncaptured; i++)
         inside[body->params.at[given + i].value] = name_of(g, called, gcut_arg(g, n, own + i));
@@ -260,7 +264,7 @@ static names name_body(printer *p, const gcut_graph *g, names called, const gcut
         bool dropped =
             body->values.at[v].def == GCUT_NONE && (body->values.at[v].index >= body->params.n ||
                                                     body->params.at[body->values.at[v].index].value != v);
-        if (!inside[v] && !dropped) inside[v] = gcut_name_set_add(&p->names, body->values.at[v].name);
+        if (!inside[v] && !dropped) inside[v] = gcut_name_set_add(taken, body->values.at[v].name);
     }
     return inside;
 }
@@ -271,7 +275,7 @@ static void put_region(printer *p, const gcut_graph *g, names called, const gcut
                        int indent)
 {
     const gcut_region *r = gcut_region_at(g, n, k);
-    names inside = name_body(p, g, called, n, r->body);
+    names inside = gcut_print_body_names(&p->names, g, called, n, r->body);
     uint32_t given = r->body->params.n - n->ncaptured;
     gcut_text_add(p->out, " %s%s", gcut_op_region((gcut_op)n->op, k), given ? "(" : "");
     for (uint32_t i = 0; i < given; i++) {

@@ -10,6 +10,7 @@
 #define GCUT_TEXT_TEXT_H
 
 #include "graph/graph.h"
+#include "graph/names.h"
 
 /* Reads a whole module; file is the name for diagnostics.  Throws GCUT_ESYNTAX or GCUT_ETYPE after
  * recording a diagnostic at file:line:col.  The text need not outlive the call. */
@@ -50,6 +51,13 @@ void gcut_print_graph(const gcut_graph *g, const gcut_print_options *opt, gcut_t
 void gcut_print_node(const gcut_graph *g, uint32_t n, gcut_text *out);
 /* An attribute's value, as after "axes=", and contents, as after "data @w: f32[4] = ". */
 void gcut_print_attr(const gcut_module *m, const gcut_attr *a, gcut_text *out);
+/* "axes=[0], keep=true", with `sep` before the first one; how many. */
+uint32_t gcut_print_attrs(const gcut_graph *g, const gcut_node *n, const char *sep, gcut_text *out);
+/* The names by which the text has the values of a body of n, by value id, and which `taken`, the names of the function so
+ * far, gets.  A captured value has its outer name: from `called`, or where that is NULL its own in g.  Others keep their
+ * own, unless it is taken, as in a graph built in C or between passes, whose bodies are not canonical. */
+const char *const *gcut_print_body_names(gcut_name_set *taken, const gcut_graph *g, const char *const *called,
+                                         const gcut_node *n, const gcut_graph *body);
 /* Argument k of a mark, of a node of g or of anything else (NULL), as it is written. */
 void gcut_print_mark_arg(const gcut_module *m, const gcut_graph *g, const gcut_mark *mark, uint32_t k,
                          gcut_text *out);
