@@ -2,16 +2,6 @@
  *
  * include/gradcut/ops.h and driver/builder/builder_ops.c are what the op table says: this program writes both
  * anew from graph/ops/ops.def and compares.  GCUT_BLESS=1 rewrites them.
- *
- * An op's function takes its operands, then its attributes: dtype and shape first, the others as in the
- * table.
- *
- *   required, or ALWAYS in attrs.def   a parameter
- *   the only other one                 a parameter that calls may leave out
- *   several others                     one struct gcut_<op>_options, whose zeros are the defaults, which
- * calls may leave out; operands that may be missing are in it too a single list                      the
- * macro's remaining arguments: gcut_reshape(x, N, 784) axes with keep                     likewise, no axes =
- * all; gcut_sum and gcut_sum_keep
  */
 #include "harness.h"
 
@@ -19,18 +9,9 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "driver/builder/op_signature.h"
 
-/* One function. */
-typedef struct entry {
-    gcut_op op;
-    const gcut_op_info *info;
-    const char *name; /* without gcut_ */
-    char operand[4][16];
-    uint32_t nin, nmay; /* operands always there, and those that may be missing, behind them */
-    const gcut_attr_spec *must[8], *may[8];
-    uint32_t nmust, nmay_attrs;
-    bool reduction;
-} entry;
+typedef gcut_op_signature entry;
 
 static const char *ctype(gcut_attr_key key)
 {
@@ -52,81 +33,6 @@ static char member(gcut_attr_key key)
     return letters[gcut_attr_form_of(key)];
 }
 
-static bool is_list(gcut_attr_key key)
-{
-    return member(key) == 'l';
-}
-
-/* The column `asked` of graph/ops/attrs.def. */
-static bool is_always_asked(gcut_attr_key key)
-{
-    enum { IF_REQUIRED, ALWAYS };
-    static const int asked[GCUT_NATTRS] = {
-#define ATTR(id, kind, form, asked) asked,
-#include "graph/ops/attrs.def"
-#undef ATTR
-    };
-    return asked[key] == ALWAYS;
-}
-
-/* dtype, then shape, then all others; lists that may be missing last, for {0} begins with a number. */
-static int rank_of(const gcut_attr_spec *a)
-{
-    bool must = a->required || is_always_asked(a->key);
-    if (gcut_attr_form_of(a->key) == GCUT_ATTR_FORM_DTYPE) return 0;
-    return a->key == GCUT_KEY_shape ? 1 : is_list(a->key) && !must ? 3 : 2;
-}
-
-static void read_operands(entry *e)
-{
-    const char *s = e->info->c_operands;
-    uint32_t n = 0;
-    while (*s) {
-        size_t k = strcspn(s, ", ");
-        assert_that(n, <, 4);
-        assert_that(k, <, sizeof e->operand[0]);
-        memcpy(e->operand[n++], s, k);
-        s += k + strspn(s + k, ", ");
-    }
-    e->nin = e->info->lo;
-    e->nmay = n - e->nin;
-}
-
-static entry entry_of(const gcut_module *m, gcut_op op)
-{
-    const gcut_op_spec *spec = &m->specs[op];
-    entry e = {.op = op, .info = gcut_op_get(op)};
-    e.name = *e.info->c_name ? e.info->c_name : e.info->name;
-    read_operands(&e);
-    for (int rank = 0; rank < 4; rank++)
-        for (uint32_t i = 0; i < spec->n; i++) {
-            const gcut_attr_spec *a = &spec->at[i];
-            if (rank_of(a) != rank) continue;
-            if (a->required || is_always_asked(a->key))
-                e.must[e.nmust++] = a;
-            else
-                e.may[e.nmay_attrs++] = a;
-        }
-    e.reduction = spec->n == 2 && spec->at[0].key == GCUT_KEY_axes && spec->at[1].key == GCUT_KEY_keep;
-    return e;
-}
-
-static bool has_struct(const entry *e)
-{
-    return !e->reduction && e->nmay_attrs + e->nmay > 1;
-}
-
-static bool has_default(const entry *e)
-{
-    return !e->reduction && e->nmay_attrs + e->nmay == 1;
-}
-
-/* Its macro takes a list as its last arguments. */
-static bool is_open(const entry *e)
-{
-    return e->reduction || (e->nmust == 1 && e->nmay_attrs + e->nmay == 0 && is_list(e->must[0]->key));
-}
-
 /* The shortest decimal that reads back equal. */
 static const char *shortest(gcut_arena *a, double x)
 {
@@ -138,7 +44,7 @@ static const char *shortest(gcut_arena *a, double x)
 static const char *value_text(gcut_arena *a, const gcut_attr_spec *s)
 {
     const gcut_attr *v = &s->value;
-    if (!s->has_default) return is_list(s->key) ? "{0}" : "0";
+    if (!s->has_default) return gcut_attr_is_list(s->key) ? "{0}" : "0";
     switch (v->kind) {
     case GCUT_ATTR_KIND_STR: return gcut_printf(a, "\"%s\"", v->u.str);
     case GCUT_ATTR_KIND_BOOL: return v->u.flag ? "true" : "false";
@@ -177,13 +83,14 @@ static void print_parameters(const entry *e, gcut_arena *a, bool declared, gcut_
     for (uint32_t i = 0; i < e->nmust; i++)
         gcut_text_add(out, ", %s%s", ctype(e->must[i]->key), gcut_attr_name(e->must[i]->key));
     if (e->reduction) gcut_text_add(out, ", bool keep");
-    if (has_struct(e)) gcut_text_add(out, ", gcut_%s_options how", e->name);
-    if (has_struct(e) && declared) gcut_text_add(out, " GCUT_ELSE_(gcut_%s_options())", e->name);
-    if (!has_default(e)) return;
+    if (gcut_signature_has_struct(e)) gcut_text_add(out, ", gcut_%s_options how", e->name);
+    if (gcut_signature_has_struct(e) && declared)
+        gcut_text_add(out, " GCUT_ELSE_(gcut_%s_options())", e->name);
+    if (!gcut_signature_has_default(e)) return;
     gcut_attr_key key = e->may[0]->key;
     gcut_text_add(out, ", %s%s", ctype(key), gcut_attr_name(key));
-    if (declared && is_list(key)) gcut_text_add(out, " GCUT_ELSE_(gcut_shape())");
-    if (declared && !is_list(key)) gcut_text_add(out, " GCUT_ELSE_(%s)", value_text(a, e->may[0]));
+    if (declared && gcut_attr_is_list(key)) gcut_text_add(out, " GCUT_ELSE_(gcut_shape())");
+    if (declared && !gcut_attr_is_list(key)) gcut_text_add(out, " GCUT_ELSE_(%s)", value_text(a, e->may[0]));
 }
 
 static void print_open(const entry *e, const char *suffix, const char *keep, gcut_text *out)
@@ -197,12 +104,12 @@ static void print_open(const entry *e, const char *suffix, const char *keep, gcu
 static void print_macros(const entry *e, gcut_arena *a, gcut_text *out)
 {
     uint32_t n = e->nmust + (e->nin ? e->nin : 1); /* always there; without operands the graph is */
-    if (is_open(e)) {
+    if (gcut_signature_is_open(e)) {
         print_open(e, "", e->reduction ? ", false" : "", out);
         if (e->reduction) print_open(e, "_keep", ", true", out);
-    } else if (has_struct(e) || has_default(e)) {
+    } else if (gcut_signature_has_struct(e) || gcut_signature_has_default(e)) {
         gcut_text type = {.arena = a};
-        if (has_struct(e))
+        if (gcut_signature_has_struct(e))
             gcut_text_add(&type, "gcut_%s_options, {0}", e->name);
         else
             gcut_text_add(&type, "%s, %s", ctype(e->may[0]->key), value_text(a, e->may[0]));
@@ -220,7 +127,7 @@ static void print_macros(const entry *e, gcut_arena *a, gcut_text *out)
 static void print_entry(const entry *e, gcut_arena *a, gcut_text *out)
 {
     gcut_text_add(out, "\n/* %s: %s */\n", e->info->name, e->info->doc);
-    if (has_struct(e)) print_struct(e, a, out);
+    if (gcut_signature_has_struct(e)) print_struct(e, a, out);
     gcut_text_add(out, "GCUT_API gcut_val gcut_%s_at(gcut_here at", e->name);
     print_parameters(e, a, true, out);
     gcut_text_add(out, ");\n");
@@ -258,7 +165,7 @@ static void print_header(gcut_module *m, gcut_text *out)
     gcut_text_add(out, "%s", head);
     for (int op = 0; op < GCUT_NOPS; op++) {
         if (!gcut_op_get((gcut_op)op)->c_name) continue;
-        entry e = entry_of(m, (gcut_op)op);
+        entry e = gcut_op_signature_of(m, (gcut_op)op);
         print_entry(&e, m->arena, out);
     }
     gcut_text_add(out, "\n/* clang-format on */\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
@@ -278,12 +185,12 @@ static void print_body(const entry *e, gcut_arena *a, gcut_text *out)
     uint32_t n = 0;
     for (uint32_t i = 0; i < e->nmust; i++) {
         gcut_text_add(&args, n++ ? ", " : "");
-        print_arg(&args, e->must[i]->key, "", !e->must[i]->required && is_list(e->must[i]->key));
+        print_arg(&args, e->must[i]->key, "", !e->must[i]->required && gcut_attr_is_list(e->must[i]->key));
     }
     for (uint32_t i = 0; i < e->nmay_attrs; i++) {
         gcut_text_add(&args, n++ ? ", " : "");
-        print_arg(&args, e->may[i]->key, has_struct(e) ? "how." : "",
-                  has_struct(e) || is_list(e->may[i]->key));
+        print_arg(&args, e->may[i]->key, gcut_signature_has_struct(e) ? "how." : "",
+                  gcut_signature_has_struct(e) || gcut_attr_is_list(e->may[i]->key));
     }
     gcut_text_add(out, "\ngcut_val gcut_%s_at(gcut_here at", e->name);
     print_parameters(e, a, false, out);
@@ -310,7 +217,7 @@ static void print_source(gcut_module *m, gcut_text *out)
                   "/* clang-format off */\n");
     for (int op = 0; op < GCUT_NOPS; op++) {
         if (!gcut_op_get((gcut_op)op)->c_name) continue;
-        entry e = entry_of(m, (gcut_op)op);
+        entry e = gcut_op_signature_of(m, (gcut_op)op);
         print_body(&e, m->arena, out);
     }
 }
