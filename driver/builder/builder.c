@@ -79,6 +79,25 @@ static void dim_sym(void *arg)
     gcut_decl_add(j->g, (gcut_dim_decl){j->out, j->a, j->b, 1});
 }
 
+static void dim_multiple(void *arg)
+{
+    dim_job *j = arg;
+    gcut_env *env = j->g->module->env;
+    gcut_dim_decl *d = NULL;
+    for (uint32_t i = 0; i < j->g->decls.n; i++)
+        if (j->g->decls.at[i].sym == j->a) d = &j->g->decls.at[i];
+    if (!d)
+        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "@%s: only a size of gcut_dim_sym has a multiple",
+                  j->g->name);
+    if (j->b < 1 || d->hi / j->b * j->b < d->lo)
+        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                  "@%s: size %s, %lld to %lld, cannot be a multiple of %lld", j->g->name,
+                  gcut_dim_symbol_name(j->g->module->dims, j->a), (long long)d->lo, (long long)d->hi,
+                  (long long)j->b);
+    d->mult = j->b;
+    j->out = j->a;
+}
+
 static void dim_op(void *arg)
 {
     dim_job *j = arg;
@@ -94,6 +113,12 @@ gcut_dim gcut_dim_sym_at(gcut_here at, gcut_graph *g, const char *name, int64_t 
 {
     GCUT_NEED_GRAPH(g, 0);
     return dim_run(at, &(dim_job){.g = g, .name = name, .a = lo, .b = hi}, dim_sym);
+}
+
+gcut_dim gcut_dim_multiple_at(gcut_here at, gcut_graph *g, gcut_dim symbol, int64_t of)
+{
+    GCUT_NEED_GRAPH(g, 0);
+    return dim_run(at, &(dim_job){.g = g, .a = symbol, .b = of}, dim_multiple);
 }
 
 #define DIM_OP(fn, which)                                                                                    \

@@ -62,6 +62,7 @@ static void open_bodies(void *arg)
                        *name = gcut_name_fresh(
                            body, gcut_printf(a, "%s%s.%u", scope, gcut_op_region(j->op, j->n), k));
             j->args[j->n][k] = (gcut_val){body, gcut_param_new(body, GCUT_ROLE_input, name, &t)};
+            body->values.at[j->args[j->n][k].id].made_up = true;
         }
     }
 }

@@ -35,7 +35,7 @@ static void do_name(void *arg)
     if (!is_name(c->name))
         WRONG(c, NULL, "'%s' is no name of a value: it is made of letters, digits, _ and .",
               c->name ? c->name : "(null)");
-    if (!gcut_def(g, v) && strcmp(g->values.at[v].name, c->name) != 0)
+    if (!g->is_body && !gcut_def(g, v) && strcmp(g->values.at[v].name, c->name) != 0)
         WRONG(c, NULL, "%%%s is a parameter of @%s, which has its name", g->values.at[v].name, g->name);
     for (gcut_graph *around = g; around; around = around->outer) {
         gcut_ref other = gcut_graph_find(around, c->name);

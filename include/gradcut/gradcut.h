@@ -106,13 +106,15 @@ GCUT_API void gcut_free(void *made);
 
 /* ---- sizes; their type, shapes and dtypes are in gradcut/value.h ---- */
 
-/* A symbol with lo <= size <= hi, both included. */
+/* A symbol with lo <= size <= hi, both included; the same, before it is used, as a multiple of `of`. */
 GCUT_API gcut_dim gcut_dim_sym_at(gcut_here at, gcut_graph *g, const char *name, int64_t lo, int64_t hi);
+GCUT_API gcut_dim gcut_dim_multiple_at(gcut_here at, gcut_graph *g, gcut_dim symbol, int64_t of);
 GCUT_API gcut_dim gcut_dim_add_at(gcut_here at, gcut_graph *g, gcut_dim a, gcut_dim b);
 GCUT_API gcut_dim gcut_dim_sub_at(gcut_here at, gcut_graph *g, gcut_dim a, gcut_dim b);
 GCUT_API gcut_dim gcut_dim_mul_at(gcut_here at, gcut_graph *g, gcut_dim a, gcut_dim b);
 GCUT_API gcut_dim gcut_dim_div_at(gcut_here at, gcut_graph *g, gcut_dim a, gcut_dim b); /* floor */
 #define gcut_dim_sym(g, name, lo, hi) gcut_dim_sym_at(GCUT_HERE, g, name, lo, hi)
+#define gcut_dim_multiple(g, symbol, of) gcut_dim_multiple_at(GCUT_HERE, g, symbol, of)
 #define gcut_dim_add(g, a, b) gcut_dim_add_at(GCUT_HERE, g, a, b)
 #define gcut_dim_sub(g, a, b) gcut_dim_sub_at(GCUT_HERE, g, a, b)
 #define gcut_dim_mul(g, a, b) gcut_dim_mul_at(GCUT_HERE, g, a, b)
@@ -188,9 +190,8 @@ GCUT_API void gcut_apply_multi_at(gcut_here at, gcut_graph *g, const char *op, c
 #define gcut_gradient(g, name, v) gcut_gradient_at(GCUT_HERE, g, name, v)
 #define gcut_output(g, name, v) gcut_output_at(GCUT_HERE, g, name, v)
 #define gcut_next(g, name, v) gcut_next_at(GCUT_HERE, g, name, v)
-#define gcut_apply(g, op, in, n, attrs) gcut_apply_at(GCUT_HERE, g, op, in, n, attrs)
-#define gcut_apply_multi(g, op, in, n, attrs, out, nout)                                                     \
-    gcut_apply_multi_at(GCUT_HERE, g, op, in, n, attrs, out, nout)
+#define gcut_apply(...) gcut_apply_at(GCUT_HERE, __VA_ARGS__)
+#define gcut_apply_multi(...) gcut_apply_multi_at(GCUT_HERE, __VA_ARGS__)
 #define gcut_initial(param, contents) gcut_initial_at(GCUT_HERE, param, contents)
 #define gcut_range(input, lo, hi) gcut_range_at(GCUT_HERE, input, lo, hi)
 #define gcut_late(v) gcut_late_at(GCUT_HERE, v)
@@ -264,10 +265,9 @@ GCUT_API void gcut_custom_at(gcut_here at, gcut_graph *g, gcut_graph *f, gcut_gr
 /* gcut_scan(g, &(gcut_loop){.carry = &s0, .ncarry = 1, .xs = &xs, .nxs = 1, .body = step}, out) */
 #define gcut_scan(g, ...) gcut_scan_at(GCUT_HERE, g, sizeof(gcut_loop), __VA_ARGS__)
 #define gcut_while(g, ...) gcut_while_at(GCUT_HERE, g, sizeof(gcut_loop), __VA_ARGS__)
-#define gcut_if(p, then, otherwise, user, out, nout)                                                         \
-    gcut_if_at(GCUT_HERE, p, then, otherwise, user, out, nout)
-#define gcut_call(g, callee, in, n, out, nout) gcut_call_at(GCUT_HERE, g, callee, in, n, out, nout)
-#define gcut_custom(g, f, vjp, in, n, out, nout) gcut_custom_at(GCUT_HERE, g, f, vjp, in, n, out, nout)
+#define gcut_if(...) gcut_if_at(GCUT_HERE, __VA_ARGS__)
+#define gcut_call(...) gcut_call_at(GCUT_HERE, __VA_ARGS__)
+#define gcut_custom(...) gcut_custom_at(GCUT_HERE, __VA_ARGS__)
 
 /* ---- external kernels ---- */
 

@@ -12,7 +12,8 @@ extern "C" {
 #endif
 
 /* Names the value in the text IR, tables and reports, in place of the name from its scope and op: letters,
- * digits, _ and ., unique in the graph.  Inputs and parameters are named when they are made.  Returns v. */
+ * digits, _ and ., unique in the graph.  Inputs and parameters are named when they are made, arguments of a body
+ * may be.  Returns v. */
 GCUT_API gcut_val gcut_name_at(gcut_here at, gcut_val v, const char *name);
 #define gcut_name(v, name) gcut_name_at(GCUT_HERE, v, name)
 
@@ -51,7 +52,7 @@ GCUT_API gcut_val gcut_slice_at(gcut_here at, gcut_val x, int axis, gcut_dim fro
 /* Concatenates the n values along an axis. */
 GCUT_API gcut_val gcut_concat_at(gcut_here at, const gcut_val *in, int n, int axis);
 #define gcut_slice(x, axis, from, to) gcut_slice_at(GCUT_HERE, x, axis, from, to)
-#define gcut_concat(in, n, axis) gcut_concat_at(GCUT_HERE, in, n, axis)
+#define gcut_concat(...) gcut_concat_at(GCUT_HERE, __VA_ARGS__)
 
 /* One of the keys that gcut_key_split makes. */
 GCUT_API gcut_val gcut_key_of_at(gcut_here at, gcut_val keys, int i);

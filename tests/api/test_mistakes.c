@@ -256,6 +256,19 @@ static void gradient_by_integers(scene *c)
     gcut_val d;
     AT(c), gcut_grad(gcut_sum(c->y), &c->t, 1, &d);
 }
+static void multiple_of_none(scene *c)
+{
+    AT(c), gcut_dim_multiple(c->g, c->N, 0);
+}
+static void multiple_out_of_range(scene *c)
+{
+    gcut_dim T = gcut_dim_sym(c->g, "T", 5, 7);
+    AT(c), gcut_dim_multiple(c->g, T, 4);
+}
+static void multiple_of_no_symbol(scene *c)
+{
+    AT(c), gcut_dim_multiple(c->g, gcut_dim_add(c->g, c->N, 1), 2);
+}
 static void name_is_taken(scene *c)
 {
     AT(c), gcut_name(gcut_exp(c->x), "y");
@@ -336,6 +349,9 @@ static const struct row {
     ROW(range_of_floats, "range of %y f32[3, 4]", "integer"),
     ROW(gradient_of_matrix, "%y f32[3, 4]", "scalar", "sum or mean"),
     ROW(gradient_by_integers, "%t i32[N]", "only float values have derivatives"),
+    ROW(multiple_of_none, "@g: size N", "cannot be a multiple of 0"),
+    ROW(multiple_out_of_range, "@g: size T, 5 to 7, cannot be a multiple of 4"),
+    ROW(multiple_of_no_symbol, "@g: only a size of gcut_dim_sym has a multiple"),
     ROW(name_is_taken, "there is already a value %y in @g"),
     ROW(name_of_parameter, "%x is a parameter of @g, which has its name"),
 };

@@ -109,6 +109,28 @@ static void test_bodies(void **state)
     gcut_ctx_free(ctx);
 }
 
+static void swapped(void *user, gcut_graph *body, const gcut_val *in, gcut_val *out)
+{
+    (void)user, (void)body;
+    gcut_name(in[0], "body.1");
+    gcut_name(in[1], "acc");
+    out[0] = in[1];
+    out[1] = gcut_add(in[0], in[1]);
+}
+
+/* Arguments of a body may be named, also as another one is called by default. */
+static void test_arguments(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = gcut_graph_new(ctx, "f");
+    gcut_val x = gcut_param(g, "x", GCUT_F32, GCUT_SHAPE(8)), y[2] = {gcut_tanh(x), x};
+    gcut_scan(g, (&(gcut_loop){.carry = y, .ncarry = 2, .body = swapped, .length = 3}), y);
+    gcut_output(g, "loss", gcut_sum(y[1]));
+    expect(ctx, g, LINES("body(%body.1: f32[8], %acc: f32[8])", "= add(%body.1, %acc)", "yield %acc, %add"));
+    gcut_ctx_free(ctx);
+}
+
 /* Whoever asks for a name gets it. */
 static void test_names_given(void **state)
 {
@@ -342,10 +364,15 @@ static void test_plans_of_renamed_graphs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scopes),       cmocka_unit_test(test_several_results),
-        cmocka_unit_test(test_bodies),       cmocka_unit_test(test_names_given),
-        cmocka_unit_test(test_index_errors), cmocka_unit_test(test_many),
-        cmocka_unit_test(test_no_numbers),   cmocka_unit_test(test_plans_of_renamed_graphs),
+        cmocka_unit_test(test_scopes),
+        cmocka_unit_test(test_several_results),
+        cmocka_unit_test(test_bodies),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_names_given),
+        cmocka_unit_test(test_index_errors),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_no_numbers),
+        cmocka_unit_test(test_plans_of_renamed_graphs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
