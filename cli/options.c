@@ -461,6 +461,7 @@ static bool fit_each_other(const gcut_cli *c)
         {c->tree && c->levels, "show prints either --tree or --levels"},
         {(c->tree || c->levels) && c->given[GCUT_OPTION_as],
          "--tree and --levels are not of a form: leave --as out"},
+        {c->as == GCUT_SHOW_C && c->stage, "--as c is of the primal stage: leave other stages out"},
         {(c->tree || c->levels) && c->given[GCUT_OPTION_stage],
          "--tree and --levels are of no stage: leave --stage out"},
         {c->times && (c->given[GCUT_OPTION_steps] || c->nfeed),

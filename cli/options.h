@@ -80,7 +80,7 @@ typedef enum gcut_option_id {
 } gcut_option_id;
 extern const gcut_option_row gcut_option_rows[GCUT_NOPTIONS];
 
-typedef enum gcut_show_form { GCUT_SHOW_TEXT, GCUT_SHOW_STABLEHLO } gcut_show_form;
+typedef enum gcut_show_form { GCUT_SHOW_TEXT, GCUT_SHOW_C, GCUT_SHOW_STABLEHLO } gcut_show_form;
 
 struct gcut_cli {
     const gcut_cli_command *cmd;

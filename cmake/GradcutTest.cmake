@@ -48,7 +48,7 @@ set(GRADCUT_STEP_TESTS
     test_graphs_0 test_graphs_1 test_graphs_2 test_graphs_3 test_half_precision test_indices test_layering test_layers test_less_workspace
     test_line_directives test_locale test_loop_phases test_loss_head test_machine_here test_machines test_mistakes
     test_names test_nodes test_norms test_ops_reference test_optimizer test_own_gradient test_pipeline test_placement
-    test_profile_output test_prologue test_random test_rounds test_row_sums test_schema test_schedules test_sibling_loops
+    test_profile_output test_prologue test_random test_rounds test_row_sums test_schema test_schedules test_show_c test_sibling_loops
     test_size_overflow test_storage test_stream
     test_temporary_files test_totals test_traps test_unfused test_unload
     test_value_table test_without torch_models_dynamo torch_models_script)
@@ -61,7 +61,7 @@ set(GRADCUT_SLOW_TESTS
     test_checkpoint_levels test_cli_frontier test_cli_memory test_compare test_compiled_loops test_empty_axes
     test_epilogue_tiles test_fixed_sizes test_forward_backward test_graphs_0 test_graphs_1 test_graphs_2 test_graphs_3
     test_half_precision test_indices test_layers test_loss_head test_names test_ops_reference test_own_gradient
-    test_pipeline test_prologue test_schema test_schedules test_storage test_stream test_temporary_files test_traps test_unfused
+    test_pipeline test_prologue test_schema test_schedules test_show_c test_storage test_stream test_temporary_files test_traps test_unfused
     test_unload test_value_table test_without torch_models_dynamo torch_models_script)
 set(GRADCUT_NO_COMPILER ${CMAKE_CURRENT_BINARY_DIR}/tests/no_compiler)
 foreach(_name cc c++ gcc g++ clang clang++)

@@ -7,6 +7,7 @@
  *   keeps:  the user's graph, which it only reads; a failure is recorded in the context, and nothing leaks
  *
  *   builder/   graph construction from C, op by op
+ *   calls/     a graph as C: the calls that build it
  *   options/   what the user asks for, with defaults resolved: options, sizes, machine model
  *   pipeline/  the passes from a graph to a program, and the search for a plan within a budget
  *   dump/      what every pass makes, in a folder

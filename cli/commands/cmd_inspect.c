@@ -87,6 +87,7 @@ int gcut_cmd_show(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
     if (c->tree) return print_as(ctx, c, "{\"tree\": $s}\n", gcut_graph_tree(g, &c->opt));
     if (c->as == GCUT_SHOW_STABLEHLO)
         return print_as(ctx, c, "{\"stablehlo\": $s}\n", gcut_stablehlo(g, &c->opt, c->stage));
+    if (c->as == GCUT_SHOW_C) return print_as(ctx, c, "{\"c\": $s}\n", gcut_graph_c(g, &c->opt));
     return show(ctx, c, g, c->stage);
 }
 int gcut_cmd_grad(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)

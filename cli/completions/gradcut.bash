@@ -46,7 +46,7 @@ _gradcut()
     --backend) _gradcut_reply -W 'compiled eager joint planned'; return ;;
     --without) _gradcut_reply -W 'gather fold cse merge dce algebra head products shifts loops refine sink localize'; return ;;
     --stage) _gradcut_reply -W 'primal joint split kernel memory'; return ;;
-    --as) _gradcut_reply -W 'text stablehlo'; return ;;
+    --as) _gradcut_reply -W 'text c stablehlo'; return ;;
     --depth) return ;;
     --top) return ;;
     --match) return ;;

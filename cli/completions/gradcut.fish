@@ -63,7 +63,7 @@ complete -c gradcut -n '__fish_seen_subcommand_from show dot grad plan saved why
 complete -c gradcut -n '__fish_seen_subcommand_from show dot grad plan saved why mem fuse lint report certify frontier fit compile run bench prof crosscheck gradcheck' -l without -x -a 'gather fold cse merge dce algebra head products shifts loops refine sink localize' -d 'leave these passes out (repeatable, comma list)'
 complete -c gradcut -n '__fish_seen_subcommand_from show dot grad plan saved why mem fuse lint report certify frontier fit compile run bench prof crosscheck' -l keep-grads -d 'gradients are results beside an optimizer too'
 complete -c gradcut -n '__fish_seen_subcommand_from show' -l stage -x -a 'primal joint split kernel memory' -d 'stage to print'
-complete -c gradcut -n '__fish_seen_subcommand_from show' -l as -x -a 'text stablehlo' -d 'the text IR, or StableHLO of the stages primal, joint and split at the sizes of --at'
+complete -c gradcut -n '__fish_seen_subcommand_from show' -l as -x -a 'text c stablehlo' -d 'the text IR, C that builds the primal graph, or StableHLO of the stages primal, joint and split at the sizes of --at'
 complete -c gradcut -n '__fish_seen_subcommand_from show' -l tree -d 'an outline instead: functions, scopes, ops, and which of these a gradient reaches'
 complete -c gradcut -n '__fish_seen_subcommand_from show' -l levels -d 'instead what kernels could run side by side, and the critical path of those that depend on each other'
 complete -c gradcut -n '__fish_seen_subcommand_from dot' -l depth -x -d 'components of a scope that make a node'

@@ -75,7 +75,7 @@ _gradcut()
     case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('*--without=[leave these passes out (repeatable, comma list)]:PASS:(gather fold cse merge dce algebra head products shifts loops refine sink localize)') ;; esac
     case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck) specs+=('--keep-grads[gradients are results beside an optimizer too]') ;; esac
     case $subcommand in (show) specs+=('--stage=[stage to print]:NAME:(primal joint split kernel memory)') ;; esac
-    case $subcommand in (show) specs+=('--as=[the text IR, or StableHLO of the stages primal, joint and split at the sizes of --at]:FORM:(text stablehlo)') ;; esac
+    case $subcommand in (show) specs+=('--as=[the text IR, C that builds the primal graph, or StableHLO of the stages primal, joint and split at the sizes of --at]:FORM:(text c stablehlo)') ;; esac
     case $subcommand in (show) specs+=('--tree[an outline instead: functions, scopes, ops, and which of these a gradient reaches]') ;; esac
     case $subcommand in (show) specs+=('--levels[instead what kernels could run side by side, and the critical path of those that depend on each other]') ;; esac
     case $subcommand in (dot) specs+=('--depth=[components of a scope that make a node]:D: ') ;; esac

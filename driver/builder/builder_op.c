@@ -116,14 +116,18 @@ static gcut_attr list_from(const op_job *j, const gcut_op_attr *a)
     return gcut_attr_dims(j->g->module, a->key, s.dim, (uint32_t)s.rank);
 }
 
-/* An integer op gets an integer, if the number is one. */
+gcut_attr gcut_builder_number(gcut_attr_key key, gcut_dtype t, double f)
+{
+    f = f == 0 ? 0 : f;
+    if (gcut_dtype_is_float(t) || f != floor(f) || fabs(f) > 0x1p53) return gcut_attr_real(key, f);
+    return gcut_attr_int(key, (int64_t)f);
+}
+
 static gcut_attr number_from(const op_job *j, const gcut_op_attr *a)
 {
     const gcut_op_attr *dtype = arg_of(j, GCUT_KEY_dtype);
-    double f = a->u.f == 0 ? 0 : a->u.f;
     gcut_dtype t = dtype ? dtype->u.t : j->n ? gcut_type_of(j->g, j->x[0])->dtype : GCUT_F32;
-    if (gcut_dtype_is_float(t) || f != floor(f) || fabs(f) > 0x1p53) return gcut_attr_real(a->key, f);
-    return gcut_attr_int(a->key, (int64_t)f);
+    return gcut_builder_number(a->key, t, a->u.f);
 }
 
 /* The attribute as the graph has it; false = it was not given. */

@@ -27,4 +27,7 @@ typedef struct gcut_op_attr {
 gcut_val gcut_builder_op(gcut_here at, gcut_graph *g, gcut_op op, const gcut_val *in, int n,
                          const gcut_op_attr *arg, int nargs);
 
+/* A number as an attribute of an op of that dtype: an integer op gets an integer, if the number is one. */
+gcut_attr gcut_builder_number(gcut_attr_key key, gcut_dtype t, double f);
+
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Pictures and outlines of a graph: gcut_graph_dot, gcut_graph_tree, gcut_graph_levels.
+ * Pictures and outlines of a graph, and a program: gcut_graph_dot, gcut_graph_tree, gcut_graph_levels, gcut_graph_c.
  */
 #include <string.h>
 
 #include "autodiff/reverse.h"
+#include "driver/calls/calls.h"
 #include "driver/inspect/of_pipeline.h"
 #include "driver/inspect/table_text.h"
 #include "driver/options/options.h"
@@ -39,6 +40,22 @@ char *gcut_graph_dot_sized(size_t size, gcut_graph *g, const gcut_options *opt, 
     GCUT_NEED(NULL, g, NULL);
     asking j = {g, opt, size, depth};
     return gcut_string_by(g->module->env, write_dot, &j);
+}
+
+/* ---- C ---- */
+
+static void write_c(void *arg, gcut_text *out)
+{
+    const asking *j = arg;
+    const gcut_settings opt = settings_of(j);
+    gcut_calls_print(gcut_pipeline_new(j->g, &opt, GCUT_STAGE_PRIMAL, out->arena)->primal, out);
+}
+
+char *gcut_graph_c_sized(size_t size, gcut_graph *g, const gcut_options *opt)
+{
+    GCUT_NEED(NULL, g, NULL);
+    asking j = {g, opt, size, 0};
+    return gcut_string_by(g->module->env, write_c, &j);
 }
 
 /* ---- outline ---- */

@@ -26,11 +26,11 @@
 #define SECOND_OF(...) SECOND(__VA_ARGS__)
 #define ELEMENTWISE(shape) SECOND_OF(RULE_##shape, GCUT_ELEMENTWISE_NO, )
 
-/* An api cell: (name of the C function, its operands). */
-#define API(...) "", #__VA_ARGS__
-#define AS(other, ...) #other, #__VA_ARGS__
-#define HAND NULL, "HAND"
-#define INTERNAL NULL, "INTERNAL"
+/* An api cell: (name of the C function, its operands, calls of one written by hand). */
+#define API(...) "", #__VA_ARGS__, ""
+#define AS(other, ...) #other, #__VA_ARGS__, ""
+#define HAND(calls) NULL, "HAND", calls
+#define INTERNAL NULL, "INTERNAL", ""
 
 #define OP(id, operands, types, attr, shape, feval, ieval, vjp, cls, linearity, cost, emitter, c, meaning,   \
            api, fold)                                                                                        \

@@ -116,6 +116,7 @@ typedef struct gcut_op_info {
     /* Its function in C: "" gcut_<name>, "other" gcut_<other>; NULL: none is generated */
     const char *c_name;
     const char *c_operands; /* what that calls its operands, "x, i"; of others "HAND" or "INTERNAL" */
+    const char *c_calls;    /* of a HAND: as the column api has them, between `|`; else "" */
 } gcut_op_info;
 
 const gcut_op_info *gcut_op_get(gcut_op op);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Reports on a graph and its step: memory, kernels, profiles, frontier, lint, outlines, the page.  The structures are in
+ * Reports on a graph and its step: memory, kernels, profiles, frontier, lint, outlines, C, the page.  The structures are in
  * plan.h.
  */
 #ifndef GRADCUT_INSPECT_H
@@ -95,6 +95,11 @@ GCUT_API char *gcut_graph_dot_sized(size_t size, gcut_graph *g, const gcut_optio
  * NULL on error. */
 GCUT_API char *gcut_graph_tree_sized(size_t size, gcut_graph *g, const gcut_options *opt);
 #define gcut_graph_tree(...) gcut_graph_tree_sized(sizeof(gcut_options), __VA_ARGS__)
+/* The graph, with options.fix applied, as C: a function `gcut_graph *build_<name>(gcut_ctx *ctx)` that makes, by calls of
+ * gradcut.h, a graph whose text without locations (gcut_show, the primal stage) is the same.  The caller's (gcut_free);
+ * NULL on error, with GCUT_EUNSUPPORTED where it has what no call makes (doc/ir.md, "As C"). */
+GCUT_API char *gcut_graph_c_sized(size_t size, gcut_graph *g, const gcut_options *opt);
+#define gcut_graph_c(...) gcut_graph_c_sized(sizeof(gcut_options), __VA_ARGS__)
 /* Kernels by how many have to run one after another before them, and the critical path by predicted time; all
  * kernels of a loop are as one.  table: NULL = {0}.  The caller's (gcut_free); NULL on error. */
 GCUT_API char *gcut_graph_levels_sized(size_t size, gcut_ctx *ctx, const gcut_fusion *f,

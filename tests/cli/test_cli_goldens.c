@@ -56,6 +56,7 @@ static void predicted(void **state)
     golden("saved.txt", ARGV("saved", MLP, AT_32));
     golden("check.txt", ARGV("check", MLP));
     golden("show_tree.txt", ARGV("show", MLP, "--tree"));
+    golden("show_c.txt", ARGV("show", MLP, "--as", "c"));
     golden("show_levels.txt", ARGV("show", MLP, "--levels", AT_32));
     golden("dot.txt", ARGV("dot", MLP, AT_32));
     golden("mem.txt", ARGV("mem", MLP, AT_32));

@@ -92,7 +92,7 @@ static void test_names_of_files(void **state)
         {"run", "--backend=eager"}, {"mem", "--json"},           {"mem", "--svg=memory.svg"},
         {"mem", "--at-peak"},       {"fuse", "--json"},          {"fuse", "--all"},
         {"lint", "--json"},         {"report", "--no-frontier"}, {"dot", "--json"},
-        {"show", "--tree"}};
+        {"show", "--tree"},         {"show", "--as=c"}};
     char *six = slurp(GCUT_SOURCE_DIR "/tests/plans/six.gcut"), path[300];
     assert_int_equal(mkdir("tri?\?", 0700), 0); /* a folder: "??/" is a backslash in old C */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

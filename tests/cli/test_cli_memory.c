@@ -101,6 +101,8 @@ static const char *const commands[][10] = {
     {"gradcut", "report", SIX},
     {"gradcut", "dot", SIX, "--depth", "1"},
     {"gradcut", "show", SIX, "--tree"},
+    {"gradcut", "show", SIX, "--as", "c"},
+    {"gradcut", "show", LOOPS, "--as", "c"},
     {"gradcut", "show", SIX, "--stage", "memory"},
     {"gradcut", "show", SIX, "--levels"},
     {"gradcut", "show", SIX, "--stage", "joint", "--as", "stablehlo"},

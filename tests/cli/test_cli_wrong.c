@@ -31,6 +31,10 @@ static void test_usage(void **state)
     free(fine(ARGV("plan", MLP, "--saved-budget", "900kB")));
     refused(2, "--policy is given twice", ARGV("plan", MLP, "--policy", "torch", "--policy", "mincut"));
     refused(2, "show prints either --tree or --levels", ARGV("show", MLP, "--tree", "--levels"));
+    refused(2, "--as c is of the primal stage", ARGV("show", MLP, "--as", "c", "--stage", "joint"));
+    refused(2, "there is no 'cpp'|there are text, c, stablehlo", ARGV("show", MLP, "--as", "cpp"));
+    refused(3, "%d of @elementwise in C: the builder has no call for the mark #must_save|--as text prints it",
+            ARGV("show", GCUT_SOURCE_DIR "/tests/corpus/elementwise.gcut", "--as", "c"));
     refused(2, "leave --stage out", ARGV("show", MLP, "--tree", "--stage", "kernel"));
     refused(2, "leave --as out", ARGV("show", MLP, "--tree", "--as", "text"));
     refused(2, "of the stages primal, joint and split",

@@ -124,6 +124,7 @@ static const char *const runs[][10] = {
     {"show", MLP, "--tree"},
     {"show", MLP, "--levels"},
     {"show", MLP, "--stage", "joint", "--as", "stablehlo"},
+    {"show", MLP, "--as", "c"},
     {"dot", MLP},
     {"grad", MLP},
     {"plan", MLP, "--at", "N=32"},
