@@ -149,13 +149,30 @@ static void find_fed(gcut_torch_rules *t)
     }
 }
 
+/* Gradients are, those of a loss head and what is computed from them too: a pass may have changed nodes of the head. */
+static void find_backward(gcut_torch_rules *t)
+{
+    const gcut_graph *g = t->g;
+    const gcut_value_side *side = t->p->facts->side;
+    for (gcut_ref v = 1; v < g->values.n; v++) t->backward[v] = side[v] == GCUT_SIDE_BACKWARD;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool head = gcut_mark_find(&n->marks, GCUT_MARK_head) != NULL;
+        for (uint32_t k = 0; k < n->nargs; k++) head |= t->backward[gcut_arg(g, n, k)];
+        for (gcut_ref v = n->res0; head && v < n->res0 + n->nres; v++)
+            t->backward[v] |= side[v] == GCUT_SIDE_EITHER;
+    }
+}
+
 gcut_torch_rules *gcut_torch_rules_new(const gcut_problem *p, gcut_arena *arena)
 {
     gcut_torch_rules *t = gcut_calloc(arena, 1, sizeof *t);
     *t = (gcut_torch_rules){.p = p, .g = p->g, .arena = arena};
     t->result = gcut_calloc(arena, p->g->values.n, 1);
+    t->backward = gcut_calloc(arena, p->g->values.n, 1);
     t->fed = gcut_calloc(arena, p->g->values.n, 1);
     t->distance = gcut_calloc(arena, p->g->values.n, sizeof *t->distance);
+    find_backward(t);
     find_readers(t);
     find_distances(t);
     find_fed(t);
@@ -297,21 +314,12 @@ static bool *find_banned(const gcut_torch_rules *t, gcut_torch_level level, cons
 
 /* ---- the cut ---- */
 
-/* PyTorch computes gradients in the backward graph, those of a loss head too. */
-static bool in_backward(const gcut_torch_rules *t, gcut_ref v)
-{
-    const gcut_node *n = gcut_def(t->g, v);
-    gcut_value_side side = t->p->facts->side[v];
-    return side == GCUT_SIDE_BACKWARD ||
-           (side == GCUT_SIDE_EITHER && n && gcut_mark_find(&n->marks, GCUT_MARK_head));
-}
-
 static bool is_read(const gcut_torch_rules *t, gcut_ref v)
 {
     bool read = t->p->facts->read[v];
     for (uint32_t k = t->reader0[v]; !read && k < t->reader0[v + 1]; k++) {
         const gcut_node *n = gcut_node_at(t->g, t->reader[k]);
-        read = n->nres && in_backward(t, n->res0);
+        read = n->nres && t->backward[n->res0];
     }
     return read;
 }
@@ -321,7 +329,7 @@ static gcut_network *build(const gcut_torch_rules *t, const bool *banned)
     const gcut_graph *g = t->g;
     gcut_network *net = gcut_network_new(t->arena, g->values.n);
     for (gcut_ref v = 1; v < g->values.n; v++) {
-        if (in_backward(t, v)) continue;
+        if (t->backward[v]) continue;
         bool never = gcut_value_is(g, v, GCUT_CLASS_CONSTANT) || t->p->force[v] == GCUT_CONSTRAINT_RECOMPUTE;
         gcut_network_value(net, v, never ? INFINITY : weight_of(t, v), t->p->price[v].bytes, 1, NULL);
         if (is_read(t, v)) gcut_network_read(net, v, NULL);
@@ -329,7 +337,7 @@ static gcut_network *build(const gcut_torch_rules *t, const bool *banned)
     }
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        if (n->nres == 0 || in_backward(t, n->res0)) continue;
+        if (n->nres == 0 || t->backward[n->res0]) continue;
         gcut_ref res[GCUT_MAX_RESULTS];
         for (uint32_t k = 0; k < n->nres; k++) res[k] = n->res0 + k;
         gcut_network_work(net, banned[i] ? INFINITY : 0, NULL, &g->args.at[n->arg0], n->nargs, res, n->nres);

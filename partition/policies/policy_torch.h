@@ -25,6 +25,7 @@ typedef struct gcut_torch_rules {
     gcut_arena *arena;
     uint32_t *reader0, *reader; /* live nodes that read v: reader[reader0[v]] … reader[reader0[v + 1] - 1] */
     bool *result;               /* by value: a result of the graph */
+    bool *backward;             /* by value: PyTorch computes it in the backward graph */
     bool *fed;                  /* by value: in memory for the sake of an op outside of the forward graph */
     int32_t *distance;          /* by value: ops from it to the nearest outside of the forward graph */
 } gcut_torch_rules;

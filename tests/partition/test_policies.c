@@ -558,6 +558,21 @@ static int stop(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
+/* Both gradients of w come from the loss head, whose nodes are marked; algebra takes their common factor, the cotangent, out of
+ * their sum, a new node. */
+static void torch_takes_sums_of_heads(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    const char *source = "gcut 1\nfunc @head(param %w: f64[2, 8]) -> (out loss: f64[]) {\n"
+                         "  %p = matmul(%w, %w, ta=true)\n  %loss = sum(%p)\n  return %loss\n}\n";
+    gcut_graph *g = gcut_parse(ctx, source, strlen(source), "head", NULL);
+    gcut_plan *p = gcut_plan_new(g, &(gcut_options){.policy = "torch"});
+    if (!p) fail_msg("%s", gcut_last_error(ctx));
+    gcut_plan_free(p);
+    gcut_ctx_free(ctx);
+}
+
 /* An op that is new has no line in partition/policies/policy_torch_ops.c so far. */
 static void every_op_has_a_kind(void **state)
 {
@@ -584,6 +599,7 @@ int main(void)
                                        TEST(torch_bans_uses_far_apart),
                                        TEST(torch_cuts_long_chains),
                                        TEST(torch_guesses_weights),
+                                       cmocka_unit_test(torch_takes_sums_of_heads),
                                        TEST(constraints_come_before_torch),
                                        TEST(torch_budgets),
                                        TEST(knapsack_is_exact),
