@@ -162,6 +162,14 @@ gcut_ref gcut_bscatter_add(gcut_build *b, gcut_ref x, gcut_ref i, gcut_ref u, in
     return node(b, GCUT_OP_scatter_add, (gcut_ref[]){x, i, u}, 3, &a, 1);
 }
 
+gcut_ref gcut_bsize(gcut_build *b, gcut_dim size, const gcut_type *type)
+{
+    if (gcut_dim_known(size)) return gcut_bfull(b, type, (double)size);
+    gcut_attr of = gcut_attr_dim(GCUT_KEY_of, size);
+    gcut_ref v = gcut_bconvert(b, node(b, GCUT_OP_dim, NULL, 0, &of, 1), type->dtype);
+    return type->rank == 0 ? v : gcut_bbroadcast(b, v, type->dim, type->rank, NULL);
+}
+
 gcut_ref gcut_bcount(gcut_build *b, gcut_ref x, uint32_t mask, gcut_ref like)
 {
     gcut_type t = TYPE(b, x), l = TYPE(b, like);
@@ -169,10 +177,7 @@ gcut_ref gcut_bcount(gcut_build *b, gcut_ref x, uint32_t mask, gcut_ref like)
     for (uint32_t d = 0; d < t.rank; d++)
         if (mask >> d & 1) n = gcut_dim_make(b->g->module->dims, GCUT_DIM_MUL, n, t.dim[d]);
     l.dtype = t.dtype;
-    if (gcut_dim_known(n)) return gcut_bfull(b, &l, (double)n);
-    gcut_attr of = gcut_attr_dim(GCUT_KEY_of, n);
-    gcut_ref size = gcut_bconvert(b, node(b, GCUT_OP_dim, NULL, 0, &of, 1), t.dtype);
-    return l.rank == 0 ? size : gcut_bbroadcast(b, size, l.dim, l.rank, NULL);
+    return gcut_bsize(b, n, &l);
 }
 
 /* ---- broadcasting ---- */

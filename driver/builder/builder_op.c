@@ -137,6 +137,7 @@ static bool attr_from(const op_job *j, const gcut_op_attr *a, gcut_attr *out)
     switch (gcut_attr_form_of(a->key)) {
     case GCUT_ATTR_FORM_AXIS: *out = gcut_attr_dim(a->key, axis_from(j, a->u.i)); return true;
     case GCUT_ATTR_FORM_SIZE:
+        if (a->zero_is_default && a->u.i == 0) return false;
         gcut_builder_check_size(j->g, j->at, "op", opname(j), a->u.i);
         *out = gcut_attr_dim(a->key, a->u.i);
         return true;

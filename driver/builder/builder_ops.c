@@ -106,6 +106,11 @@ gcut_val gcut_leaky_relu_at(gcut_here at, gcut_val x, double slope)
     return gcut_builder_op(at, NULL, GCUT_OP_leaky_relu, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_slope, .u.f = slope}}, 1);
 }
 
+gcut_val gcut_prelu_at(gcut_here at, gcut_val x, gcut_val slope)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_prelu, (gcut_val[]){x, slope}, 2, NULL, 0);
+}
+
 gcut_val gcut_hardsigmoid_at(gcut_here at, gcut_val x)
 {
     return gcut_builder_op(at, NULL, GCUT_OP_hardsigmoid, (gcut_val[]){x}, 1, NULL, 0);
@@ -326,6 +331,41 @@ gcut_val gcut_flip_at(gcut_here at, gcut_val x, gcut_shape axes)
     return gcut_builder_op(at, NULL, GCUT_OP_flip, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axes, .u.l = axes}}, 1);
 }
 
+gcut_val gcut_roll_at(gcut_here at, gcut_val x, int axis, double shift)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_roll, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}, {.key = GCUT_KEY_shift, .u.f = shift}}, 2);
+}
+
+gcut_val gcut_triu_at(gcut_here at, gcut_val x, double diagonal)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_triu, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_diagonal, .u.f = diagonal}}, 1);
+}
+
+gcut_val gcut_tril_at(gcut_here at, gcut_val x, double diagonal)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_tril, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_diagonal, .u.f = diagonal}}, 1);
+}
+
+gcut_val gcut_masked_fill_at(gcut_here at, gcut_val x, gcut_val mask, double value)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_masked_fill, (gcut_val[]){x, mask}, 2, (gcut_op_attr[]){{.key = GCUT_KEY_value, .u.f = value}}, 1);
+}
+
+gcut_val gcut_reflection_pad_at(gcut_here at, gcut_val x, gcut_shape low, gcut_shape high)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_reflection_pad, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_low, .u.l = low}, {.key = GCUT_KEY_high, .u.l = high}}, 2);
+}
+
+gcut_val gcut_replication_pad_at(gcut_here at, gcut_val x, gcut_shape low, gcut_shape high)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_replication_pad, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_low, .u.l = low}, {.key = GCUT_KEY_high, .u.l = high}}, 2);
+}
+
+gcut_val gcut_circular_pad_at(gcut_here at, gcut_val x, gcut_shape low, gcut_shape high)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_circular_pad, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_low, .u.l = low}, {.key = GCUT_KEY_high, .u.l = high}}, 2);
+}
+
 gcut_val gcut_dim_of_at(gcut_here at, gcut_graph *g, gcut_dim of)
 {
     return gcut_builder_op(at, g, GCUT_OP_dim, NULL, 0, (gcut_op_attr[]){{.key = GCUT_KEY_of, .u.i = of}}, 1);
@@ -354,6 +394,11 @@ gcut_val gcut_mean_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep)
 gcut_val gcut_var_at(gcut_here at, gcut_val x, gcut_shape axes, gcut_var_options how)
 {
     return gcut_builder_op(at, NULL, GCUT_OP_var, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_KEY_keep, .u.b = how.keep, .zero_is_default = true}, {.key = GCUT_KEY_correction, .u.f = how.correction, .zero_is_default = true}}, 3);
+}
+
+gcut_val gcut_std_at(gcut_here at, gcut_val x, gcut_shape axes, gcut_std_options how)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_std, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_KEY_keep, .u.b = how.keep, .zero_is_default = true}, {.key = GCUT_KEY_correction, .u.f = how.correction, .zero_is_default = true}}, 3);
 }
 
 gcut_val gcut_max_reduce_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep)
@@ -391,6 +436,36 @@ gcut_val gcut_cumprod_at(gcut_here at, gcut_val x, int axis, bool reverse)
     return gcut_builder_op(at, NULL, GCUT_OP_cumprod, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}, {.key = GCUT_KEY_reverse, .u.b = reverse}}, 2);
 }
 
+gcut_val gcut_conv_nd_at(gcut_here at, gcut_val x, gcut_val w, gcut_conv_nd_options how)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_conv_nd, (gcut_val[]){x, w}, 2, (gcut_op_attr[]){{.key = GCUT_KEY_groups, .u.i = how.groups, .zero_is_default = true}, {.key = GCUT_KEY_stride, .u.l = how.stride, .zero_is_default = true}, {.key = GCUT_KEY_pad, .u.l = how.pad, .zero_is_default = true}, {.key = GCUT_KEY_dilation, .u.l = how.dilation, .zero_is_default = true}}, 4);
+}
+
+gcut_val gcut_conv_transpose_nd_at(gcut_here at, gcut_val x, gcut_val w, gcut_conv_transpose_nd_options how)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_conv_transpose_nd, (gcut_val[]){x, w}, 2, (gcut_op_attr[]){{.key = GCUT_KEY_groups, .u.i = how.groups, .zero_is_default = true}, {.key = GCUT_KEY_stride, .u.l = how.stride, .zero_is_default = true}, {.key = GCUT_KEY_pad, .u.l = how.pad, .zero_is_default = true}, {.key = GCUT_KEY_dilation, .u.l = how.dilation, .zero_is_default = true}, {.key = GCUT_KEY_output_pad, .u.l = how.output_pad, .zero_is_default = true}}, 5);
+}
+
+gcut_val gcut_max_pool_nd_at(gcut_here at, gcut_val x, gcut_shape window, gcut_max_pool_nd_options how)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_max_pool_nd, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_window, .u.l = window}, {.key = GCUT_KEY_ceil, .u.b = how.ceil, .zero_is_default = true}, {.key = GCUT_KEY_stride, .u.l = how.stride, .zero_is_default = true}, {.key = GCUT_KEY_pad, .u.l = how.pad, .zero_is_default = true}}, 4);
+}
+
+gcut_val gcut_avg_pool_nd_at(gcut_here at, gcut_val x, gcut_shape window, gcut_avg_pool_nd_options how)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_avg_pool_nd, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_window, .u.l = window}, {.key = GCUT_KEY_ceil, .u.b = how.ceil, .zero_is_default = true}, {.key = GCUT_KEY_skip_pad, .u.b = how.skip_pad, .zero_is_default = true}, {.key = GCUT_KEY_stride, .u.l = how.stride, .zero_is_default = true}, {.key = GCUT_KEY_pad, .u.l = how.pad, .zero_is_default = true}}, 5);
+}
+
+gcut_val gcut_adaptive_avg_pool_at(gcut_here at, gcut_val x, gcut_shape shape)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_adaptive_avg_pool, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_shape, .u.l = shape}}, 1);
+}
+
+gcut_val gcut_adaptive_max_pool_at(gcut_here at, gcut_val x, gcut_shape shape)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_adaptive_max_pool, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_shape, .u.l = shape}}, 1);
+}
+
 gcut_val gcut_take_at(gcut_here at, gcut_val x, gcut_val i, int axis)
 {
     return gcut_builder_op(at, NULL, GCUT_OP_take, (gcut_val[]){x, i}, 2, (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}}, 1);
@@ -404,6 +479,16 @@ gcut_val gcut_pick_at(gcut_here at, gcut_val x, gcut_val i, int axis)
 gcut_val gcut_take_along_at(gcut_here at, gcut_val x, gcut_val i, int axis)
 {
     return gcut_builder_op(at, NULL, GCUT_OP_take_along, (gcut_val[]){x, i}, 2, (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}}, 1);
+}
+
+gcut_val gcut_take_nd_at(gcut_here at, gcut_val x, gcut_val i, gcut_dim batch)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_take_nd, (gcut_val[]){x, i}, 2, (gcut_op_attr[]){{.key = GCUT_KEY_batch, .u.i = batch}}, 1);
+}
+
+gcut_val gcut_one_hot_at(gcut_here at, gcut_val i, gcut_dtype dtype, gcut_dim n)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_one_hot, (gcut_val[]){i}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_dtype, .u.t = dtype}, {.key = GCUT_KEY_n, .u.i = n}}, 2);
 }
 
 gcut_val gcut_argsort_at(gcut_here at, gcut_val x, int axis, bool descending)
@@ -424,6 +509,16 @@ gcut_val gcut_bounded_at(gcut_here at, gcut_val i, gcut_dim of)
 gcut_val gcut_scatter_add_at(gcut_here at, gcut_val x, gcut_val i, gcut_val u, int axis)
 {
     return gcut_builder_op(at, NULL, GCUT_OP_scatter_add, (gcut_val[]){x, i, u}, 3, (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}}, 1);
+}
+
+gcut_val gcut_scatter_add_along_at(gcut_here at, gcut_val x, gcut_val i, gcut_val u, int axis)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_scatter_add_along, (gcut_val[]){x, i, u}, 3, (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}}, 1);
+}
+
+gcut_val gcut_scatter_add_nd_at(gcut_here at, gcut_val x, gcut_val i, gcut_val u)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_scatter_add_nd, (gcut_val[]){x, i, u}, 3, NULL, 0);
 }
 
 gcut_val gcut_softmax_at(gcut_here at, gcut_val x, int axis)
@@ -494,6 +589,11 @@ gcut_val gcut_attention_at(gcut_here at, gcut_val q, gcut_val k, gcut_val v, gcu
 gcut_val gcut_upsample_at(gcut_here at, gcut_val x, gcut_shape factor, const char *mode)
 {
     return gcut_builder_op(at, NULL, GCUT_OP_upsample, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_factor, .u.l = factor}, {.key = GCUT_KEY_mode, .u.s = mode}}, 2);
+}
+
+gcut_val gcut_resize_at(gcut_here at, gcut_val x, gcut_shape shape, gcut_resize_options how)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_resize, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_shape, .u.l = shape}, {.key = GCUT_KEY_mode, .u.s = how.mode, .zero_is_default = true}, {.key = GCUT_KEY_align_corners, .u.b = how.align_corners, .zero_is_default = true}}, 3);
 }
 
 gcut_val gcut_random_at(gcut_here at, gcut_val key, gcut_val counter, gcut_dtype dtype)

@@ -118,11 +118,13 @@ static bool signature_fits(const gcut_calls_scope *s, const gcut_node *n, const 
         const gcut_attr *a = given(s->g, n, spec->key);
         const gcut_attr_form form = gcut_attr_form_of(spec->key);
         if (a && !fits(s, n, a, true)) return false;
-        if (a || !is_struct) continue;
+        if (!is_struct) continue;
+        if (a && form == GCUT_ATTR_FORM_SIZE && a->u.dim == 0) return false;
         /* its zero is no default: a flag, say, that is true unless it is given */
-        if (form == GCUT_ATTR_FORM_FLAG ? spec->value.u.flag
-                                        : form != GCUT_ATTR_FORM_NUMBER && form != GCUT_ATTR_FORM_TEXT &&
-                                              !gcut_attr_is_list(spec->key))
+        if (!a &&
+            (form == GCUT_ATTR_FORM_FLAG ? spec->value.u.flag
+                                         : form != GCUT_ATTR_FORM_NUMBER && form != GCUT_ATTR_FORM_TEXT &&
+                                               form != GCUT_ATTR_FORM_SIZE && !gcut_attr_is_list(spec->key)))
             return false;
     }
     return true;

@@ -29,8 +29,21 @@ static gcut_decompose_fn *const meanings[GCUT_NOPS] = {
 
 static bool only_moves(const gcut_node *node)
 {
-    return node->op == GCUT_OP_pick || node->op == GCUT_OP_take_along || node->op == GCUT_OP_sort ||
-           node->op == GCUT_OP_topk;
+    switch (node->op) {
+    case GCUT_OP_pick:
+    case GCUT_OP_take_along:
+    case GCUT_OP_take_nd:
+    case GCUT_OP_sort:
+    case GCUT_OP_topk:
+    case GCUT_OP_roll:
+    case GCUT_OP_triu:
+    case GCUT_OP_tril:
+    case GCUT_OP_masked_fill:
+    case GCUT_OP_reflection_pad:
+    case GCUT_OP_replication_pad:
+    case GCUT_OP_circular_pad: return true;
+    default: return false;
+    }
 }
 
 /* Is an operand of dtype t converted to f32? */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Decompositions of ops on images, [N, C, H, W].
+ * Decompositions of ops that give the last axes other sizes, as those of images [N, C, H, W].
  */
 #include "graph/decompose/decompose_rule.h"
 
@@ -83,4 +83,165 @@ gcut_ref gcut_decompose_upsample(composite *c)
                     : bilinear(B, y, 2 + k, factor[k]);
     }
     return y;
+}
+
+/* ---- any sizes ---- */
+
+static gcut_dim dim2(composite *c, gcut_dim_op op, gcut_dim x, gcut_dim y)
+{
+    return gcut_dim_make(B->g->module->dims, op, x, y);
+}
+
+/* op of v and a size */
+static gcut_ref with_size(composite *c, gcut_op op, gcut_ref v, gcut_dim size)
+{
+    const gcut_type t = type_of(B, v);
+    return gcut_b2(B, op, v, gcut_bsize(B, size, &t));
+}
+
+/* v, one value for each element of the axis, repeated to the shape of `like`. */
+static gcut_ref along(composite *c, gcut_ref v, gcut_ref like, uint32_t axis)
+{
+    const gcut_type t = type_of(B, like);
+    return gcut_bbroadcast(B, v, t.dim, t.rank, (gcut_dim[]){axis});
+}
+
+/* Element i of an axis of size m lies at numerator / denominator of one of size n. */
+typedef struct position {
+    gcut_ref numerator;
+    gcut_dim denominator;
+} position;
+
+/* With align_corners the centres of the outermost elements stay, else the edges of the axis: at i (n - 1) / (m - 1), or at
+ * (i + 1/2) n / m - 1/2. */
+static position position_of(composite *c, gcut_dim n, gcut_dim m)
+{
+    gcut_ref i = gcut_biota(B, &(gcut_type){GCUT_I64, 1, {m}}, 0);
+    if (flag(c, GCUT_KEY_align_corners))
+        return (position){
+            with_size(c, GCUT_OP_mul, i, dim2(c, GCUT_DIM_SUB, n, 1)),
+            dim2(c, GCUT_DIM_MAXOF, dim2(c, GCUT_DIM_SUB, dim2(c, GCUT_DIM_MAXOF, m, 1), 1), 1)};
+    gcut_ref odd = gcut_baddc(B, gcut_bscale(B, i, 2), 1);
+    return (position){with_size(c, GCUT_OP_sub, with_size(c, GCUT_OP_mul, odd, n), m),
+                      dim2(c, GCUT_DIM_MUL, m, 2)};
+}
+
+/* x at the places i + k of an axis, or at its ends where those lie outside. */
+static gcut_ref neighbours(composite *c, gcut_ref x, uint32_t axis, gcut_ref i, int k)
+{
+    const gcut_dim last = dim2(c, GCUT_DIM_SUB, type_of(B, x).dim[axis], 1);
+    i = gcut_baddc(B, i, k);
+    i = gcut_b2(B, GCUT_OP_max, gcut_bconst(B, i, 0), with_size(c, GCUT_OP_min, i, last));
+    return gcut_btake(B, x, i, (int)axis);
+}
+
+/* The weight of a neighbour at a distance d of at most 1, or of 1 to 2 (Keys 1981, with a = -0.75 as in PyTorch). */
+static gcut_ref cubic_weight(composite *c, gcut_ref d, bool far)
+{
+    const double a = -0.75;
+    const double near_terms[] = {a + 2, -(a + 3), 0, 1}, far_terms[] = {a, -5 * a, 8 * a, -4 * a};
+    const double *term = far ? far_terms : near_terms;
+    gcut_ref w = gcut_bconst(B, d, term[0]);
+    for (int k = 1; k < 4; k++) w = gcut_baddc(B, gcut_b2(B, GCUT_OP_mul, w, d), term[k]);
+    return w;
+}
+
+static gcut_ref weighted(composite *c, gcut_ref x, uint32_t axis, gcut_ref i, int k, gcut_ref weight)
+{
+    gcut_ref v = neighbours(c, x, axis, i, k);
+    return gcut_b2(B, GCUT_OP_mul, v, along(c, weight, v, axis));
+}
+
+/* Of integers as far as the last division, so that it is exact where an element lies on another. */
+static gcut_ref interpolated(composite *c, gcut_ref x, uint32_t axis, gcut_dim m, bool cubic)
+{
+    const gcut_type t = type_of(B, x);
+    position p = position_of(c, t.dim[axis], m);
+    if (!cubic) p.numerator = gcut_b2(B, GCUT_OP_max, p.numerator, gcut_bconst(B, p.numerator, 0));
+    gcut_ref i = with_size(c, GCUT_OP_div, p.numerator, p.denominator);
+    gcut_ref rest = gcut_bconvert(B, with_size(c, GCUT_OP_mod, p.numerator, p.denominator), t.dtype);
+    gcut_ref f = with_size(c, GCUT_OP_div, rest, p.denominator), one = gcut_bconst(B, f, 1);
+    gcut_ref g = gcut_b2(B, GCUT_OP_sub, one, f);
+    if (!cubic) return gcut_b2(B, GCUT_OP_add, weighted(c, x, axis, i, 0, g), weighted(c, x, axis, i, 1, f));
+    gcut_ref sum = weighted(c, x, axis, i, -1, cubic_weight(c, gcut_baddc(B, f, 1), true));
+    sum = gcut_b2(B, GCUT_OP_add, sum, weighted(c, x, axis, i, 0, cubic_weight(c, f, false)));
+    sum = gcut_b2(B, GCUT_OP_add, sum, weighted(c, x, axis, i, 1, cubic_weight(c, g, false)));
+    return gcut_b2(B, GCUT_OP_add, sum,
+                   weighted(c, x, axis, i, 2, cubic_weight(c, gcut_baddc(B, g, 1), true)));
+}
+
+/* Axis by axis; nearest takes element floor(i n / m). */
+gcut_ref gcut_decompose_resize(composite *c)
+{
+    const gcut_attr *shape = attr(c, GCUT_KEY_shape);
+    const char *mode = attr(c, GCUT_KEY_mode)->u.str;
+    gcut_ref y = c->x[0];
+    for (uint32_t k = 0; k < shape->n; k++) {
+        const uint32_t axis = type_of(B, y).rank - shape->n + k;
+        const gcut_dim n = type_of(B, y).dim[axis], m = shape->u.dims[k];
+        if (m == n) continue;
+        if (strcmp(mode, "nearest") != 0) {
+            y = interpolated(c, y, axis, m, !strcmp(mode, "cubic"));
+            continue;
+        }
+        gcut_ref i = gcut_biota(B, &(gcut_type){GCUT_I64, 1, {m}}, 0);
+        y = gcut_btake(B, y, with_size(c, GCUT_OP_div, with_size(c, GCUT_OP_mul, i, n), m), (int)axis);
+    }
+    return y;
+}
+
+/* Windows of one size: the axis is m of them. */
+static gcut_ref even_windows(composite *c, gcut_op op, gcut_ref x, uint32_t axis, gcut_dim m)
+{
+    gcut_type t = type_of(B, x), to = {t.dtype, (uint8_t)(t.rank + 1), {0}};
+    for (uint32_t d = 0; d < t.rank; d++) to.dim[d <= axis ? d : d + 1] = t.dim[d];
+    to.dim[axis] = m;
+    to.dim[axis + 1] = dim2(c, GCUT_DIM_DIV, t.dim[axis], m);
+    return gcut_breduce(B, op, gcut_breshape(B, x, to.dim, to.rank), 1u << (axis + 1));
+}
+
+/* Window i is floor(i n / m), ..., ceil((i + 1) n / m) - 1: at most ceil(n / m) + 1 places, of which those beyond it are its
+ * last one for a maximum, and 0 for a mean. */
+static gcut_ref windows(composite *c, gcut_op op, gcut_ref x, uint32_t axis, gcut_dim m)
+{
+    const gcut_dim n = type_of(B, x).dim[axis];
+    const gcut_type t = {GCUT_I64, 2, {m, dim2(c, GCUT_DIM_ADD, dim2(c, GCUT_DIM_CEILDIV, n, m), 1)}};
+    gcut_ref i = gcut_biota(B, &t, 0), place = gcut_biota(B, &t, 1);
+    gcut_ref from = with_size(c, GCUT_OP_div, with_size(c, GCUT_OP_mul, i, n), m);
+    gcut_ref end = with_size(c, GCUT_OP_mul, gcut_baddc(B, i, 1), n);
+    end = with_size(c, GCUT_OP_div, with_size(c, GCUT_OP_add, end, dim2(c, GCUT_DIM_SUB, m, 1)), m);
+    gcut_ref at = gcut_b2(B, GCUT_OP_add, from, place);
+    gcut_ref v = gcut_btake(B, x, gcut_b2(B, GCUT_OP_min, at, gcut_baddc(B, end, -1)), (int)axis);
+    if (op == GCUT_OP_max_reduce) return gcut_breduce(B, op, v, 1u << (axis + 1));
+    const gcut_type tv = type_of(B, v);
+    gcut_ref inside =
+        gcut_bbroadcast(B, gcut_b2(B, GCUT_OP_lt, at, end), tv.dim, tv.rank, (gcut_dim[]){axis, axis + 1});
+    gcut_ref sum =
+        gcut_breduce(B, GCUT_OP_sum, gcut_bselect(B, inside, v, gcut_bconst(B, v, 0)), 1u << (axis + 1));
+    gcut_ref size = gcut_breduce(B, GCUT_OP_max_reduce, gcut_b2(B, GCUT_OP_sub, end, from), 2);
+    return gcut_b2(B, GCUT_OP_div, sum, along(c, gcut_bconvert(B, size, tv.dtype), sum, axis));
+}
+
+static gcut_ref adaptive_pool(composite *c, gcut_op op)
+{
+    const gcut_attr *shape = attr(c, GCUT_KEY_shape);
+    gcut_ref y = c->x[0];
+    for (uint32_t k = 0; k < shape->n; k++) {
+        const uint32_t axis = type_of(B, y).rank - shape->n + k;
+        const gcut_dim n = type_of(B, y).dim[axis], m = shape->u.dims[k];
+        if (m != n)
+            y = dim2(c, GCUT_DIM_MOD, n, m) == 0 ? even_windows(c, op, y, axis, m)
+                                                 : windows(c, op, y, axis, m);
+    }
+    return y;
+}
+
+gcut_ref gcut_decompose_adaptive_avg_pool(composite *c)
+{
+    return adaptive_pool(c, GCUT_OP_mean);
+}
+
+gcut_ref gcut_decompose_adaptive_max_pool(composite *c)
+{
+    return adaptive_pool(c, GCUT_OP_max_reduce);
 }

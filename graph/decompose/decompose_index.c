@@ -4,6 +4,8 @@
  */
 #include "graph/decompose/decompose_rule.h"
 
+#include <string.h>
+
 static gcut_dim product(gcut_build *b, const gcut_dim *d, uint32_t n)
 {
     gcut_dim all = 1;
@@ -15,16 +17,11 @@ static gcut_dim product(gcut_build *b, const gcut_dim *d, uint32_t n)
 static gcut_ref times_size(gcut_build *b, gcut_ref v, gcut_dim n)
 {
     const gcut_type t = type_of(b, v);
-    if (n == 1) return v;
-    if (gcut_dim_known(n)) return gcut_bscale(b, v, (double)n);
-    gcut_attr of = gcut_attr_dim(GCUT_KEY_of, n);
-    gcut_ref size = gcut_node_new(b->g, GCUT_OP_dim, NULL, 0, &of, 1, b->loc, b->name);
-    return gcut_b2(b, GCUT_OP_mul, v, gcut_bbroadcast(b, size, t.dim, t.rank, NULL));
+    return n == 1 ? v : gcut_b2(b, GCUT_OP_mul, v, gcut_bsize(b, n, &t));
 }
 
-/* y[o, j, in] = x[o, i[o, j, in], in], with o before and in after the axis: the flattened x taken at
- * (o n + i) inner + in.  The indices are in range. */
-static gcut_ref taken_along(gcut_build *b, gcut_ref x, gcut_ref i, uint32_t axis)
+/* The places of x[o, i[o, j, in], in] in the flattened x, with o before and in after the axis: (o n + i) inner + in. */
+static gcut_ref places_along(gcut_build *b, gcut_ref x, gcut_ref i, uint32_t axis)
 {
     const gcut_type t = type_of(b, x), to = type_of(b, i);
     gcut_type index = {.dtype = GCUT_I64, .rank = 3};
@@ -40,19 +37,94 @@ static gcut_ref taken_along(gcut_build *b, gcut_ref x, gcut_ref i, uint32_t axis
         at = times_size(b, at, index.dim[2]);
         at = gcut_b2(b, GCUT_OP_add, at, gcut_biota(b, &index, 2));
     }
+    return at;
+}
+
+static gcut_ref flattened(gcut_build *b, gcut_ref x)
+{
+    const gcut_type t = type_of(b, x);
     const gcut_dim all = product(b, t.dim, t.rank);
-    gcut_ref y = gcut_btake(b, gcut_breshape(b, x, &all, 1), at, 0);
+    return gcut_breshape(b, x, &all, 1);
+}
+
+/* The indices are in range. */
+static gcut_ref taken_along(gcut_build *b, gcut_ref x, gcut_ref i, uint32_t axis)
+{
+    const gcut_type to = type_of(b, i);
+    gcut_ref y = gcut_btake(b, flattened(b, x), places_along(b, x, i, axis), 0);
     return gcut_breshape(b, y, to.dim, to.rank);
 }
 
-/* An index beyond the axis would name an element of another row, hence `bounded`. */
+/* An index beyond the axis would name an element of another row. */
+static gcut_ref bounded(gcut_build *b, gcut_ref i, gcut_dim n)
+{
+    const gcut_attr of = gcut_attr_dim(GCUT_KEY_of, n);
+    return gcut_node_new(b->g, GCUT_OP_bounded, &i, 1, &of, 1, b->loc, b->name);
+}
+
 gcut_ref gcut_decompose_take_along(composite *c)
 {
     const uint32_t axis = (uint32_t)attr(c, GCUT_KEY_axis)->u.dim;
-    gcut_attr of = gcut_attr_dim(GCUT_KEY_of, type_of(B, c->x[0]).dim[axis]);
-    gcut_ref i = gcut_node_new(B->g, GCUT_OP_bounded, &c->x[1], 1, &of, 1, B->loc, B->name);
-    return taken_along(B, c->x[0], i, axis);
+    return taken_along(B, c->x[0], bounded(B, c->x[1], type_of(B, c->x[0]).dim[axis]), axis);
 }
+
+gcut_ref gcut_decompose_scatter_add_along(composite *c)
+{
+    const uint32_t axis = (uint32_t)attr(c, GCUT_KEY_axis)->u.dim;
+    const gcut_type t = type_of(B, c->x[0]);
+    gcut_ref at = places_along(B, c->x[0], bounded(B, c->x[1], t.dim[axis]), axis);
+    const gcut_type ti = type_of(B, at);
+    gcut_ref u = gcut_breshape(B, c->x[2], ti.dim, ti.rank);
+    gcut_ref y = gcut_bscatter_add(B, flattened(B, c->x[0]), at, u, 0);
+    return gcut_breshape(B, y, t.dim, t.rank);
+}
+
+/* ---- index vectors ---- */
+
+/* The row that each index vector along the last axis of i names: rows are those of the first `batch` + K axes of x,
+ * which become one axis (*rows), K being the length of a vector. */
+static gcut_ref rows_of(composite *c, uint32_t batch, gcut_ref *rows)
+{
+    const gcut_type t = type_of(B, c->x[0]);
+    gcut_type ti = type_of(B, c->x[1]), of = {.dtype = GCUT_I64};
+    const uint32_t vector = (uint32_t)ti.dim[ti.rank - 1u], first = batch + vector;
+    gcut_ref i = gcut_bconvert(B, c->x[1], GCUT_I64), at = 0;
+    memcpy(of.dim, ti.dim, sizeof of.dim);
+    of.rank = (uint8_t)(ti.rank - 1);
+    for (uint32_t d = 0; d < first; d++) {
+        gcut_ref k;
+        if (d < batch) {
+            k = gcut_biota(B, &of, (int)d);
+        } else {
+            gcut_dim start[GCUT_MAX_RANK] = {0};
+            start[of.rank] = d - batch;
+            ti.dim[of.rank] = d - batch + 1;
+            k = gcut_breshape(B, gcut_bslice(B, i, start, ti.dim, NULL), of.dim, of.rank);
+            k = bounded(B, k, t.dim[d]);
+        }
+        k = times_size(B, k, product(B, t.dim + d + 1, first - d - 1));
+        at = at ? gcut_b2(B, GCUT_OP_add, at, k) : k;
+    }
+    gcut_dim shape[GCUT_MAX_RANK + 1] = {product(B, t.dim, first)};
+    memcpy(shape + 1, t.dim + first, (t.rank - first) * sizeof *shape);
+    *rows = gcut_breshape(B, c->x[0], shape, t.rank - first + 1);
+    return at ? at : gcut_bfull(B, &of, 0);
+}
+
+gcut_ref gcut_decompose_take_nd(composite *c)
+{
+    gcut_ref rows, at = rows_of(c, (uint32_t)attr(c, GCUT_KEY_batch)->u.dim, &rows);
+    return gcut_btake(B, rows, at, 0);
+}
+
+gcut_ref gcut_decompose_scatter_add_nd(composite *c)
+{
+    const gcut_type t = type_of(B, c->x[0]);
+    gcut_ref rows, at = rows_of(c, 0, &rows);
+    return gcut_breshape(B, gcut_bscatter_add(B, rows, at, c->x[2], 0), t.dim, t.rank);
+}
+
+/* ---- sorted ---- */
 
 static gcut_ref order_of(composite *c, bool descending)
 {
@@ -75,4 +147,17 @@ gcut_ref gcut_decompose_topk(composite *c)
     t.dim[axis] = attr(c, GCUT_KEY_k)->u.dim;
     c->more[0] = gcut_bslice(B, order, start, t.dim, NULL);
     return taken_along(B, c->x[0], c->more[0], axis);
+}
+
+/* y[.., k] = (k == i[..]) */
+gcut_ref gcut_decompose_one_hot(composite *c)
+{
+    gcut_dtype to = GCUT_F32;
+    gcut_type t = type_of(B, c->x[0]);
+    gcut_dtype_parse(attr(c, GCUT_KEY_dtype)->u.str, &to);
+    gcut_dim axes[GCUT_MAX_RANK];
+    for (uint32_t d = 0; d < t.rank; d++) axes[d] = d;
+    t.dim[t.rank++] = attr(c, GCUT_KEY_n)->u.dim;
+    gcut_ref i = gcut_bbroadcast(B, bounded(B, c->x[0], t.dim[t.rank - 1]), t.dim, t.rank, axes);
+    return gcut_bconvert(B, gcut_b2(B, GCUT_OP_eq, gcut_biota(B, &t, t.rank - 1), i), to);
 }

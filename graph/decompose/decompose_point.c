@@ -35,6 +35,17 @@ gcut_ref gcut_decompose_leaky_relu(composite *c)
     return gcut_bselect(B, test(B, GCUT_OP_gt, c->x[0], 0), c->x[0], less);
 }
 
+/* y = x > 0 ? x : slope x, with a slope for each channel, or one for all */
+gcut_ref gcut_decompose_prelu(composite *c)
+{
+    const gcut_type t = type_of(B, c->x[0]), ts = type_of(B, c->x[1]);
+    gcut_ref slope = t.rank > 1 && ts.dim[0] != 1
+                         ? gcut_bbroadcast(B, c->x[1], t.dim, t.rank, (gcut_dim[]){1})
+                         : gcut_bbroadcast(B, gcut_breshape(B, c->x[1], NULL, 0), t.dim, t.rank, NULL);
+    gcut_ref less = gcut_b2(B, GCUT_OP_mul, c->x[0], slope);
+    return gcut_bselect(B, test(B, GCUT_OP_gt, c->x[0], 0), c->x[0], less);
+}
+
 /* x <= -3 ? 0 : x >= 3 ? top : middle */
 static gcut_ref between(gcut_build *b, gcut_ref x, gcut_ref top, gcut_ref middle)
 {

@@ -28,6 +28,14 @@ gcut_ref gcut_decompose_var(composite *c)
     return kept(c, gcut_b2(B, GCUT_OP_div, s, n), mask);
 }
 
+/* y = sqrt(var x) */
+gcut_ref gcut_decompose_std(composite *c)
+{
+    gcut_ref v = gcut_node_new(B->g, GCUT_OP_var, c->x, 1, &c->src->attrs.at[c->node.attr0], c->node.nattrs,
+                               B->loc, B->name);
+    return gcut_b1(B, GCUT_OP_sqrt, v);
+}
+
 /* y = sum over c of (c == i ? x[.., c, ..] : 0).  An index out of range would pick 0, hence `bounded`. */
 gcut_ref gcut_decompose_pick(composite *c)
 {

@@ -42,12 +42,14 @@ gcut_madds gcut_madds_attention(const gcut_graph *g, const gcut_node *n)
 }
 
 /* one for each element of y and each element of w that reaches it: C/groups * KH * KW of them.  y is the
- * result of conv2d and the first operand of its transpose in x; w is the second operand of both. */
+ * result of a convolution and the first operand of its transpose in x; w is the second operand of both. */
 gcut_madds gcut_madds_conv2d(const gcut_graph *g, const gcut_node *n)
 {
     gcut_madds m = {.times = 1};
-    times(&m, n->op == GCUT_OP_conv2d ? gcut_type_of(g, n->res0) : operand(g, n, 0), 0, 4);
-    times(&m, operand(g, n, 1), 1, 4);
+    const bool has_y = n->op == GCUT_OP_conv2d || n->op == GCUT_OP_conv_nd;
+    const gcut_type *y = has_y ? gcut_type_of(g, n->res0) : operand(g, n, 0);
+    times(&m, y, 0, y->rank);
+    times(&m, operand(g, n, 1), 1, y->rank);
     return m;
 }
 

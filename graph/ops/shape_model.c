@@ -61,6 +61,18 @@ void gcut_shape_channel_norm(infer *s)
     if (rest != 0) require(s, rest, 0);
 }
 
+void gcut_shape_prelu(infer *s)
+{
+    const gcut_type *x = in(s, 0), *slope = in(s, 1);
+    same_dtype(s, 0, 1);
+    if (slope->rank != 1)
+        BAD(s, "'prelu': operand 2 is %s, expected a slope for each channel, or one", show(s, slope));
+    if (slope->dim[0] != 1 && x->rank < 2)
+        BAD(s, "'prelu': operand 1 is %s, expected [N, C, ...] for a slope for each channel", show(s, x));
+    if (slope->dim[0] != 1) require(s, x->dim[1], slope->dim[0]);
+    *s->out = *x;
+}
+
 void gcut_shape_upsample(infer *s)
 {
     const gcut_type *x = in(s, 0);
@@ -75,6 +87,29 @@ void gcut_shape_upsample(infer *s)
             BAD(s, "'upsample': factor must be numbers >= 1, not %s", show_dim(s, factor[k]));
         if (factor[k] > 1 && !strcmp(mode, "bilinear")) require_element(s, 0, 2 + k); /* the edge repeats */
         s->out->dim[2 + k] = dim2(s, GCUT_DIM_MUL, x->dim[2 + k], factor[k]);
+    }
+}
+
+/* The last axes get the sizes of `shape`, which are made of one element at least. */
+void gcut_shape_resized(infer *s)
+{
+    const gcut_type *x = in(s, 0);
+    const gcut_attr *shape = attr(s, GCUT_KEY_shape), *mode = attr(s, GCUT_KEY_mode);
+    if (shape->n > x->rank)
+        BAD(s, "'%s': shape has %u items, more than the axes of %s", opname(s), shape->n, show(s, x));
+    if (mode && strcmp(mode->u.str, "nearest") != 0 && strcmp(mode->u.str, "linear") != 0 &&
+        strcmp(mode->u.str, "cubic") != 0)
+        BAD(s, "'%s': mode must be \"nearest\", \"linear\" or \"cubic\", not \"%s\"", opname(s), mode->u.str);
+    *s->out = *x;
+    for (uint32_t k = 0; k < shape->n; k++) {
+        const uint32_t axis = x->rank - shape->n + k;
+        const gcut_dim m = shape->u.dims[k];
+        if (m != x->dim[axis]) {
+            require_element(s, 0, axis);
+            if (m == 0) BAD(s, "'%s': a size of 0 in shape", opname(s));
+            require_le(s, 1, m);
+        }
+        s->out->dim[axis] = m;
     }
 }
 

@@ -4,6 +4,8 @@
  */
 #include "graph/ops/shape_rule.h"
 
+#include <math.h>
+
 void gcut_shape_reshape(infer *s)
 {
     s->out->dtype = in(s, 0)->dtype;
@@ -83,6 +85,55 @@ void gcut_shape_pad(infer *s)
         }
         s->out->dim[d] = dim2(s, GCUT_DIM_ADD, dim2(s, GCUT_DIM_ADD, low[d], n), high[d]);
     }
+}
+
+/* Borders of elements of x: as many as are there, without the one at the edge where they are reflected. */
+void gcut_shape_border(infer *s)
+{
+    const gcut_type *x = in(s, 0);
+    const gcut_dim *low = list_of(s, GCUT_KEY_low, x->rank), *high = list_of(s, GCUT_KEY_high, x->rank);
+    const gcut_op op = s->spec->op;
+    *s->out = *x;
+    for (uint32_t d = 0; d < x->rank; d++) {
+        const gcut_dim *side[] = {low, high};
+        for (uint32_t k = 0; k < 2; k++) {
+            const gcut_dim n = side[k][d], edge = op == GCUT_OP_reflection_pad;
+            if (n == 0) continue;
+            require_le(s, op == GCUT_OP_replication_pad ? 1 : dim2(s, GCUT_DIM_ADD, n, edge), x->dim[d]);
+        }
+        s->out->dim[d] = dim2(s, GCUT_DIM_ADD, dim2(s, GCUT_DIM_ADD, low[d], x->dim[d]), high[d]);
+    }
+}
+
+static void need_integer(infer *s, gcut_attr_key key)
+{
+    const double x = attr(s, key)->u.num.f;
+    if (x != floor(x) || fabs(x) > 0x1p53)
+        BAD(s, "'%s': %s must be an integer of at most 2^53, not %g", opname(s), gcut_attr_name(key), x);
+}
+
+void gcut_shape_roll(infer *s)
+{
+    need_integer(s, GCUT_KEY_shift);
+    axis_of(s, GCUT_KEY_axis, in(s, 0)->rank);
+    *s->out = *in(s, 0);
+}
+
+void gcut_shape_triangle(infer *s)
+{
+    need_integer(s, GCUT_KEY_diagonal);
+    if (in(s, 0)->rank < 2)
+        BAD(s, "'%s': operand 1 is %s, expected two axes or more", opname(s), show(s, in(s, 0)));
+    *s->out = *in(s, 0);
+}
+
+void gcut_shape_masked_fill(infer *s)
+{
+    if (in(s, 1)->dtype != GCUT_BOOL)
+        BAD(s, "'masked_fill': operand 2 must be bool, not %s", show(s, in(s, 1)));
+    same_shape(s, 0, 1);
+    bool_value(s, in(s, 0)->dtype);
+    *s->out = *in(s, 0);
 }
 
 void gcut_shape_concat(infer *s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Shape rules of reductions, contractions and indexed reads and writes.
+ * Shape rules of reductions, contractions and ops along an axis.
  */
 #include "graph/ops/shape_rule.h"
 
@@ -48,86 +48,8 @@ void gcut_shape_matmul(infer *s)
     s->out->dim[r - 1] = y->dim[r - 1 - tb];
 }
 
-/* x[:axis] + i + x[axis+1:] */
-static gcut_type taken(infer *s, const gcut_type *x, const gcut_type *i, uint32_t axis)
-{
-    gcut_type t = {.dtype = x->dtype};
-    if (x->rank + i->rank > GCUT_MAX_RANK + 1)
-        BAD(s, "'%s': the result would have rank %d, more than %d", opname(s), x->rank + i->rank - 1,
-            GCUT_MAX_RANK);
-    for (uint32_t d = 0; d < axis; d++) t.dim[t.rank++] = x->dim[d];
-    for (uint32_t d = 0; d < i->rank; d++) t.dim[t.rank++] = i->dim[d];
-    for (uint32_t d = axis + 1; d < x->rank; d++) t.dim[t.rank++] = x->dim[d];
-    return t;
-}
-
-void gcut_shape_take(infer *s)
-{
-    index_operand(s, 1);
-    *s->out = taken(s, in(s, 0), in(s, 1), axis_of(s, GCUT_KEY_axis, in(s, 0)->rank));
-}
-
-void gcut_shape_pick(infer *s)
-{
-    const gcut_type *x = in(s, 0), *i = in(s, 1);
-    uint32_t axis = axis_of(s, GCUT_KEY_axis, x->rank);
-    index_operand(s, 1);
-    *s->out = (gcut_type){.dtype = x->dtype};
-    for (uint32_t d = 0; d < x->rank; d++)
-        if (d != axis) s->out->dim[s->out->rank++] = x->dim[d];
-    if (i->rank != s->out->rank)
-        BAD(s, "'pick': indices %s must have the shape of %s without axis %u", show(s, i), show(s, x), axis);
-    for (uint32_t d = 0; d < i->rank; d++) require(s, s->out->dim[d], i->dim[d]);
-}
-
-void gcut_shape_scatter_add(infer *s)
-{
-    const gcut_type *x = in(s, 0), *u = in(s, 2);
-    index_operand(s, 1);
-    same_dtype(s, 0, 2);
-    gcut_type want = taken(s, x, in(s, 1), axis_of(s, GCUT_KEY_axis, x->rank));
-    if (want.rank != u->rank)
-        BAD(s, "'scatter_add': the update is %s, expected %s", show(s, u), show(s, &want));
-    for (uint32_t d = 0; d < u->rank; d++) require(s, want.dim[d], u->dim[d]);
-    *s->out = *x;
-}
-
 void gcut_shape_axis(infer *s)
 {
     axis_of(s, GCUT_KEY_axis, in(s, 0)->rank);
     *s->out = *in(s, 0);
-}
-
-void gcut_shape_take_along(infer *s)
-{
-    const gcut_type *x = in(s, 0), *i = in(s, 1);
-    uint32_t axis = axis_of(s, GCUT_KEY_axis, x->rank);
-    index_operand(s, 1);
-    if (i->rank != x->rank)
-        BAD(s, "'take_along': indices %s must have the rank of %s", show(s, i), show(s, x));
-    for (uint32_t d = 0; d < x->rank; d++)
-        if (d != axis) require(s, x->dim[d], i->dim[d]);
-    *s->out = *i;
-    s->out->dtype = x->dtype;
-}
-
-void gcut_shape_argsort(infer *s)
-{
-    gcut_shape_axis(s);
-    s->out->dtype = GCUT_I64;
-}
-
-/* The values, then their indices. */
-void gcut_shape_topk(infer *s)
-{
-    const gcut_type *x = in(s, 0);
-    uint32_t axis = axis_of(s, GCUT_KEY_axis, x->rank);
-    gcut_dim k = attr(s, GCUT_KEY_k)->u.dim;
-    if (gcut_dim_known(k) && k < 0) BAD(s, "'topk': k=%s is no size", show_dim(s, k));
-    require_le(s, k, x->dim[axis]);
-    s->n = 2;
-    s->out[0] = *x;
-    s->out[0].dim[axis] = k;
-    s->out[1] = s->out[0];
-    s->out[1].dtype = GCUT_I64;
 }

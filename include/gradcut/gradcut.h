@@ -8,8 +8,7 @@
  * gcut_last_error(NULL) returns the message.
  *
  * Ownership.  The caller owns the objects that functions make and frees them by their free function;
- * gcut_ctx_free frees the remaining ones.  A pointer to const is borrowed; its comment says how long it is
- * valid.
+ * gcut_ctx_free frees the remaining ones.  A pointer to const is borrowed; its comment says for how long.
  *
  * Structures in 1.x, which tests/api/test_interface.c compares with the headers:
  *   - The caller fills these, zero means the default, and the macros pass their size, so they may grow at their
@@ -29,10 +28,11 @@
  *     gcut_buffer_info, gcut_pass_time, gcut_fit_try, gcut_fitted, gcut_memory_buffer, gcut_memory_event,
  *     gcut_memory_profile, gcut_fused_op, gcut_fused_kernel, gcut_unfused, gcut_fusion, gcut_lint_finding,
  *     gcut_lint_report, gcut_import_info, gcut_export_info.
- *   - These are passed by value, or listed by value, and stay as they are: gcut_allocator, gcut_feed,
- *     gcut_size, gcut_shape, gcut_val, gcut_here, gcut_conv, gcut_pool, gcut_pad_options,
- *     gcut_cross_entropy_options, gcut_var_options, gcut_attention_options, gcut_plan_reader, gcut_plan_op,
- *     gcut_kernel_dependence.
+ *   - These are passed by value, or listed by value, and stay as they are: gcut_allocator, gcut_feed, gcut_size,
+ *     gcut_shape, gcut_val, gcut_here, gcut_conv, gcut_pool, gcut_plan_reader, gcut_plan_op,
+ *     gcut_kernel_dependence, gcut_pad_options, gcut_cross_entropy_options, gcut_var_options, gcut_std_options,
+ *     gcut_attention_options, gcut_conv_nd_options, gcut_conv_transpose_nd_options, gcut_max_pool_nd_options,
+ *     gcut_avg_pool_nd_options, gcut_resize_options.
  *
  * Threads.  Two threads may use two contexts at the same time, but not one context or objects made from it.
  */

@@ -116,6 +116,10 @@ GCUT_API gcut_val gcut_leaky_relu_at(gcut_here at, gcut_val x, double slope GCUT
 #define gcut_leaky_relu(...) gcut_leaky_relu_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, ), GCUT_LAST_(double , 0.01, GCUT_AFTER_1_(__VA_ARGS__, )))
 #endif
 
+/* prelu: x > 0 ? x : slope x, with a slope for each channel of x [N, C, ...], or one for all */
+GCUT_API gcut_val gcut_prelu_at(gcut_here at, gcut_val x, gcut_val slope);
+#define gcut_prelu(...) gcut_prelu_at(GCUT_HERE, __VA_ARGS__)
+
 /* hardsigmoid: x / 6 + 1 / 2 in -3 < x < 3, 0 or 1 outside; derivative 0 at -3 and 3 */
 GCUT_API gcut_val gcut_hardsigmoid_at(gcut_here at, gcut_val x);
 #define gcut_hardsigmoid(...) gcut_hardsigmoid_at(GCUT_HERE, __VA_ARGS__)
@@ -304,6 +308,42 @@ GCUT_API gcut_val gcut_pad_at(gcut_here at, gcut_val x, gcut_shape low, gcut_sha
 GCUT_API gcut_val gcut_flip_at(gcut_here at, gcut_val x, gcut_shape axes);
 #define gcut_flip(...) gcut_flip_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)))
 
+/* roll: moved by shift along axis; those moved beyond an end come in at the other */
+GCUT_API gcut_val gcut_roll_at(gcut_here at, gcut_val x, int axis, double shift);
+#define gcut_roll(...) gcut_roll_at(GCUT_HERE, __VA_ARGS__)
+
+/* triu: x[.., i, j] where j - i >= diagonal, else 0 */
+GCUT_API gcut_val gcut_triu_at(gcut_here at, gcut_val x, double diagonal GCUT_ELSE_(0));
+#ifdef __cplusplus
+#define gcut_triu(...) gcut_triu_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_triu(...) gcut_triu_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, ), GCUT_LAST_(double , 0, GCUT_AFTER_1_(__VA_ARGS__, )))
+#endif
+
+/* tril: x[.., i, j] where j - i <= diagonal, else 0 */
+GCUT_API gcut_val gcut_tril_at(gcut_here at, gcut_val x, double diagonal GCUT_ELSE_(0));
+#ifdef __cplusplus
+#define gcut_tril(...) gcut_tril_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_tril(...) gcut_tril_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, ), GCUT_LAST_(double , 0, GCUT_AFTER_1_(__VA_ARGS__, )))
+#endif
+
+/* masked_fill: mask ? value : x */
+GCUT_API gcut_val gcut_masked_fill_at(gcut_here at, gcut_val x, gcut_val mask, double value);
+#define gcut_masked_fill(...) gcut_masked_fill_at(GCUT_HERE, __VA_ARGS__)
+
+/* reflection_pad: surround with the elements mirrored at those of the edge, which are not repeated */
+GCUT_API gcut_val gcut_reflection_pad_at(gcut_here at, gcut_val x, gcut_shape low, gcut_shape high);
+#define gcut_reflection_pad(...) gcut_reflection_pad_at(GCUT_HERE, __VA_ARGS__)
+
+/* replication_pad: surround with copies of the elements of the edge */
+GCUT_API gcut_val gcut_replication_pad_at(gcut_here at, gcut_val x, gcut_shape low, gcut_shape high);
+#define gcut_replication_pad(...) gcut_replication_pad_at(GCUT_HERE, __VA_ARGS__)
+
+/* circular_pad: surround with the elements of the other end */
+GCUT_API gcut_val gcut_circular_pad_at(gcut_here at, gcut_val x, gcut_shape low, gcut_shape high);
+#define gcut_circular_pad(...) gcut_circular_pad_at(GCUT_HERE, __VA_ARGS__)
+
 /* dim: the size as an i64 scalar */
 GCUT_API gcut_val gcut_dim_of_at(gcut_here at, gcut_graph *g, gcut_dim of);
 #define gcut_dim_of(...) gcut_dim_of_at(GCUT_HERE, __VA_ARGS__)
@@ -336,6 +376,18 @@ GCUT_API gcut_val gcut_var_at(gcut_here at, gcut_val x, gcut_shape axes, gcut_va
 #define gcut_var(...) gcut_var_at(GCUT_HERE, __VA_ARGS__)
 #else
 #define gcut_var(...) gcut_var_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_var_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
+#endif
+
+/* std: sqrt(var) over axes */
+typedef struct gcut_std_options {
+    bool keep;
+    double correction; /* 0 = 1; GCUT_ZERO = 0 */
+} gcut_std_options;
+GCUT_API gcut_val gcut_std_at(gcut_here at, gcut_val x, gcut_shape axes, gcut_std_options how GCUT_ELSE_(gcut_std_options()));
+#ifdef __cplusplus
+#define gcut_std(...) gcut_std_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_std(...) gcut_std_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_std_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
 #endif
 
 /* max_reduce: largest over axes; NaN wins; ties share the derivative */
@@ -377,6 +429,70 @@ GCUT_API gcut_val gcut_cumprod_at(gcut_here at, gcut_val x, int axis, bool rever
 #define gcut_cumprod(...) gcut_cumprod_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(bool , false, GCUT_AFTER_2_(__VA_ARGS__, )))
 #endif
 
+/* conv_nd: conv2d over the one to three axes of x [N,C,..] with w [O,C/groups,..]; pad is those before, then those behind */
+typedef struct gcut_conv_nd_options {
+    gcut_dim groups; /* 0 = 1 */
+    gcut_shape stride; /* 0 = not given */
+    gcut_shape pad; /* 0 = not given */
+    gcut_shape dilation; /* 0 = not given */
+} gcut_conv_nd_options;
+GCUT_API gcut_val gcut_conv_nd_at(gcut_here at, gcut_val x, gcut_val w, gcut_conv_nd_options how GCUT_ELSE_(gcut_conv_nd_options()));
+#ifdef __cplusplus
+#define gcut_conv_nd(...) gcut_conv_nd_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_conv_nd(...) gcut_conv_nd_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_conv_nd_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
+#endif
+
+/* conv_transpose_nd: conv_transpose2d over the one to three axes of x [N,C,..] with w [C,O/groups,..] */
+typedef struct gcut_conv_transpose_nd_options {
+    gcut_dim groups; /* 0 = 1 */
+    gcut_shape stride; /* 0 = not given */
+    gcut_shape pad; /* 0 = not given */
+    gcut_shape dilation; /* 0 = not given */
+    gcut_shape output_pad; /* 0 = not given */
+} gcut_conv_transpose_nd_options;
+GCUT_API gcut_val gcut_conv_transpose_nd_at(gcut_here at, gcut_val x, gcut_val w, gcut_conv_transpose_nd_options how GCUT_ELSE_(gcut_conv_transpose_nd_options()));
+#ifdef __cplusplus
+#define gcut_conv_transpose_nd(...) gcut_conv_transpose_nd_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_conv_transpose_nd(...) gcut_conv_transpose_nd_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_conv_transpose_nd_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
+#endif
+
+/* max_pool_nd: max_pool2d over the one to three axes of x [N,C,..]; ceil: also a last window that is not full */
+typedef struct gcut_max_pool_nd_options {
+    bool ceil;
+    gcut_shape stride; /* 0 = not given */
+    gcut_shape pad; /* 0 = not given */
+} gcut_max_pool_nd_options;
+GCUT_API gcut_val gcut_max_pool_nd_at(gcut_here at, gcut_val x, gcut_shape window, gcut_max_pool_nd_options how GCUT_ELSE_(gcut_max_pool_nd_options()));
+#ifdef __cplusplus
+#define gcut_max_pool_nd(...) gcut_max_pool_nd_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_max_pool_nd(...) gcut_max_pool_nd_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_max_pool_nd_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
+#endif
+
+/* avg_pool_nd: avg_pool2d over the one to three axes of x [N,C,..]; skip_pad: means over what is not padding */
+typedef struct gcut_avg_pool_nd_options {
+    bool ceil;
+    bool skip_pad;
+    gcut_shape stride; /* 0 = not given */
+    gcut_shape pad; /* 0 = not given */
+} gcut_avg_pool_nd_options;
+GCUT_API gcut_val gcut_avg_pool_nd_at(gcut_here at, gcut_val x, gcut_shape window, gcut_avg_pool_nd_options how GCUT_ELSE_(gcut_avg_pool_nd_options()));
+#ifdef __cplusplus
+#define gcut_avg_pool_nd(...) gcut_avg_pool_nd_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_avg_pool_nd(...) gcut_avg_pool_nd_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_avg_pool_nd_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
+#endif
+
+/* adaptive_avg_pool: means of shape windows of the last axes: window i of m over n elements is floor(i n / m) to ceil((i + 1) n / m) - 1 */
+GCUT_API gcut_val gcut_adaptive_avg_pool_at(gcut_here at, gcut_val x, gcut_shape shape);
+#define gcut_adaptive_avg_pool(...) gcut_adaptive_avg_pool_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)))
+
+/* adaptive_max_pool: largest elements of the windows of adaptive_avg_pool; NaN wins */
+GCUT_API gcut_val gcut_adaptive_max_pool_at(gcut_here at, gcut_val x, gcut_shape shape);
+#define gcut_adaptive_max_pool(...) gcut_adaptive_max_pool_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)))
+
 /* take: rows of x along axis at the indices i: result shape x[:axis] + i + x[axis+1:] */
 GCUT_API gcut_val gcut_take_at(gcut_here at, gcut_val x, gcut_val i, int axis);
 #define gcut_take(...) gcut_take_at(GCUT_HERE, __VA_ARGS__)
@@ -388,6 +504,18 @@ GCUT_API gcut_val gcut_pick_at(gcut_here at, gcut_val x, gcut_val i, int axis);
 /* take_along: the element of x along axis that each index names, at the index's own place on the other axes */
 GCUT_API gcut_val gcut_take_along_at(gcut_here at, gcut_val x, gcut_val i, int axis);
 #define gcut_take_along(...) gcut_take_along_at(GCUT_HERE, __VA_ARGS__)
+
+/* take_nd: the part of x at each index vector along the last axis of i, within each of the first batch axes */
+GCUT_API gcut_val gcut_take_nd_at(gcut_here at, gcut_val x, gcut_val i, gcut_dim batch GCUT_ELSE_(0));
+#ifdef __cplusplus
+#define gcut_take_nd(...) gcut_take_nd_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_take_nd(...) gcut_take_nd_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_dim , 0, GCUT_AFTER_2_(__VA_ARGS__, )))
+#endif
+
+/* one_hot: along a new last axis 1 at the index, else 0 */
+GCUT_API gcut_val gcut_one_hot_at(gcut_here at, gcut_val i, gcut_dtype dtype, gcut_dim n);
+#define gcut_one_hot(...) gcut_one_hot_at(GCUT_HERE, __VA_ARGS__)
 
 /* argsort: indices of the elements along axis in rising order, or falling if descending; NaN is the largest; equal elements keep their order */
 GCUT_API gcut_val gcut_argsort_at(gcut_here at, gcut_val x, int axis, bool descending GCUT_ELSE_(false));
@@ -412,6 +540,14 @@ GCUT_API gcut_val gcut_bounded_at(gcut_here at, gcut_val i, gcut_dim of);
 /* scatter_add: x with u added at the indices i along axis: the transpose of take */
 GCUT_API gcut_val gcut_scatter_add_at(gcut_here at, gcut_val x, gcut_val i, gcut_val u, int axis);
 #define gcut_scatter_add(...) gcut_scatter_add_at(GCUT_HERE, __VA_ARGS__)
+
+/* scatter_add_along: x with u added at the places that take_along reads: its transpose */
+GCUT_API gcut_val gcut_scatter_add_along_at(gcut_here at, gcut_val x, gcut_val i, gcut_val u, int axis);
+#define gcut_scatter_add_along(...) gcut_scatter_add_along_at(GCUT_HERE, __VA_ARGS__)
+
+/* scatter_add_nd: x with u added at the parts that take_nd reads: its transpose */
+GCUT_API gcut_val gcut_scatter_add_nd_at(gcut_here at, gcut_val x, gcut_val i, gcut_val u);
+#define gcut_scatter_add_nd(...) gcut_scatter_add_nd_at(GCUT_HERE, __VA_ARGS__)
 
 /* softmax: exp(x - max) / sum exp(x - max) along axis */
 GCUT_API gcut_val gcut_softmax_at(gcut_here at, gcut_val x, int axis);
@@ -513,6 +649,18 @@ GCUT_API gcut_val gcut_upsample_at(gcut_here at, gcut_val x, gcut_shape factor, 
 #define gcut_upsample(...) gcut_upsample_at(GCUT_HERE, __VA_ARGS__)
 #else
 #define gcut_upsample(...) gcut_upsample_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(const char *, "nearest", GCUT_AFTER_2_(__VA_ARGS__, )))
+#endif
+
+/* resize: the last axes resampled to the sizes of shape: the nearest element, or "linear" or "cubic" between elements */
+typedef struct gcut_resize_options {
+    const char *mode;
+    bool align_corners;
+} gcut_resize_options;
+GCUT_API gcut_val gcut_resize_at(gcut_here at, gcut_val x, gcut_shape shape, gcut_resize_options how GCUT_ELSE_(gcut_resize_options()));
+#ifdef __cplusplus
+#define gcut_resize(...) gcut_resize_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_resize(...) gcut_resize_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_resize_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
 #endif
 
 /* random: bits of Threefry-2x32 of the counter i under the key: f32, f64 in [0, 1); i64 all of them */

@@ -15,19 +15,23 @@
     X(iota) X(sum) X(mean) X(max_reduce) X(argmax) X(pick) X(bounded) X(softmax) X(log_softmax) X(logsumexp) \
     X(layer_norm) X(rms_norm) X(batch_norm) X(group_norm) X(instance_norm) X(cross_entropy) X(mse) \
     X(huber) X(bce) X(nll) X(var) X(upsample) X(key_split) X(atan) \
-    X(asin) X(acos) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(take_along)
+    X(asin) X(acos) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(take_along) \
+    X(roll) X(triu) X(tril) X(masked_fill) X(prelu) X(std) X(one_hot) X(reflection_pad) X(replication_pad) \
+    X(circular_pad) X(resize)
 #define VIEW_OPS(X) \
     X(stop_gradient) X(reshape) X(transpose) X(broadcast) X(slice)
 #define RANDOM_OPS(X) \
     X(random) X(uniform) X(normal) X(dropout)
 #define HEAVY_OPS(X) \
-    X(matmul) X(conv2d) X(conv2d_input) X(conv2d_weight) X(conv_transpose2d) X(attention) X(attention_grad)
+    X(matmul) X(conv2d) X(conv2d_input) X(conv2d_weight) X(conv_transpose2d) X(conv_nd) \
+    X(conv_transpose_nd) X(attention) X(attention_grad)
 #define CAT_OPS(X) \
     X(concat)
 #define NONE_OPS(X) \
     X(pad) X(flip) X(pack_bits) X(unpack_bits) X(min_reduce) X(prod) X(argmin) X(cumsum) X(cumprod) \
-    X(max_pool2d) X(max_pool2d_grad) X(max_pool2d_take) X(avg_pool2d) X(avg_pool2d_grad) X(take) \
-    X(scatter_add) X(argsort) X(sort) X(topk) X(if) X(while) X(scan) X(call) X(external)
+    X(max_pool2d) X(max_pool2d_grad) X(max_pool2d_take) X(avg_pool2d) X(avg_pool2d_grad) \
+    X(max_pool_nd) X(avg_pool_nd) X(adaptive_avg_pool) X(adaptive_max_pool) X(take) X(take_nd) \
+    X(scatter_add) X(scatter_add_along) X(scatter_add_nd) X(argsort) X(sort) X(topk) X(if) X(while) X(scan) X(call) X(external)
 
 #define IS_POINT(op) [GCUT_OP_##op] = GCUT_TORCH_POINT,
 #define IS_VIEW(op) [GCUT_OP_##op] = GCUT_TORCH_VIEW,

@@ -45,6 +45,12 @@ FROZEN(gcut_pad_options, 80);
 FROZEN(gcut_cross_entropy_options, 16);
 FROZEN(gcut_attention_options, 32);
 FROZEN(gcut_var_options, 16);
+FROZEN(gcut_std_options, 16);
+FROZEN(gcut_resize_options, 16);
+FROZEN(gcut_conv_nd_options, 224);
+FROZEN(gcut_conv_transpose_nd_options, 296);
+FROZEN(gcut_max_pool_nd_options, 152);
+FROZEN(gcut_avg_pool_nd_options, 152);
 FROZEN(gcut_plan_reader, 24);
 FROZEN(gcut_plan_op, 16);
 #endif

@@ -305,7 +305,7 @@ static void the_table_is_covered(void **state)
     (void)state;
     static coverage c;
     static graph_gen gen;
-    for (uint32_t i = 0; i < 300; i++) {
+    for (uint32_t i = 0; i < 400; i++) {
         make_job j = {.env = gcut_env_new(NULL, NULL), .index = i, .gen = &gen};
         must(j.env, make, &j);
         cover(&c, gen.b.g);

@@ -9,7 +9,11 @@
 void make_reduce(graph_gen *r, gcut_op op)
 {
     bool exact = gen_wants_exact(r, op), adds = op == GCUT_OP_sum;
-    uint32_t x = gen_operand(r, gcut_op_get(op)->dtypes, 0, exact), n = 0, na = 0;
+    const bool deviation =
+        op == GCUT_OP_std; /* that of equal elements has no derivative: those of a leaf differ */
+    const gcut_type rows = {gen_any_real(r), 2, {gen_any_dim(r, 64), 4}};
+    uint32_t x = deviation ? gen_leaf(r, &rows) : gen_operand(r, gcut_op_get(op)->dtypes, 0, exact), n = 0,
+             na = 0;
     gcut_type t = gen_type_of(r, r->item[x].v);
     gcut_dim axes[GCUT_MAX_RANK];
     double over = 1;
@@ -19,19 +23,20 @@ void make_reduce(graph_gen *r, gcut_op op)
         /* The derivative of a product takes n^2 steps. */
         if (op == GCUT_OP_prod && (!gcut_dim_known(t.dim[d]) || over * (double)t.dim[d] > 16)) empty = true;
         all = all && !empty;
-        if (empty || gen_coin(r)) continue;
+        if (empty || (gen_coin(r) && !(deviation && d == 1))) continue;
         axes[n++] = d;
         over *= (double)gen_nominal(r, t.dim[d]);
     }
     gcut_attr a[3];
-    if (op == GCUT_OP_var) a[na++] = gcut_attr_int(GCUT_KEY_correction, 0); /* 1 makes 0 / 0 of one element */
+    if (op == GCUT_OP_var || op == GCUT_OP_std)
+        a[na++] = gcut_attr_int(GCUT_KEY_correction, 0); /* 1 makes 0 / 0 of one element */
     if (!all) a[na++] = gen_dims(r, GCUT_KEY_axes, axes, n);
     if (gen_coin(r)) a[na++] = gcut_attr_bool(GCUT_KEY_keep, gen_coin(r));
     if (gen_has_kink(op) && !r->item[x].exact) r->kinked = true;
     gcut_ref in = op == GCUT_OP_prod ? gen_factors(r, gen_use(r, x)) : gen_use(r, x);
     double mag = r->item[x].mag * (adds ? all ? gen_elements(r, &t) : over : 1);
     if (op == GCUT_OP_logsumexp) mag += 9;
-    if (op == GCUT_OP_var) mag = 4 * r->item[x].mag * r->item[x].mag;
+    if (op == GCUT_OP_var || op == GCUT_OP_std) mag = 4 * r->item[x].mag * r->item[x].mag;
     gen_keep(r, gen_node(r, op, &in, 1, a, na), mag, r->item[x].exact && gen_is_exact(op));
 }
 
@@ -122,6 +127,40 @@ void make_upsample(graph_gen *r, gcut_op op)
                       gcut_attr_str(gen_module_of(r), GCUT_KEY_mode, gen_coin(r) ? "nearest" : "bilinear")};
     gcut_ref in = gen_use(r, x);
     gen_keep(r, gen_node(r, op, &in, 1, a, 2), r->item[x].mag, false);
+}
+
+void make_resized(graph_gen *r, gcut_op op)
+{
+    static const char *const modes[] = {"nearest", "linear", "cubic"};
+    const bool resizes = op == GCUT_OP_resize;
+    uint32_t x = gen_operand(r, gcut_op_get(op)->dtypes, 1, op == GCUT_OP_adaptive_max_pool);
+    gcut_type t = gen_type_of(r, r->item[x].v);
+    const uint32_t n = 1 + gen_draw(r, t.rank < 2 ? t.rank : 2);
+    gcut_dim shape[2];
+    double room = GEN_CAP / fmax(1, gen_elements(r, &t));
+    for (uint32_t k = 0; k < n; k++) {
+        const gcut_dim old = t.dim[t.rank - n + k];
+        if (gen_may_be_empty(r, old)) return;
+        shape[k] = gen_draw(r, 4) ? 1 + gen_draw(r, (uint32_t)fmax(1, fmin(room, 9))) : old;
+        room /= fmax(1, (double)gen_nominal(r, shape[k]));
+    }
+    gcut_attr a[3] = {gen_dims(r, GCUT_KEY_shape, shape, n)};
+    if (resizes) {
+        a[1] = gcut_attr_str(gen_module_of(r), GCUT_KEY_mode, modes[gen_draw(r, 3)]);
+        a[2] = gcut_attr_bool(GCUT_KEY_align_corners, gen_coin(r));
+    }
+    gcut_ref in = gen_use(r, x);
+    gen_keep(r, gen_node(r, op, &in, 1, a, resizes ? 3 : 1), 4 * r->item[x].mag, false);
+}
+
+void make_prelu(graph_gen *r, gcut_op op)
+{
+    uint32_t x = gen_operand(r, gcut_op_get(op)->dtypes, 2, gen_wants_exact(r, op));
+    gcut_type t = gen_type_of(r, r->item[x].v),
+              c = {.dtype = t.dtype, .rank = 1, .dim = {gen_coin(r) ? t.dim[1] : 1}};
+    if (!r->item[x].exact) r->kinked = true;
+    gcut_ref in[2] = {gen_use(r, x), gen_use(r, gen_leaf(r, &c))};
+    gen_keep(r, gen_node(r, op, in, 2, NULL, 0), 2 * r->item[x].mag, false);
 }
 
 /* A row of equal values has variance 0 and divides by sqrt(eps): a small eps would amplify rounding there, so

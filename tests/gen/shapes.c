@@ -181,6 +181,52 @@ void make_flip(graph_gen *r, gcut_op op)
     gen_moved(r, x, gen_node(r, op, &in, 1, &a, 1));
 }
 
+void make_roll(graph_gen *r, gcut_op op)
+{
+    uint32_t x = gen_operand(r, gcut_op_get(op)->dtypes, 1, false);
+    const uint32_t rank = gen_type_of(r, r->item[x].v).rank;
+    gcut_attr a[2] = {gcut_attr_dim(GCUT_KEY_axis, gen_draw(r, rank)),
+                      gcut_attr_int(GCUT_KEY_shift, (int64_t)gen_draw(r, 9) - 4)};
+    gcut_ref in = gen_use(r, x);
+    gen_moved(r, x, gen_node(r, op, &in, 1, a, 2));
+}
+
+void make_triangle(graph_gen *r, gcut_op op)
+{
+    uint32_t x = gen_operand(r, gcut_op_get(op)->dtypes, 2, false);
+    gcut_attr a = gcut_attr_int(GCUT_KEY_diagonal, (int64_t)gen_draw(r, 5) - 2);
+    gcut_ref in = gen_use(r, x);
+    gen_moved(r, x, gen_node(r, op, &in, 1, &a, gen_coin(r)));
+}
+
+void make_masked_fill(graph_gen *r, gcut_op op)
+{
+    uint32_t x = gen_operand(r, gcut_op_get(op)->dtypes, 0, false);
+    gcut_type t = gen_type_of(r, r->item[x].v), p = t;
+    p.dtype = GCUT_BOOL;
+    gcut_ref in[2] = {gen_use(r, x), gen_use(r, gen_coin(r) ? gen_leaf(r, &p) : gen_repeated(r, &p))};
+    gcut_attr a = gcut_attr_int(GCUT_KEY_value, gen_draw(r, 2));
+    gen_keep(r, gen_node(r, op, in, 2, &a, 1), fmax(r->item[x].mag, 1), r->item[x].exact);
+}
+
+/* Each axis is padded where it has elements enough at every size. */
+void make_border(graph_gen *r, gcut_op op)
+{
+    uint32_t x = gen_operand(r, gcut_op_get(op)->dtypes, 1, false);
+    gcut_type t = gen_type_of(r, r->item[x].v);
+    gcut_dim low[GCUT_MAX_RANK] = {0}, high[GCUT_MAX_RANK] = {0};
+    for (uint32_t d = 0; d < t.rank; d++) {
+        int64_t lo, hi;
+        gcut_dim_range(gen_module_of(r)->dims, t.dim[d], r->b.g->decls.at, r->b.g->decls.n, &lo, &hi);
+        if (lo < 3 || gen_elements(r, &t) > GEN_CAP / 4) continue;
+        low[d] = gen_draw(r, 3);
+        high[d] = gen_draw(r, 3);
+    }
+    gcut_attr a[2] = {gen_dims(r, GCUT_KEY_low, low, t.rank), gen_dims(r, GCUT_KEY_high, high, t.rank)};
+    gcut_ref in = gen_use(r, x);
+    gen_moved(r, x, gen_node(r, op, &in, 1, a, 2));
+}
+
 /* ---- bits ---- */
 
 static gcut_ref packed(graph_gen *r, gcut_ref mask)

@@ -5,6 +5,7 @@
 #include "gen/gen.h"
 
 #include <math.h>
+#include <string.h>
 
 void make_matmul(graph_gen *r, gcut_op op)
 {
@@ -40,29 +41,32 @@ void make_matmul(graph_gen *r, gcut_op op)
 /* An image, stride, dilation, padding and window that fit: attributes into a, sizes of the places into y. */
 typedef struct window {
     gcut_type x, y;
-    gcut_dim k[2], pad[4], stride[2], dilation[2], groups;
+    uint32_t n; /* axes that it slides over */
+    gcut_dim k[3], pad[6], stride[3], dilation[3], groups;
 } window;
 
 /* A window lies on an element at least. */
 static bool has_no_pixels(const graph_gen *r, const gcut_type *x)
 {
-    return gen_may_be_empty(r, x->dim[2]) || gen_may_be_empty(r, x->dim[3]);
+    for (uint32_t d = 2; d < x->rank; d++)
+        if (gen_may_be_empty(r, x->dim[d])) return true;
+    return false;
 }
 
 static window any_window(graph_gen *r, gcut_type x, bool dilates)
 {
-    window w = {.x = x, .y = x, .groups = 1};
-    for (uint32_t d = 0; d < 2; d++) {
+    window w = {.x = x, .y = x, .n = x.rank - 2u, .groups = 1};
+    for (uint32_t d = 0; d < w.n; d++) {
         int64_t lo, hi;
         gcut_dim_range(gen_module_of(r)->dims, x.dim[2 + d], r->b.g->decls.at, r->b.g->decls.n, &lo, &hi);
         w.stride[d] = 1 + gen_draw(r, 3);
         w.dilation[d] = dilates && gen_draw(r, 4) == 0 ? 2 : 1;
         w.k[d] = 1 + gen_draw(r, 3);
         w.pad[d] = gen_draw(r, (uint32_t)w.k[d]);
-        w.pad[d + 2] = gen_draw(r, (uint32_t)w.k[d]);
-        int64_t least = lo + w.pad[d] + w.pad[d + 2];
-        if (w.dilation[d] * (w.k[d] - 1) + 1 > least) w.k[d] = 1, w.pad[d] = w.pad[d + 2] = 0;
-        gcut_dim room = gen_combine(r, GCUT_DIM_ADD, x.dim[2 + d], w.pad[d] + w.pad[d + 2]);
+        w.pad[d + w.n] = gen_draw(r, (uint32_t)w.k[d]);
+        int64_t least = lo + w.pad[d] + w.pad[d + w.n];
+        if (w.dilation[d] * (w.k[d] - 1) + 1 > least) w.k[d] = 1, w.pad[d] = w.pad[d + w.n] = 0;
+        gcut_dim room = gen_combine(r, GCUT_DIM_ADD, x.dim[2 + d], w.pad[d] + w.pad[d + w.n]);
         room = gen_combine(r, GCUT_DIM_SUB, room, w.dilation[d] * (w.k[d] - 1) + 1);
         w.y.dim[2 + d] = gen_combine(r, GCUT_DIM_ADD, gen_combine(r, GCUT_DIM_DIV, room, w.stride[d]), 1);
     }
@@ -71,9 +75,9 @@ static window any_window(graph_gen *r, gcut_type x, bool dilates)
 
 static uint32_t conv_attrs(graph_gen *r, const window *w, gcut_attr *a)
 {
-    a[0] = gen_dims(r, GCUT_KEY_stride, w->stride, 2);
-    a[1] = gen_dims(r, GCUT_KEY_pad, w->pad, 4);
-    a[2] = gen_dims(r, GCUT_KEY_dilation, w->dilation, 2);
+    a[0] = gen_dims(r, GCUT_KEY_stride, w->stride, w->n);
+    a[1] = gen_dims(r, GCUT_KEY_pad, w->pad, 2 * w->n);
+    a[2] = gen_dims(r, GCUT_KEY_dilation, w->dilation, w->n);
     a[3] = gcut_attr_dim(GCUT_KEY_groups, w->groups);
     return 4;
 }
@@ -93,7 +97,8 @@ static conv any_conv(graph_gen *r, gcut_type x)
     if (channels == 8 && gen_coin(r)) c.w.groups = 4;
     gcut_dim in = gen_combine(r, GCUT_DIM_DIV, channels, c.w.groups);
     c.w.y.dim[1] = each * c.w.groups;
-    c.weight = (gcut_type){.dtype = x.dtype, .rank = 4, .dim = {c.w.y.dim[1], in, c.w.k[0], c.w.k[1]}};
+    c.weight = (gcut_type){.dtype = x.dtype, .rank = x.rank, .dim = {c.w.y.dim[1], in}};
+    memcpy(c.weight.dim + 2, c.w.k, c.w.n * sizeof *c.w.k);
     c.terms = gen_elements(r, &c.weight) / (double)c.w.y.dim[1];
     return c;
 }
@@ -104,9 +109,8 @@ static void keep_sum(graph_gen *r, gcut_ref v, double mag, double terms)
     gen_keep(r, v, 2 * mag, false);
 }
 
-void make_conv2d(graph_gen *r, gcut_op op)
+static void convolution(graph_gen *r, gcut_op op, uint32_t x)
 {
-    uint32_t x = gen_image(r, gcut_op_get(op)->dtypes, false);
     gcut_type t = gen_type_of(r, r->item[x].v);
     if (has_no_pixels(r, &t)) return;
     conv c = any_conv(r, t);
@@ -114,6 +118,24 @@ void make_conv2d(graph_gen *r, gcut_op op)
     gcut_attr a[4];
     if (gen_elements(r, &c.w.y) > 4 * GEN_CAP) return;
     keep_sum(r, gen_node(r, op, in, 2, a, conv_attrs(r, &c.w, a)), r->item[x].mag, c.terms);
+}
+
+void make_conv2d(graph_gen *r, gcut_op op)
+{
+    convolution(r, op, gen_image(r, gcut_op_get(op)->dtypes, false));
+}
+
+/* A leaf with one to three axes for a window. */
+static uint32_t any_image(graph_gen *r)
+{
+    gcut_type t = gen_any_type(r, gen_any_real(r), 3);
+    if (t.rank == 4 && gen_coin(r)) t.dim[t.rank++] = 1 + gen_draw(r, 3);
+    return gen_leaf(r, &t);
+}
+
+void make_conv_nd(graph_gen *r, gcut_op op)
+{
+    convolution(r, op, any_image(r));
 }
 
 void make_conv2d_input(graph_gen *r, gcut_op op)
@@ -146,33 +168,44 @@ void make_conv2d_weight(graph_gen *r, gcut_op op)
              gen_elements(r, &c.w.y) / (double)gen_nominal(r, c.w.y.dim[1]));
 }
 
-void make_conv_transpose2d(graph_gen *r, gcut_op op)
+static void transposed(graph_gen *r, gcut_op op, uint32_t x)
 {
-    uint32_t x = gen_image(r, gcut_op_get(op)->dtypes, false);
-    gcut_type t = gen_type_of(r, r->item[x].v);
-    for (uint32_t d = 0; d < 4; d++)
+    gcut_type t = gen_type_of(r, r->item[x].v), w = {.dtype = t.dtype, .rank = t.rank, .dim = {t.dim[1], 2}};
+    for (uint32_t d = 0; d < t.rank; d++)
         if (gen_may_be_empty(r, t.dim[d])) return;
-    gcut_dim k[2] = {1 + gen_draw(r, 3), 1 + gen_draw(r, 3)}, pad[4] = {0};
-    gcut_dim stride[2] = {1 + gen_draw(r, 2), 1 + gen_draw(r, 2)}, more[2] = {gen_draw(r, 2), 0};
-    for (uint32_t d = 0; d < 2; d++)
-        if (k[d] > 1) pad[d] = gen_draw(r, 2);
-    if (more[0] >= stride[0]) more[0] = 0;
-    gcut_dim dilation[2] = {1 + (gen_draw(r, 4) == 0), 1 + (gen_draw(r, 4) == 0)};
-    gcut_dim groups = gcut_dim_known(t.dim[1]) && gen_draw(r, 3) == 0 ? t.dim[1] : 1;
-    gcut_type w = {.dtype = t.dtype, .rank = 4, .dim = {t.dim[1], 2, k[0], k[1]}};
-    if ((double)groups > GEN_CAP / gen_elements(r, &t)) return; /* two channels of y for each of them */
+    const uint32_t n = t.rank - 2u;
+    gcut_dim pad[6] = {0}, stride[3], more[3], dilation[3];
+    const gcut_dim groups = gcut_dim_known(t.dim[1]) && gen_coin(r) ? t.dim[1] : 1;
+    for (uint32_t d = 0; d < n; d++) {
+        w.dim[2 + d] = 1 + gen_draw(r, 3);
+        stride[d] = 1 + gen_draw(r, 2);
+        more[d] = gen_coin(r) ? 0 : gen_draw(r, 3);
+        dilation[d] = 1 + (gen_draw(r, 4) == 0);
+        if (w.dim[2 + d] > 1) pad[d] = gen_draw(r, 2);
+    }
+    if ((double)groups * gen_elements(r, &w) > 8 * GEN_CAP / gen_elements(r, &t)) return;
     gcut_ref in[2] = {gen_use(r, x), gen_use(r, gen_leaf(r, &w))};
-    gcut_attr a[5] = {gen_dims(r, GCUT_KEY_stride, stride, 2), gen_dims(r, GCUT_KEY_pad, pad, 4),
-                      gen_dims(r, GCUT_KEY_output_pad, more, 2), gen_dims(r, GCUT_KEY_dilation, dilation, 2),
+    gcut_attr a[5] = {gen_dims(r, GCUT_KEY_stride, stride, n), gen_dims(r, GCUT_KEY_pad, pad, 2 * n),
+                      gen_dims(r, GCUT_KEY_output_pad, more, n), gen_dims(r, GCUT_KEY_dilation, dilation, n),
                       gcut_attr_dim(GCUT_KEY_groups, groups)};
     keep_sum(r, gen_node(r, op, in, 2, a, 5), r->item[x].mag, gen_elements(r, &w) / 2 / (double)groups);
 }
 
+void make_conv_transpose2d(graph_gen *r, gcut_op op)
+{
+    transposed(r, op, gen_image(r, gcut_op_get(op)->dtypes, false));
+}
+
+void make_conv_transpose_nd(graph_gen *r, gcut_op op)
+{
+    transposed(r, op, any_image(r));
+}
+
 static uint32_t pool_attrs(graph_gen *r, const window *w, gcut_attr *a)
 {
-    a[0] = gen_dims(r, GCUT_KEY_window, w->k, 2);
-    a[1] = gen_dims(r, GCUT_KEY_pad, w->pad, 4);
-    a[2] = gen_dims(r, GCUT_KEY_stride, w->stride, 2);
+    a[0] = gen_dims(r, GCUT_KEY_window, w->k, w->n);
+    a[1] = gen_dims(r, GCUT_KEY_pad, w->pad, 2 * w->n);
+    a[2] = gen_dims(r, GCUT_KEY_stride, w->stride, w->n);
     return 3;
 }
 
@@ -187,6 +220,22 @@ void make_pool(graph_gen *r, gcut_op op)
     gcut_ref in[2] = {gen_use(r, x), n == 2 ? gen_use(r, gen_matching(r, x, false)) : 0};
     gcut_attr a[3];
     gen_keep(r, gen_node(r, op, in, n, a, pool_attrs(r, &w, a)), n == 2 ? 4 : r->item[x].mag, false);
+}
+
+void make_pool_nd(graph_gen *r, gcut_op op)
+{
+    uint32_t x = any_image(r), n;
+    gcut_type t = gen_type_of(r, r->item[x].v);
+    if (has_no_pixels(r, &t)) return;
+    window w = any_window(r, t, false);
+    gcut_ref in = gen_use(r, x);
+    gcut_attr a[5];
+    bool known = true;
+    for (uint32_t d = 2; d < t.rank; d++) known = known && gcut_dim_known(t.dim[d]);
+    n = pool_attrs(r, &w, a);
+    a[n++] = gcut_attr_bool(GCUT_KEY_ceil, known && gen_coin(r));
+    if (op == GCUT_OP_avg_pool_nd) a[n++] = gcut_attr_bool(GCUT_KEY_skip_pad, gen_coin(r));
+    gen_keep(r, gen_node(r, op, &in, 1, a, n), r->item[x].mag, false);
 }
 
 void make_pool_grad(graph_gen *r, gcut_op op)

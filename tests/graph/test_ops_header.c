@@ -66,8 +66,8 @@ static void print_struct(const entry *e, gcut_arena *a, gcut_text *out)
         bool zero = s->has_default && s->value.kind == GCUT_ATTR_KIND_NUM && s->value.u.num.f == 0;
         if (s->has_default && member(s->key) == 'f' && !zero)
             gcut_text_add(out, " /* 0 = %s; GCUT_ZERO = 0 */", value_text(a, s));
-        else if (!s->has_default)
-            gcut_text_add(out, " /* 0 = not given */");
+        else if (!s->has_default || (s->value.kind == GCUT_ATTR_KIND_DIM && s->value.u.dim))
+            gcut_text_add(out, " /* 0 = %s */", s->has_default ? value_text(a, s) : "not given");
         gcut_text_add(out, "\n");
     }
     for (uint32_t i = 0; i < e->nmay; i++)

@@ -35,6 +35,7 @@ static inline void every_elementwise(gcut_graph *g, every_op_fn *fn, void *user)
     gcut_val x = gcut_input(g, "x", GCUT_F32, GCUT_SHAPE(3, 4)),
              y = gcut_input(g, "y", GCUT_F32, GCUT_SHAPE(3, 4));
     gcut_val p = gcut_input(g, "p", GCUT_BOOL, GCUT_SHAPE(3, 4));
+    gcut_val slope = gcut_input(g, "slope", GCUT_F32, GCUT_SHAPE(4));
     EVERY_UNARY(neg);
     EVERY_UNARY(abs);
     EVERY_UNARY(sign);
@@ -55,6 +56,7 @@ static inline void every_elementwise(gcut_graph *g, every_op_fn *fn, void *user)
     EVERY_UNARY(softplus);
     EVERY_UNARY(elu);
     EVERY_UNARY(leaky_relu);
+    EVERY_2(gcut_prelu(x, slope), "prelu", x, slope, "");
     EVERY_UNARY(hardsigmoid);
     EVERY_UNARY(hardswish);
     EVERY_UNARY(mish);
@@ -94,6 +96,10 @@ static inline void every_elementwise(gcut_graph *g, every_op_fn *fn, void *user)
     EVERY_2(gcut_or(p, p), "or", p, p, "");
     EVERY_2(gcut_xor(p, p), "xor", p, p, "");
     EVERY_3(gcut_select(p, x, y), "select", p, x, y, "");
+    EVERY_2(gcut_masked_fill(x, p, 3), "masked_fill", x, p, "value=3.0");
+    EVERY_1(gcut_triu(x), "triu", x, "");
+    EVERY_1(gcut_triu(x, 1), "triu", x, "diagonal=1.0");
+    EVERY_1(gcut_tril(x, -1), "tril", x, "diagonal=-1.0");
     EVERY_1(gcut_cast(x, GCUT_BF16), "cast", x, "to=\"bf16\"");
     EVERY_1(gcut_clamp(x, -1, 1), "clamp", x, "lo=-1.0, hi=1.0");
     EVERY_2(gcut_mse(x, y), "mse", x, y, "");
@@ -129,6 +135,10 @@ static inline void every_move(gcut_graph *g, every_op_fn *fn, void *user)
     const gcut_val both[] = {a, u};
     fn(user, gcut_concat(both, 2, 1), "concat", both, 2, "axis=1");
     EVERY_1(gcut_flip(a, 0, -1), "flip", a, "axes=[0, 2]");
+    EVERY_1(gcut_roll(a, -1, -2), "roll", a, "axis=2, shift=-2.0");
+    EVERY_1(gcut_reflection_pad(v, GCUT_SHAPE(1), GCUT_SHAPE(2)), "reflection_pad", v, "low=[1], high=[2]");
+    EVERY_1(gcut_replication_pad(v, GCUT_SHAPE(1), GCUT_SHAPE(2)), "replication_pad", v, "low=[1], high=[2]");
+    EVERY_1(gcut_circular_pad(v, GCUT_SHAPE(1), GCUT_SHAPE(2)), "circular_pad", v, "low=[1], high=[2]");
 
     fn(user, gcut_dim_of(g, N), "dim", NULL, 0, "of=N");
     fn(user, gcut_full(g, GCUT_I32, GCUT_SHAPE(N, 2), 7), "full", NULL, 0,
@@ -152,6 +162,12 @@ static inline void every_move(gcut_graph *g, every_op_fn *fn, void *user)
     EVERY_1(gcut_topk(a, 1, 1, false, NULL), "topk", a, "k=1, axis=1, largest=false");
     gcut_val order = gcut_argsort(a, 1);
     EVERY_2(gcut_take_along(a, order, 1), "take_along", a, order, "axis=1");
+    EVERY_3(gcut_scatter_add_along(a, order, a, 1), "scatter_add_along", a, order, a, "axis=1");
+    EVERY_1(gcut_one_hot(i, GCUT_F64, 4), "one_hot", i, "n=4, dtype=\"f64\"");
+    gcut_val places = gcut_reshape(i, 5, 1);
+    EVERY_2(gcut_take_nd(v, places), "take_nd", v, places, "");
+    gcut_val parts = gcut_take_nd(v, places);
+    EVERY_3(gcut_scatter_add_nd(v, places, parts), "scatter_add_nd", v, places, parts, "");
     EVERY_1(gcut_argmin(a, 0), "argmin", a, "axis=0");
 }
 
@@ -162,6 +178,7 @@ static inline void every_reduction(gcut_graph *g, every_op_fn *fn, void *user)
     EVERY_1(gcut_var(r, GCUT_SHAPE(1)), "var", r, "axes=[1]");
     gcut_var_options population = {true, GCUT_ZERO};
     EVERY_1(gcut_var(r, GCUT_SHAPE(0, -1), population), "var", r, "axes=[0, 2], keep=true, correction=0.0");
+    EVERY_1(gcut_std(r, GCUT_SHAPE(1)), "std", r, "axes=[1]");
     EVERY_1(gcut_sum(r, 0, -1), "sum", r, "axes=[0, 2]");
     EVERY_1(gcut_sum_keep(r), "sum", r, "keep=true");
     EVERY_1(gcut_mean(r), "mean", r, "");
@@ -217,6 +234,24 @@ static inline void every_layer(gcut_graph *g, every_op_fn *fn, void *user)
     gcut_pool pool = {{2, 0}, {0, 0}, {0, 0, 0, 0}};
     EVERY_1(gcut_max_pool2d(image, pool), "max_pool2d", image, "window=[2, 2]");
     EVERY_1(gcut_avg_pool2d(image, pool), "avg_pool2d", image, "window=[2, 2]");
+    EVERY_2(gcut_conv_nd(image, kernel), "conv_nd", image, kernel, "");
+    gcut_conv_nd_options strided = {0, GCUT_SHAPE(2, 1), GCUT_SHAPE(1, 1, 1, 1), GCUT_SHAPE(1, 2)};
+    EVERY_2(gcut_conv_nd(image, kernel, strided), "conv_nd", image, kernel,
+            "stride=[2, 1], pad=[1, 1, 1, 1], dilation=[1, 2]");
+    gcut_conv_transpose_nd_options longer = {0, GCUT_SHAPE(2, 2), GCUT_SHAPE(0, 0, 0, 1), GCUT_SHAPE(1, 1),
+                                             GCUT_SHAPE(1, 2)};
+    EVERY_2(gcut_conv_transpose_nd(back, kernel, longer), "conv_transpose_nd", back, kernel,
+            "stride=[2, 2], pad=[0, 0, 0, 1], dilation=[1, 1], output_pad=[1, 2]");
+    EVERY_1(gcut_max_pool_nd(image, GCUT_SHAPE(2, 3)), "max_pool_nd", image, "window=[2, 3]");
+    gcut_avg_pool_nd_options inside = {false, true, GCUT_SHAPE(1, 2), GCUT_SHAPE(1, 1, 0, 0)};
+    EVERY_1(gcut_avg_pool_nd(image, GCUT_SHAPE(2, 3), inside), "avg_pool_nd", image,
+            "window=[2, 3], stride=[1, 2], pad=[1, 1, 0, 0], ceil=false, skip_pad=true");
+    EVERY_1(gcut_adaptive_avg_pool(image, 1, 1), "adaptive_avg_pool", image, "shape=[1, 1]");
+    EVERY_1(gcut_adaptive_max_pool(image, 2), "adaptive_max_pool", image, "shape=[2]");
+    EVERY_1(gcut_resize(image, GCUT_SHAPE(9, 4)), "resize", image, "shape=[9, 4]");
+    gcut_resize_options linear = {"linear", true};
+    EVERY_1(gcut_resize(image, GCUT_SHAPE(9, 4), linear), "resize", image,
+            "shape=[9, 4], mode=\"linear\", align_corners=true");
     EVERY_1(gcut_upsample(image, GCUT_SHAPE(2, 3)), "upsample", image, "factor=[2, 3]");
     EVERY_1(gcut_upsample(image, GCUT_SHAPE(2, 2), "bilinear"), "upsample", image,
             "factor=[2, 2], mode=\"bilinear\"");

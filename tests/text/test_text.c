@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "op_samples.h"
 
 #define LIMIT ((size_t)1 << 24)
 
@@ -220,54 +221,6 @@ static void the_example_is_canonical(void **state)
 
 /* ---- every op ---- */
 
-/* Operands and attributes by shape rule, so that an op with a new rule does not compile without a sample. */
-#define SAMPLE_same NULL
-#define SAMPLE_test NULL
-#define SAMPLE_cast "%f, to=f16"
-#define SAMPLE_select "%p, %f, %g"
-#define SAMPLE_reshape "%f, shape=[2, 3*N]"
-#define SAMPLE_transpose "%f, perm=[1, 0]"
-#define SAMPLE_broadcast "%f, shape=[5, 6, N], axes=[1, 2]"
-#define SAMPLE_slice "%f, start=[1, 0], limit=[5, N], step=[2, 1]"
-#define SAMPLE_pad "%f, low=[1, 0], high=[0, N], interior=[2, 0], value=-inf"
-#define SAMPLE_concat "%f, %g, %f, axis=1"
-#define SAMPLE_flip "%f, axes=[0, 1]"
-#define SAMPLE_pack_bits NULL
-#define SAMPLE_unpack_bits "%bits, shape=[6, N]"
-#define SAMPLE_dim "of=2*N-1"
-#define SAMPLE_full "shape=[N, 3], dtype=i64"
-#define SAMPLE_reduce "%f, axes=[1], keep=true"
-#define SAMPLE_matmul "%f, %g, tb=true"
-#define SAMPLE_take "%f, %i, axis=1"
-#define SAMPLE_pick "%f, %i, axis=0"
-#define SAMPLE_take_along "%f, %along, axis=1"
-#define SAMPLE_argsort "%f, axis=1, descending=true"
-#define SAMPLE_topk "%f, k=2, axis=0, largest=false"
-#define SAMPLE_scatter_add "%f, %i, %u, axis=1"
-#define SAMPLE_axis "%f, axis=1"
-#define SAMPLE_region NULL   /* not used: tests/interp/test_control.c */
-#define SAMPLE_external NULL /* not used: tests/api/test_external.c */
-#define SAMPLE_arg "%f, axis=0"
-#define SAMPLE_upsample "%q, factor=[2, 3], mode=\"bilinear\""
-#define SAMPLE_norm NULL
-#define SAMPLE_batch_norm "%q, %c, %c, %c, %c, momentum=0.5"
-#define SAMPLE_channel_norm "%q, %c, %c, eps=0.5"
-#define SAMPLE_cross_entropy "%f, %l, ignore=-1"
-#define SAMPLE_mse "%f, %g"
-#define SAMPLE_random "%j, %j, dtype=i64"
-#define SAMPLE_draw "%key, shape=[N, 3], dtype=f64"
-#define SAMPLE_key_split "%key, n=N+1"
-#define SAMPLE_dropout "%f, %key, p=0.25"
-#define SAMPLE_conv2d "%q, %w, stride=[1, 2], pad=[0, 1, 2, 0], dilation=[2, 1], groups=2"
-#define SAMPLE_conv2d_input "%q, %w, shape=[6, 10], pad=[0, 1, 1, 0], dilation=[2, 1]"
-#define SAMPLE_conv2d_weight "%q, %k, window=[2, 2], pad=[1, 0, 2, 1], groups=2"
-#define SAMPLE_conv_transpose2d "%q, %w, stride=[2, 2], pad=[1, 0, 0, 1], output_pad=[1, 0], groups=3"
-#define SAMPLE_pool NULL
-#define SAMPLE_pool_grad "%q, %h, window=[2, 3], stride=[1, 2], pad=[0, 1, 1, 2]"
-#define SAMPLE_unpool "%q, shape=[7, 17], window=[3, 3], stride=[1, 2]"
-#define SAMPLE_attention "%q, %k, %k, %bias, causal=true, scale=0.25"
-#define SAMPLE_attention_grad "%q, %k, %k, %bias, %q, causal=true, scale=0.25"
-
 #define A(lo, hi) lo
 #define MANY 255
 #define OP(id, operands, types, attrs, rule, ...) {#id, operands, #types[0], #rule, SAMPLE_##rule},
@@ -337,7 +290,8 @@ static void make_op_text(void *arg)
         " input %%i: i32[N], input %%j: i64[N], input %%bits: u8[ceildiv(6*N, 8)], rng %%key: i64[], input "
         "%%c: f32[6], input %%u: f32[6, N], "
         "input %%s: f32[N], input %%along: i32[6, 3], "
-        "input %%l: i64[6],"
+        "input %%l: i64[6], input %%v: f32[6, 6, N], input %%three: f32[6, 3], input %%place: i64[N, 4, 2], input %%rows: i32[7, 2], "
+        "input %%uq: f32[7, 5, 8],"
         " input %%q: f32[N, 6, 5, 8], input %%k: f32[N, 2, 7, 8],"
         " input %%bias: f32[N, 6, 5, 7], input %%w: f32[6, 3, 2, 4], input %%h: f32[N, 6, 5, 5]) -> () {\n  "
         "%%r");
