@@ -469,7 +469,7 @@ GCUT_RT_CUMSUM(u8, uint8_t)
 
 /* out = the indices of x along the middle axis of [outer, n, inner], both packed, in the order of the elements: rising or
  * falling, NaN the largest, equal ones in the order of their indices.  Each thread, of at most outer * inner, uses
- * GCUT_RT_ARGSORT_BYTES * n bytes of work, aligned to 8 bytes. */
+ * GCUT_RT_ARGSORT_BYTES * n bytes of work, rounded up to cache lines of 64 bytes, at which it begins. */
 #define GCUT_RT_ARGSORT_BYTES 32
 #define GCUT_RT_ARGSORT(name, type)                                                                          \
     void gcut_rt_argsort_##name(int64_t outer, int64_t n, int64_t inner, int descending, const type *x,      \

@@ -122,8 +122,23 @@ static void empty(void **state)
     assert_int_equal(out, 7);
 }
 
+/* The predicted peak counts it: of an odd number of elements too, whose lines end within a cache line. */
+static void last_bytes_of_workspaces_are_touched(void **state)
+{
+    (void)state;
+    static float x[10];
+    call c = {2, 5, 1, 0, 2, x};
+    const size_t each = 192; /* 5 * GCUT_RT_ARGSORT_BYTES, rounded up to 64 bytes */
+    memset(work, 170, sizeof work);
+    gcut_rt_team(run_f32, &c, 2);
+    for (size_t t = 1; t <= 2; t++) assert_int_not_equal((unsigned char)work[t * each - 1], 170);
+    assert_int_equal((unsigned char)work[2 * each], 170);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_type), cmocka_unit_test(empty)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_type),
+                                       cmocka_unit_test(last_bytes_of_workspaces_are_touched),
+                                       cmocka_unit_test(empty)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

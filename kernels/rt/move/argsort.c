@@ -77,11 +77,13 @@ static const item *sort(item *x, item *y, int64_t n)
     return x;
 }
 
-/* The items are loaded to the end of the thread's workspace, so that its last byte is always touched. */
+/* Workspaces of threads begin at cache lines, of four items.  The items are loaded to the end of the thread's own, so that its
+ * last byte is always touched. */
 static void argsort_part(void *arg, int t, int nt)
 {
     const argsort_job *j = arg;
-    item *const first = j->work + 2 * j->n * t, *const second = first + j->n;
+    const int64_t each = 2 * (j->n + j->n % 2);
+    item *const first = j->work + each * t, *const second = first + each - j->n;
     int64_t l0, l1;
     gcut_rt_share(j->outer * j->inner, 1, t, nt, &l0, &l1);
     for (int64_t l = l0; l < l1; l++) {
