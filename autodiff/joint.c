@@ -248,18 +248,17 @@ static gcut_ref *chosen_values(differentiation *s, const gcut_graph *g)
     return x;
 }
 
-/* Makes differentiated loops yield their carried values of every iteration, and decomposes composites
- * without a VJP rule.  A decomposition may contain composites, hence the loop; it ends because
+/* Decomposes composites without a VJP rule, and makes differentiated loops, of which some are decompositions, yield their
+ * carried values of every iteration.  A decomposition may contain composites, hence the loop; it ends because
  * decompositions are not recursive. */
 static void decompose(differentiation *s)
 {
-    if (has_regions(s->primal)) {
-        const bool *wanted = gcut_wanted(s->primal, s->tmp, chosen_values(s, s->primal), s->primal->params.n);
-        advance(s, gcut_stacked_scans(s->primal, gcut_module_unused(s->m, s->user->name, "stacked"), wanted));
-    }
     while (has_undecomposed(s->primal))
         advance(s, gcut_pass_expand(s->primal, gcut_module_unused(s->m, s->user->name, "expanded"),
                                     gcut_vjp_by_meaning));
+    if (!has_regions(s->primal)) return;
+    const bool *wanted = gcut_wanted(s->primal, s->tmp, chosen_values(s, s->primal), s->primal->params.n);
+    advance(s, gcut_stacked_scans(s->primal, gcut_module_unused(s->m, s->user->name, "stacked"), wanted));
 }
 
 /* Has one of the first n cotangents that name? */

@@ -109,6 +109,18 @@ gcut_val gcut_key_of_at(gcut_here at, gcut_val keys, int i)
     return gcut_reshape_at(at, one, GCUT_SCALAR);
 }
 
+/* ---- layers ---- */
+
+/* ---- ops of several results ---- */
+
+/* Results 1 to n of the node whose first result is y. */
+static gcut_val with_results(gcut_val y, gcut_val *more, uint32_t n)
+{
+    for (uint32_t k = 0; more && k < n; k++)
+        more[k] = y.id ? (gcut_val){y.graph, y.id + 1 + k} : (gcut_val){0};
+    return y;
+}
+
 gcut_val gcut_topk_at(gcut_here at, gcut_val x, gcut_dim k, int axis, bool largest, gcut_val *indices)
 {
     gcut_val y = gcut_builder_op(at, NULL, GCUT_OP_topk, &x, 1,
@@ -116,11 +128,33 @@ gcut_val gcut_topk_at(gcut_here at, gcut_val x, gcut_dim k, int axis, bool large
                                                   {.key = GCUT_KEY_axis, .u.i = axis},
                                                   {.key = GCUT_KEY_largest, .u.b = largest}},
                                  3);
-    if (indices) *indices = y.id ? (gcut_val){y.graph, y.id + 1} : (gcut_val){0};
-    return y;
+    return with_results(y, indices, 1);
 }
 
-/* ---- layers ---- */
+gcut_val gcut_rnn_at(gcut_here at, gcut_val x, gcut_val h, gcut_val wx, gcut_val wh, gcut_val bx, gcut_val bh,
+                     const char *mode, bool reverse, gcut_val *last)
+{
+    const gcut_val y = gcut_builder_op(
+        at, NULL, GCUT_OP_rnn, (gcut_val[]){x, h, wx, wh, bx, bh}, 6,
+        (gcut_op_attr[]){{.key = GCUT_KEY_mode, .u.s = mode}, {.key = GCUT_KEY_reverse, .u.b = reverse}}, 2);
+    return with_results(y, last, 1);
+}
+
+gcut_val gcut_gru_at(gcut_here at, gcut_val x, gcut_val h, gcut_val wx, gcut_val wh, gcut_val bx, gcut_val bh,
+                     bool reverse, gcut_val *last)
+{
+    const gcut_val y = gcut_builder_op(at, NULL, GCUT_OP_gru, (gcut_val[]){x, h, wx, wh, bx, bh}, 6,
+                                       (gcut_op_attr[]){{.key = GCUT_KEY_reverse, .u.b = reverse}}, 1);
+    return with_results(y, last, 1);
+}
+
+gcut_val gcut_lstm_at(gcut_here at, gcut_val x, gcut_val h, gcut_val c, gcut_val wx, gcut_val wh, gcut_val bx,
+                      gcut_val bh, bool reverse, gcut_val last[2])
+{
+    const gcut_val y = gcut_builder_op(at, NULL, GCUT_OP_lstm, (gcut_val[]){x, h, c, wx, wh, bx, bh}, 7,
+                                       (gcut_op_attr[]){{.key = GCUT_KEY_reverse, .u.b = reverse}}, 1);
+    return with_results(y, last, 2);
+}
 
 gcut_val gcut_batch_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, gcut_val mean,
                             gcut_val var, double eps, double momentum, gcut_val next[2])
@@ -128,9 +162,7 @@ gcut_val gcut_batch_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bi
     gcut_val y = gcut_builder_op(
         at, NULL, GCUT_OP_batch_norm, (gcut_val[]){x, gain, bias, mean, var}, 5,
         (gcut_op_attr[]){{.key = GCUT_KEY_eps, .u.f = eps}, {.key = GCUT_KEY_momentum, .u.f = momentum}}, 2);
-    for (uint32_t k = 0; next && k < 2; k++)
-        next[k] = y.id ? (gcut_val){y.graph, y.id + 1 + k} : (gcut_val){0};
-    return y;
+    return with_results(y, next, 2);
 }
 
 /* A pair as an attribute: a single number applies to both axes; two zeros mean the default. */

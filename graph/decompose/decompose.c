@@ -11,7 +11,7 @@
 
 #include "graph/decompose/decompose_rule.h"
 
-#define MAX_OPERANDS 5
+#define MAX_OPERANDS 7
 
 #define E(...) NULL
 #define T(fn) NULL

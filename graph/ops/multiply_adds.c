@@ -62,6 +62,17 @@ gcut_madds gcut_madds_conv2d_weight(const gcut_graph *g, const gcut_node *n)
     return m;
 }
 
+/* For each time and row: every element of wx and of wh, the operands behind the states. */
+gcut_madds gcut_madds_recurrent(const gcut_graph *g, const gcut_node *n)
+{
+    gcut_madds m = {.times = 1};
+    const gcut_type *wx = operand(g, n, n->nargs - 4u), *wh = operand(g, n, n->nargs - 3u);
+    times(&m, operand(g, n, 0), 0, 2);
+    times(&m, wx, 0, 1);
+    m.dim[m.n++] = gcut_dim_make(g->module->dims, GCUT_DIM_ADD, wx->dim[1], wh->dim[1]);
+    return m;
+}
+
 gcut_dim gcut_node_madds(const gcut_graph *g, const gcut_node *n)
 {
     gcut_madds m = gcut_op_get((gcut_op)n->op)->madds(g, n);

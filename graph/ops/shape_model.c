@@ -113,6 +113,36 @@ void gcut_shape_resized(infer *s)
     }
 }
 
+/* x [T, N, I], states [N, H], wx [G H, I], wh [G H, H], bx and bh [G H]: y [T, N, H], and the states. */
+void gcut_shape_recurrent(infer *s)
+{
+    const uint32_t nstates = s->nargs - 5, gates = s->spec->op == GCUT_OP_lstm  ? 4
+                                                   : s->spec->op == GCUT_OP_gru ? 3
+                                                                                : 1;
+    const gcut_type *x = in(s, 0), *h = in(s, 1), *wx = in(s, nstates + 1), *wh = in(s, nstates + 2);
+    const gcut_attr *mode = attr(s, GCUT_KEY_mode);
+    if (mode && strcmp(mode->u.str, "tanh") != 0 && strcmp(mode->u.str, "relu") != 0)
+        BAD(s, "'rnn': mode must be \"tanh\" or \"relu\", not \"%s\"", mode->u.str);
+    for (uint32_t k = 0; k < s->nargs; k++) {
+        const uint32_t rank = k == 0 ? 3 : k > nstates + 2 ? 1 : 2;
+        if (k) same_dtype(s, 0, k);
+        if (in(s, k)->rank != rank)
+            BAD(s, "'%s': operand %u is %s, expected %u ax%s", opname(s), k + 1, show(s, in(s, k)), rank,
+                rank == 1 ? "is" : "es");
+    }
+    const gcut_dim wide = dim2(s, GCUT_DIM_MUL, h->dim[1], gates);
+    for (uint32_t k = 1; k <= nstates; k++) {
+        require(s, x->dim[1], in(s, k)->dim[0]);
+        require(s, h->dim[1], in(s, k)->dim[1]);
+    }
+    require(s, x->dim[2], wx->dim[1]);
+    require(s, h->dim[1], wh->dim[1]);
+    for (uint32_t k = nstates + 1; k < s->nargs; k++) require(s, wide, in(s, k)->dim[0]);
+    s->n = 1 + nstates;
+    s->out[0] = (gcut_type){x->dtype, 3, {x->dim[0], x->dim[1], h->dim[1]}};
+    for (uint32_t k = 1; k <= nstates; k++) s->out[k] = *in(s, k);
+}
+
 void gcut_shape_cross_entropy(infer *s)
 {
     const gcut_type *x = in(s, 0), *t = in(s, 1);

@@ -64,6 +64,19 @@ GCUT_API gcut_val gcut_topk_at(gcut_here at, gcut_val x, gcut_dim k, int axis, b
                                gcut_val *indices);
 #define gcut_topk(x, k, axis, largest, indices) gcut_topk_at(GCUT_HERE, x, k, axis, largest, indices)
 
+/* A recurrent layer over the first axis of x [T, N, I], from its end if `reverse`, with PyTorch's weights: h and c [N, H],
+ * wx [G H, I], wh [G H, H], bx and bh [G H], where G is 4 (lstm: i, f, g, o), 3 (gru: r, z, n) or 1.  Returns y [T, N, H]; the
+ * last state h, and c of lstm, go to `last`, which may be NULL.  mode: "tanh" or "relu". */
+GCUT_API gcut_val gcut_rnn_at(gcut_here at, gcut_val x, gcut_val h, gcut_val wx, gcut_val wh, gcut_val bx,
+                              gcut_val bh, const char *mode, bool reverse, gcut_val *last);
+GCUT_API gcut_val gcut_gru_at(gcut_here at, gcut_val x, gcut_val h, gcut_val wx, gcut_val wh, gcut_val bx,
+                              gcut_val bh, bool reverse, gcut_val *last);
+GCUT_API gcut_val gcut_lstm_at(gcut_here at, gcut_val x, gcut_val h, gcut_val c, gcut_val wx, gcut_val wh,
+                               gcut_val bx, gcut_val bh, bool reverse, gcut_val last[2]);
+#define gcut_rnn(...) gcut_rnn_at(GCUT_HERE, __VA_ARGS__)
+#define gcut_gru(...) gcut_gru_at(GCUT_HERE, __VA_ARGS__)
+#define gcut_lstm(...) gcut_lstm_at(GCUT_HERE, __VA_ARGS__)
+
 /* x [N, C, ...]; mean and var are the running statistics [C]: states, whose new values go to next[0] and
  * next[1], for gcut_next. */
 GCUT_API gcut_val gcut_batch_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, gcut_val mean,

@@ -24,7 +24,7 @@
     X(random) X(uniform) X(normal) X(dropout)
 #define HEAVY_OPS(X) \
     X(matmul) X(conv2d) X(conv2d_input) X(conv2d_weight) X(conv_transpose2d) X(conv_nd) \
-    X(conv_transpose_nd) X(attention) X(attention_grad)
+    X(conv_transpose_nd) X(rnn) X(gru) X(lstm) X(attention) X(attention_grad)
 #define CAT_OPS(X) \
     X(concat)
 #define NONE_OPS(X) \

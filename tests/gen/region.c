@@ -218,3 +218,29 @@ void make_region(graph_gen *r, gcut_op op)
     default: make_if(r);
     }
 }
+
+/* ---- recurrent layers ---- */
+
+void make_recurrent(graph_gen *r, gcut_op op)
+{
+    const bool is_lstm = op == GCUT_OP_lstm;
+    const int64_t hidden = 1 + gen_draw(r, 3), gates = is_lstm ? 4 : op == GCUT_OP_gru ? 3 : 1;
+    gcut_type x = {gen_any_real(r), 3, {gen_any_dim(r, 5), gen_any_dim(r, 8), 1 + gen_draw(r, 3)}},
+              h = {x.dtype, 2, {x.dim[1], hidden}}, wx = {x.dtype, 2, {gates * hidden, x.dim[2]}},
+              wh = {x.dtype, 2, {gates * hidden, hidden}}, b = {x.dtype, 1, {gates * hidden}};
+    gcut_ref in[7];
+    uint32_t n = 0;
+    in[n++] = gen_use(r, gen_leaf(r, &x));
+    in[n++] = gen_use(r, gen_leaf(r, &h));
+    if (is_lstm) in[n++] = gen_use(r, gen_leaf(r, &h));
+    in[n++] = gen_use(r, gen_leaf(r, &wx));
+    in[n++] = gen_use(r, gen_leaf(r, &wh));
+    in[n++] = gen_use(r, gen_leaf(r, &b));
+    in[n++] = gen_use(r, gen_leaf(r, &b));
+    gcut_attr a[2] = {gcut_attr_bool(GCUT_KEY_reverse, gen_coin(r)),
+                      gcut_attr_str(gen_module_of(r), GCUT_KEY_mode, gen_coin(r) ? "tanh" : "relu")};
+    gcut_ref y = gen_node(r, op, in, n, a, op == GCUT_OP_rnn ? 2 : 1);
+    gen_keep(r, y, 1, false);
+    if (gen_coin(r)) gen_keep(r, y + 1, 1, false);
+    if (is_lstm && gen_coin(r)) gen_keep(r, y + 2, 4, false);
+}

@@ -183,7 +183,10 @@ static void transposed(graph_gen *r, gcut_op op, uint32_t x)
         dilation[d] = 1 + (gen_draw(r, 4) == 0);
         if (w.dim[2 + d] > 1) pad[d] = gen_draw(r, 2);
     }
-    if ((double)groups * gen_elements(r, &w) > 8 * GEN_CAP / gen_elements(r, &t)) return;
+    /* products, and elements of the result */
+    if (gen_elements(r, &t) * gen_elements(r, &w) / (double)gen_nominal(r, t.dim[1]) > 16 * GEN_CAP ||
+        gen_elements(r, &t) * (double)groups / (double)gen_nominal(r, t.dim[1]) > GEN_CAP)
+        return;
     gcut_ref in[2] = {gen_use(r, x), gen_use(r, gen_leaf(r, &w))};
     gcut_attr a[5] = {gen_dims(r, GCUT_KEY_stride, stride, n), gen_dims(r, GCUT_KEY_pad, pad, 2 * n),
                       gen_dims(r, GCUT_KEY_output_pad, more, n), gen_dims(r, GCUT_KEY_dilation, dilation, n),

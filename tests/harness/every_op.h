@@ -256,6 +256,24 @@ static inline void every_layer(gcut_graph *g, every_op_fn *fn, void *user)
     EVERY_1(gcut_upsample(image, GCUT_SHAPE(2, 2), "bilinear"), "upsample", image,
             "factor=[2, 2], mode=\"bilinear\"");
 
+    gcut_val xt = gcut_input(g, "xt", GCUT_F32, GCUT_SHAPE(3, 2, 5)),
+             ht = gcut_input(g, "ht", GCUT_F32, GCUT_SHAPE(2, 1)), wx[3], wh[3], bt[3];
+    static const char *const names[] = {"wx1", "wh1", "bt1", "wx3", "wh3", "bt3", "wx4", "wh4", "bt4"};
+    for (int k = 0; k < 3; k++) {
+        gcut_dim rows = k ? k + 2 : 1;
+        wx[k] = gcut_input(g, names[3 * k], GCUT_F32, GCUT_SHAPE(rows, 5));
+        wh[k] = gcut_input(g, names[3 * k + 1], GCUT_F32, GCUT_SHAPE(rows, 1));
+        bt[k] = gcut_input(g, names[3 * k + 2], GCUT_F32, GCUT_SHAPE(rows));
+    }
+    const gcut_val of_rnn[] = {xt, ht, wx[0], wh[0], bt[0], bt[0]};
+    fn(user, gcut_rnn(xt, ht, wx[0], wh[0], bt[0], bt[0], "relu", false, next), "rnn", of_rnn, 6,
+       "mode=\"relu\", reverse=false");
+    const gcut_val of_gru[] = {xt, ht, wx[1], wh[1], bt[1], bt[1]};
+    fn(user, gcut_gru(xt, ht, wx[1], wh[1], bt[1], bt[1], true, next), "gru", of_gru, 6, "reverse=true");
+    const gcut_val of_lstm[] = {xt, ht, ht, wx[2], wh[2], bt[2], bt[2]};
+    fn(user, gcut_lstm(xt, ht, ht, wx[2], wh[2], bt[2], bt[2], false, next), "lstm", of_lstm, 7,
+       "reverse=false");
+
     const gcut_val five[] = {image, h, h, h, h};
     fn(user, gcut_batch_norm(image, h, h, h, h, 1e-5, 0.1, next), "batch_norm", five, 5, "");
     EVERY_1(gcut_uniform(key, GCUT_F32, GCUT_SHAPE(3), -1, 0), "uniform", key, "shape=[3], lo=-1.0, hi=0.0");

@@ -94,6 +94,8 @@ static const note shapes[] = {
     {"pool_grad", "x's; y has the size of the pool"},
     {"unpool", "[N,C,H,W]; y has the size of the pool"},
     {"attention_grad", "those of q, k, v and, with a bias, of the bias; dy is [B,H,T,E]"},
+    {"recurrent",
+     "[T,N,H], and the states [N,H]; wx [G H,I], wh [G H,H], bx and bh [G H]; G is 1, 3 (gru) or 4 (lstm)"},
     {"region", "what the regions say ([ir.md](ir.md))"},
     {"external", "as stated: %y: f32[N] = external(…)"},
 };

@@ -319,6 +319,23 @@ static const sample samples[] = {
      IN(1, 2, 3, 4, 5, 6, 1, 1, 10, 20, 30, 40), OUT(1, 2, 43, 64, 5, 6)},
     {"input %a: i8[3], input %i: i32[2], input %u: i8[2]", "i8[3]", "scatter_add(%a, %i, %u)",
      IN(127, 0, 0, 0, 2, 1, 5), OUT(-128, 0, 5)},
+    {"input %x: f64[2, 1, 1], input %h: f64[1, 1], input %u: f64[1, 1], input %w: f64[1, 1], input %b: "
+     "f64[1], input %d: "
+     "f64[1]",
+     "f64[2, 1, 1], %l: f64[1, 1]", "rnn(%x, %h, %u, %w, %b, %d, mode=\"relu\")", IN(1, 2, 3, 10, 0.5, 1, 1),
+     OUT(13.5, 28.75)},
+    {"input %x: f64[2, 1, 1], input %h: f64[1, 1], input %u: f64[1, 1], input %w: f64[1, 1], input %b: "
+     "f64[1], input %d: "
+     "f64[1]",
+     "f64[2, 1, 1], %l: f64[1, 1]", "rnn(%x, %h, %u, %w, %b, %d, mode=\"relu\", reverse=true)",
+     IN(1, 2, 3, 10, 0.5, 1, 1), OUT(23.75, 23.5)},
+    {"input %h: f64[1, 1], input %x: f64[2, 1, 1], input %u: f64[3, 1], input %w: f64[3, 1], input %b: "
+     "f64[3]",
+     "f64[2, 1, 1], %l: f64[1, 1]", "gru(%x, %h, %u, %w, %b, %b)", IN(1, 0), OUT(0.5, 0.25)},
+    {"input %c: f64[1, 1], input %x: f64[2, 1, 1], input %u: f64[4, 1], input %w: f64[4, 1], input %b: "
+     "f64[4]",
+     "f64[2, 1, 1], %l: f64[1, 1], %m: f64[1, 1]", "lstm(%x, %c, %c, %u, %w, %b, %b)", IN(2, 0),
+     OUT(0.38079707797788243, 0.23105857863000487)},
     {"input %i: i32[3]", "i32[3]", "bounded(%i, of=5)", IN(0, 4, 2), OUT(0, 4, 2)},
     /* JAX's words 0 to 3 of key 42, from tests/reference/threefry.txt. */
     {"input %k: i64[2], input %i: i64[2]", "f64[2]", "random(%k, %i, dtype=\"f64\")", IN(42, 42, 1, 0),

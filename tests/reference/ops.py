@@ -87,6 +87,22 @@ def binary(name, fn):
     return (name, op, [(2, 3), (2, 3)], lambda x, y: fn(x, y * y + 0.5))
 
 
+def recurrent(module, gates, *, reverse=False, states=1, **options):
+    """A layer of PyTorch over the operands of the op; reversed time goes in and comes out."""
+    def layer(x, *rest):
+        state, (wx, wh, bx, bh) = rest[:states], rest[states:]
+        m = module(x.shape[2], state[0].shape[1], **options).double()
+        given = {"weight_ih_l0": wx, "weight_hh_l0": wh, "bias_ih_l0": bx, "bias_hh_l0": bh}
+        x = x.flip(0) if reverse else x
+        first = tuple(s[None] for s in state)
+        y, last = torch.func.functional_call(m, given, (x, first if states > 1 else first[0]))
+        last = last if states > 1 else (last,)
+        return y.flip(0) if reverse else y, *(s[0] for s in last)
+    hidden, inputs = 2, 3
+    shapes = [(4, 2, inputs)] + states * [(2, hidden)] + [(gates * hidden, inputs), (gates * hidden, hidden)]
+    return shapes + 2 * [(gates * hidden,)], layer
+
+
 def modulo(n, below):
     """Statements for n indices 0, 1, ... that begin again at `below`."""
     return f'%{{n}}.count = iota(shape=[{n}], dtype="i64")\n%{{n}}.index = mod(%{{n}}.count, {below}:i64)\n'
@@ -230,6 +246,13 @@ CASES += [
      lambda x: F.interpolate(x, (3, 7), mode="bicubic", align_corners=True)),
     ("resize6", 'resize({0}, shape=[2, 3, 1], mode="linear")', [(1, 1, 3, 2, 2)],
      lambda x: F.interpolate(x, (2, 3, 1), mode="trilinear")),
+    ("rnn1", "rnn({}, {}, {}, {}, {}, {})", *recurrent(torch.nn.RNN, 1)),
+    ("rnn2", 'rnn({}, {}, {}, {}, {}, {}, mode="relu", reverse=true)',
+     *recurrent(torch.nn.RNN, 1, reverse=True, nonlinearity="relu")),
+    ("gru1", "gru({}, {}, {}, {}, {}, {})", *recurrent(torch.nn.GRU, 3)),
+    ("gru2", "gru({}, {}, {}, {}, {}, {}, reverse=true)", *recurrent(torch.nn.GRU, 3, reverse=True)),
+    ("lstm1", "lstm({}, {}, {}, {}, {}, {}, {})", *recurrent(torch.nn.LSTM, 4, states=2)),
+    ("lstm2", "lstm({}, {}, {}, {}, {}, {}, {}, reverse=true)", *recurrent(torch.nn.LSTM, 4, reverse=True, states=2)),
     ("mse", "%{n}.s = mse({0}, {1})\nreshape(%{n}.s, shape=[1])", [(2, 3), (2, 3)], lambda x, y: F.mse_loss(x, y).reshape(1)),
 ]
 

@@ -40,6 +40,7 @@
 #define SAMPLE_cross_entropy "%f, %l, ignore=-1"
 #define SAMPLE_mse "%f, %g"
 #define SAMPLE_random "%j, %j, dtype=i64"
+#define SAMPLE_recurrent NULL
 #define SAMPLE_draw "%key, shape=[N, 3], dtype=f64"
 #define SAMPLE_key_split "%key, n=N+1"
 #define SAMPLE_dropout "%f, %key, p=0.25"

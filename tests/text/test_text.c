@@ -238,7 +238,11 @@ static const struct {
 static void put_sample(const gcut_module *m, int op, gcut_text *out)
 {
     const gcut_op_spec *spec = &m->specs[op];
-    if (!strcmp(ops[op].rule, "norm")) {
+    if (!strcmp(ops[op].rule, "recurrent")) {
+        const char *g = ops[op].operands == 7 ? "4" : !strcmp(ops[op].name, "gru") ? "3" : "1";
+        gcut_text_add(out, "%%xt, %%ht, %s%%wx%s, %%wh%s, %%bt%s, %%bt%s, reverse=true",
+                      *g == '4' ? "%ht, " : "", g, g, g, g);
+    } else if (!strcmp(ops[op].rule, "norm")) {
         gcut_text_add(out, ops[op].operands == 3 ? "%%f, %%s, %%s, eps=0.001" : "%%f, %%s, eps=0.001");
     } else if (!strcmp(ops[op].rule, "pool")) {
         gcut_text_add(out, ops[op].operands == 2 ? "%%q, %%q, window=[2, 3]"
@@ -270,7 +274,15 @@ static void put_sample(const gcut_module *m, int op, gcut_text *out)
 /* Of the sample. */
 static int results_of(int op)
 {
-    return op == GCUT_OP_attention_grad ? 4 : op == GCUT_OP_batch_norm ? 3 : op == GCUT_OP_topk ? 2 : 1;
+    switch (op) {
+    case GCUT_OP_attention_grad: return 4;
+    case GCUT_OP_batch_norm:
+    case GCUT_OP_lstm: return 3;
+    case GCUT_OP_topk:
+    case GCUT_OP_rnn:
+    case GCUT_OP_gru: return 2;
+    default: return 1;
+    }
 }
 
 typedef struct op_job {
@@ -290,7 +302,11 @@ static void make_op_text(void *arg)
         " input %%i: i32[N], input %%j: i64[N], input %%bits: u8[ceildiv(6*N, 8)], rng %%key: i64[], input "
         "%%c: f32[6], input %%u: f32[6, N], "
         "input %%s: f32[N], input %%along: i32[6, 3], "
-        "input %%l: i64[6], input %%v: f32[6, 6, N], input %%three: f32[6, 3], input %%place: i64[N, 4, 2], input %%rows: i32[7, 2], "
+        "input %%l: i64[6], input %%v: f32[6, 6, N], input %%xt: f32[N, 5, 2], input %%ht: f32[5, 3], "
+        "input %%wx1: f32[3, 2], input %%wh1: f32[3, 3], input %%bt1: f32[3], input %%wx3: f32[9, 2], input "
+        "%%wh3: f32[9, 3], "
+        "input %%bt3: f32[9], input %%wx4: f32[12, 2], input %%wh4: f32[12, 3], input %%bt4: f32[12],  input "
+        "%%three: f32[6, 3], input %%place: i64[N, 4, 2], input %%rows: i32[7, 2], "
         "input %%uq: f32[7, 5, 8],"
         " input %%q: f32[N, 6, 5, 8], input %%k: f32[N, 2, 7, 8],"
         " input %%bias: f32[N, 6, 5, 7], input %%w: f32[6, 3, 2, 4], input %%h: f32[N, 6, 5, 5]) -> () {\n  "
