@@ -40,14 +40,24 @@ int64_t gcut_binteger(double x)
     return x < 0x1p63 ? (int64_t)x : INT64_MAX;
 }
 
-gcut_ref gcut_bfull(gcut_build *b, const gcut_type *type, double value)
+gcut_attr gcut_bnumber(gcut_attr_key key, gcut_dtype t, gcut_num x)
+{
+    return gcut_dtype_is_float(t) ? gcut_attr_real(key, x.f)
+                                  : gcut_attr_int(key, x.is_int ? x.i : gcut_binteger(x.f));
+}
+
+gcut_ref gcut_bfull_of(gcut_build *b, const gcut_type *type, gcut_num value)
 {
     gcut_module *m = b->g->module;
     gcut_attr a[] = {gcut_attr_dims(m, GCUT_KEY_shape, type->dim, type->rank),
-                     gcut_dtype_is_float(type->dtype) ? gcut_attr_real(GCUT_KEY_value, value)
-                                                      : gcut_attr_int(GCUT_KEY_value, gcut_binteger(value)),
+                     gcut_bnumber(GCUT_KEY_value, type->dtype, value),
                      gcut_attr_str(m, GCUT_KEY_dtype, gcut_dtype_name(type->dtype))};
     return node(b, GCUT_OP_full, NULL, 0, a, 3);
+}
+
+gcut_ref gcut_bfull(gcut_build *b, const gcut_type *type, double value)
+{
+    return gcut_bfull_of(b, type, (gcut_num){.f = value});
 }
 
 gcut_ref gcut_bconst(gcut_build *b, gcut_ref like, double value)

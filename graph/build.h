@@ -25,6 +25,9 @@ int64_t gcut_binteger(double x);
 /* A constant of the shape and dtype of `like`. */
 gcut_ref gcut_bconst(gcut_build *b, gcut_ref like, double value);
 gcut_ref gcut_bfull(gcut_build *b, const gcut_type *type, double value);
+gcut_ref gcut_bfull_of(gcut_build *b, const gcut_type *type, gcut_num value); /* all 64 bits of an integer */
+gcut_attr gcut_bnumber(gcut_attr_key key, gcut_dtype t,
+                       gcut_num x); /* a number as an attribute for elements of t */
 gcut_ref gcut_biota(gcut_build *b, const gcut_type *type, int axis); /* type->dtype: an integer */
 gcut_ref gcut_bscale(gcut_build *b, gcut_ref x, double factor);      /* x * factor */
 gcut_ref gcut_baddc(gcut_build *b, gcut_ref x, double term);         /* x + term */

@@ -101,3 +101,9 @@ void gcut_array_store(const gcut_array *x, void *packed)
         case GCUT_NO_DTYPE: break;
         }
 }
+
+gcut_num gcut_array_number(const gcut_array *x, int64_t k)
+{
+    return gcut_dtype_is_float(x->dtype) ? (gcut_num){.f = x->u.f[k]}
+                                         : (gcut_num){true, x->u.i[k], (double)x->u.i[k]};
+}

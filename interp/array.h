@@ -25,6 +25,7 @@ gcut_array gcut_array_new(gcut_arena *a, gcut_dtype t, uint32_t rank, const int6
 gcut_array gcut_array_load(gcut_arena *a, gcut_dtype t, uint32_t rank, const int64_t *dim,
                            const void *packed);
 void gcut_array_store(const gcut_array *x, void *packed);
+gcut_num gcut_array_number(const gcut_array *x, int64_t k); /* element k */
 
 typedef enum gcut_precision {
     GCUT_EXACT, /* every float computed and kept in f64 */

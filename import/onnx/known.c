@@ -23,6 +23,13 @@ void gcut_onnx_clamp(gcut_array *x)
         if (gcut_onnx_is_symbolic(x->u.i[k])) x->u.i[k] = -(INT64_C(1) << 62);
 }
 
+static bool any_has_symbols(const gcut_array *x, uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (gcut_onnx_has_symbols(&x[k])) return true;
+    return false;
+}
+
 /* Ops whose result has elements of their first operands, at places that only attributes and other operands decide. */
 static bool moves(gcut_op op)
 {
@@ -202,8 +209,7 @@ static bool evaluate(const gcut_graph *g, uint32_t n, gcut_arena *a, const gcut_
     }
     if (!symbols || (moves(op) && (!later || op == GCUT_OP_concat))) {
         interpret(g, n, a, x, symbols, out);
-        for (uint32_t k = 0; !symbols && k < node->nres; k++) gcut_onnx_clamp(&out[k]);
-        return true;
+        return symbols || !any_has_symbols(out, node->nres);
     }
     *out = gcut_array_new(a, t->dtype, t->rank, t->dim);
     if (op == GCUT_OP_cast && (t->dtype == GCUT_I64 || t->dtype == GCUT_I32)) {
@@ -252,10 +258,8 @@ uint64_t gcut_onnx_work(const gcut_graph *g)
     return work;
 }
 
-bool gcut_onnx_evaluate(const gcut_graph *g, gcut_arena *a, const gcut_array *params, gcut_array *out)
+static bool is_small(const gcut_graph *g)
 {
-    gcut_array *value = gcut_calloc(a, g->values.n + 1, sizeof *value);
-    bool symbols = false;
     for (uint32_t v = 1; v < g->values.n; v++) {
         const gcut_type *t = gcut_type_of(g, v);
         int64_t n = 1;
@@ -263,15 +267,23 @@ bool gcut_onnx_evaluate(const gcut_graph *g, gcut_arena *a, const gcut_array *pa
             if (!gcut_dim_known(t->dim[r]) || __builtin_mul_overflow(n, t->dim[r], &n)) return false;
         if (n > GCUT_ONNX_MOST_KNOWN) return false;
     }
-    for (uint32_t i = 0; i < g->params.n; i++) {
-        symbols |= gcut_onnx_has_symbols(&params[i]);
-        value[g->params.at[i].value] = params[i];
-    }
-    if (!symbols) {
-        gcut_interp(g, GCUT_STATED, a, params, out, NULL);
-        for (uint32_t i = 0; i < g->results.n; i++) gcut_onnx_clamp(&out[i]);
-        return true;
-    }
+    return true;
+}
+
+bool gcut_onnx_evaluate_numbers(const gcut_graph *g, gcut_arena *a, const gcut_array *params, gcut_array *out)
+{
+    if (!is_small(g)) return false;
+    gcut_interp(g, GCUT_STATED, a, params, out, NULL);
+    return true;
+}
+
+bool gcut_onnx_evaluate(const gcut_graph *g, gcut_arena *a, const gcut_array *params, gcut_array *out)
+{
+    if (!any_has_symbols(params, g->params.n))
+        return gcut_onnx_evaluate_numbers(g, a, params, out) && !any_has_symbols(out, g->results.n);
+    if (!is_small(g)) return false;
+    gcut_array *value = gcut_calloc(a, g->values.n + 1, sizeof *value);
+    for (uint32_t i = 0; i < g->params.n; i++) value[g->params.at[i].value] = params[i];
     for (uint32_t n = 0; n < g->nodes.n; n++) {
         const gcut_node *node = gcut_node_at(g, n);
         gcut_array *x = gcut_calloc(a, node->nargs + 1, sizeof *x);

@@ -13,9 +13,12 @@
 /* How many elements an evaluation reads and writes, at most; UINT64_MAX: a size is not known. */
 uint64_t gcut_onnx_work(const gcut_graph *g);
 
-/* params by parameter of g, out by result.  False where a result has more elements, or an op is not computed on
- * symbols. */
+/* params by parameter of g, out by result.  False where a result has more elements, an op is not computed on symbols, or a
+ * number would be taken for an expression. */
 bool gcut_onnx_evaluate(const gcut_graph *g, gcut_arena *a, const gcut_array *params, gcut_array *out);
+/* The same of numbers alone, whatever these are. */
+bool gcut_onnx_evaluate_numbers(const gcut_graph *g, gcut_arena *a, const gcut_array *params,
+                                gcut_array *out);
 /* Integers that would be taken for expressions, which are below -2^62 and not the lowest, become -2^62. */
 void gcut_onnx_clamp(gcut_array *x);
 /* Is an element of an integer array an expression? */

@@ -24,13 +24,13 @@ gcut_dim gcut_onnx_need_size(const gcut_onnx_node *n, int64_t d)
     return d;
 }
 
-double gcut_onnx_need_number(gcut_onnx_node *n, uint32_t i, const char *what)
+gcut_num gcut_onnx_need_number(gcut_onnx_node *n, uint32_t i, const char *what)
 {
     const gcut_array *x = gcut_onnx_need(n, i, what);
     if (x->n != 1) GCUT_ONNX_WRONG(n, "expected one element for %s", what);
     if (!gcut_dtype_is_float(x->dtype) && gcut_onnx_is_symbolic(x->u.i[0]))
         GCUT_ONNX_UNSUPPORTED(n, "%s follows from sizes that are symbols", what);
-    return gcut_dtype_is_float(x->dtype) ? x->u.f[0] : (double)x->u.i[0];
+    return gcut_array_number(x, 0);
 }
 
 bool gcut_onnx_is_progression(const int64_t *at, int64_t n)
@@ -40,6 +40,14 @@ bool gcut_onnx_is_progression(const int64_t *at, int64_t n)
     for (int64_t k = 2; k < n; k++)
         if (__builtin_add_overflow(at[k - 1], step, &next) || at[k] != next) return false;
     return true;
+}
+
+gcut_ref gcut_onnx_progression(gcut_onnx_node *n, gcut_dtype t, gcut_dim count, gcut_num start, gcut_num step)
+{
+    const gcut_type type = {t, 1, {count}};
+    gcut_ref i = gcut_bconvert(&n->b, gcut_onnx_iota(n, &type, 0), t);
+    if (step.f != 1) i = gcut_b2(&n->b, GCUT_OP_mul, i, gcut_bfull_of(&n->b, &type, step));
+    return start.f == 0 ? i : gcut_b2(&n->b, GCUT_OP_add, i, gcut_bfull_of(&n->b, &type, start));
 }
 
 gcut_type gcut_onnx_type(const gcut_onnx_node *n, gcut_ref v)
@@ -121,16 +129,15 @@ gcut_ref gcut_onnx_concat(gcut_onnx_node *n, const gcut_ref *x, uint32_t nx, uin
     return nx == 1 ? x[0] : gcut_onnx_node_new(n, GCUT_OP_concat, x, nx, &a, 1);
 }
 
-gcut_ref gcut_onnx_pad(gcut_onnx_node *n, gcut_ref x, const gcut_dim *low, const gcut_dim *high, double value)
+gcut_ref gcut_onnx_pad(gcut_onnx_node *n, gcut_ref x, const gcut_dim *low, const gcut_dim *high,
+                       gcut_num value)
 {
     static const gcut_dim none[GCUT_MAX_RANK];
     gcut_module *m = n->b.g->module;
     const gcut_type t = gcut_onnx_type(n, x);
-    const bool real = gcut_dtype_is_float(t.dtype);
     const gcut_attr a[] = {gcut_attr_dims(m, GCUT_KEY_low, low ? low : none, t.rank),
                            gcut_attr_dims(m, GCUT_KEY_high, high ? high : none, t.rank),
-                           real ? gcut_attr_real(GCUT_KEY_value, value)
-                                : gcut_attr_int(GCUT_KEY_value, gcut_binteger(value))};
+                           gcut_bnumber(GCUT_KEY_value, t.dtype, value)};
     return gcut_onnx_node_new(n, GCUT_OP_pad, &x, 1, a, 3);
 }
 

@@ -83,7 +83,7 @@ const gcut_array *gcut_onnx_maybe(gcut_onnx_node *n, uint32_t i);
 /* The same of an input that must be known. */
 const gcut_array *gcut_onnx_need(gcut_onnx_node *n, uint32_t i, const char *what);
 /* The one element of input i, which must be known, and no symbolic size. */
-double gcut_onnx_need_number(gcut_onnx_node *n, uint32_t i, const char *what);
+gcut_num gcut_onnx_need_number(gcut_onnx_node *n, uint32_t i, const char *what);
 /* Integers from input i, else from the attribute, as `axes` and others became inputs; at NULL: neither is given.  Items may
  * be sizes (gcut_dim). */
 gcut_onnx_list gcut_onnx_input_or_attr(gcut_onnx_node *n, uint32_t i, const char *name);
@@ -99,6 +99,7 @@ uint32_t gcut_onnx_axis(const gcut_onnx_node *n, int64_t axis, uint32_t rank);
 bool gcut_onnx_wants(const gcut_onnx_node *n, uint32_t k);
 void gcut_onnx_set(gcut_onnx_node *n, uint32_t k, gcut_ref v);
 void gcut_onnx_set_known(gcut_onnx_node *n, uint32_t k, const gcut_array *x);
+void gcut_onnx_set_numbers(gcut_onnx_node *n, uint32_t k, const gcut_array *x); /* none of them is a size */
 
 /* ---- values ---- */
 
@@ -115,6 +116,9 @@ static inline bool gcut_onnx_is_symbolic(int64_t x)
 }
 /* Does each of n integers follow from the one before by adding the same integer? */
 bool gcut_onnx_is_progression(const int64_t *at, int64_t n);
+/* start, start + step, … */
+gcut_ref gcut_onnx_progression(gcut_onnx_node *n, gcut_dtype t, gcut_dim count, gcut_num start,
+                               gcut_num step);
 /* A number as a scalar of the dtype, spread to the shape where there is one. */
 gcut_ref gcut_onnx_number(gcut_onnx_node *n, gcut_dtype t, const gcut_type *shape, double x);
 gcut_ref gcut_onnx_binary(gcut_onnx_node *n, gcut_op op, gcut_ref x, gcut_ref y); /* broadcasts */
@@ -126,7 +130,7 @@ gcut_ref gcut_onnx_flip(gcut_onnx_node *n, gcut_ref x, uint32_t axis); /* revers
 gcut_ref gcut_onnx_concat(gcut_onnx_node *n, const gcut_ref *x, uint32_t nx, uint32_t axis);
 /* Padding with one number; NULL: none on that side. */
 gcut_ref gcut_onnx_pad(gcut_onnx_node *n, gcut_ref x, const gcut_dim *low, const gcut_dim *high,
-                       double value);
+                       gcut_num value);
 /* reduces over the axes in `mask` */
 gcut_ref gcut_onnx_reduce(gcut_onnx_node *n, gcut_op op, gcut_ref x, uint32_t mask, bool keep);
 /* 0, 1, … along the axis of a shape, as i64. */

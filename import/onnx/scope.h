@@ -20,6 +20,7 @@ typedef struct gcut_onnx_value {
     const char *name;
     const gcut_array
         *known; /* its contents; NULL: it is no constant, or is an initializer that is not loaded */
+    const gcut_array *numbers; /* the same of numbers that `known` would take for expressions */
     const gcut_tensor *tensor; /* an initializer */
     const gcut_onnx_sequence *sequence;
     bool is_input; /* of the model */

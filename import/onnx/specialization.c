@@ -53,9 +53,7 @@ static gcut_array contents(gcut_onnx_node *n, size_t k, const gcut_type *t)
     if (!same)
         GCUT_ONNX_WRONG(n, "the contents given for the input '%s' have another type than it",
                         n->o->opt->constant[k].name);
-    gcut_array v = gcut_array_load(n->o->arena, x->dtype, x->rank, x->dim, x->data);
-    gcut_onnx_clamp(&v);
-    return v;
+    return gcut_array_load(n->o->arena, x->dtype, x->rank, x->dim, x->data);
 }
 
 typedef struct part { /* of the function */
@@ -105,7 +103,7 @@ const gcut_array *gcut_onnx_specialized(gcut_onnx_node *n, const gcut_onnx_value
     for (uint32_t k = 0; k < g->nodes.n; k++)
         if (gcut_any_result(gcut_node_at(g, k), is_read)) gcut_node_copy_to(p.g, g, k, p.map);
     gcut_body_yield(p.g, p.map[v->ref]);
-    if (!gcut_onnx_evaluate(p.g, o->arena, p.param.at, &out)) return NULL;
+    if (!gcut_onnx_evaluate_numbers(p.g, o->arena, p.param.at, &out)) return NULL;
     for (size_t k = 0; k < o->opt->nconstants; k++) o->specialized[k] |= p.is_used[k];
     return gcut_memdup(o->arena, &out, sizeof out);
 }

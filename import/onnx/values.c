@@ -173,8 +173,7 @@ static const gcut_array *load(gcut_onnx *o, const gcut_tensor *x)
 {
     need_dtype(o, x);
     gcut_onnx_count_elements(o, (uint64_t)x->n);
-    gcut_array v = gcut_array_load(o->arena, x->dtype, x->rank, x->dim, x->data);
-    gcut_onnx_clamp(&v);
+    const gcut_array v = gcut_array_load(o->arena, x->dtype, x->rank, x->dim, x->data);
     return gcut_memdup(o->arena, &v, sizeof v);
 }
 
@@ -201,8 +200,7 @@ static gcut_ref state_of(gcut_onnx *o, const char *name, const gcut_array *x)
     gcut_onnx_count_elements(o, (uint64_t)x->n);
     double *nums = gcut_calloc(o->mod->arena, (size_t)x->n + 1, sizeof *nums);
     for (uint32_t r = 0; r < x->rank; r++) t.dim[r] = x->dim[r];
-    for (int64_t k = 0; k < x->n; k++)
-        nums[k] = gcut_dtype_is_float(x->dtype) ? x->u.f[k] : (double)x->u.i[k];
+    for (int64_t k = 0; k < x->n; k++) nums[k] = gcut_array_number(x, k).f;
     gcut_ref v = gcut_onnx_new_param(o, GCUT_ROLE_state, name, &t);
     *GCUT_PUSH(o->mod->arena, &o->mod->data) = (gcut_data){.name = o->g->values.at[v].name,
                                                            .type = t,
@@ -210,11 +208,6 @@ static gcut_ref state_of(gcut_onnx *o, const char *name, const gcut_array *x)
                                                            .nnums = (uint32_t)x->n,
                                                            .nums = nums};
     return v;
-}
-
-static double element(const gcut_array *x, int64_t k)
-{
-    return gcut_dtype_is_float(x->dtype) ? x->u.f[k] : (double)x->u.i[k];
 }
 
 static bool is_splat(const gcut_array *x)
@@ -231,15 +224,15 @@ static gcut_ref size_node(gcut_build *b, gcut_dim d, gcut_dtype t)
     return gcut_breshape(b, gcut_bconvert(b, v, t), (gcut_dim[]){1}, 1);
 }
 
-/* Each element by itself: an expression, or a number. */
-static gcut_ref elements(gcut_onnx_node *n, const gcut_array *x)
+/* Each element by itself: a number or, where there are sizes, an expression. */
+static gcut_ref elements(gcut_onnx_node *n, const gcut_array *x, bool sizes)
 {
     gcut_onnx_count_nodes(n->o, 2 * (uint64_t)x->n); /* at once, before they take memory */
     gcut_ref *part = gcut_calloc(n->o->arena, (size_t)x->n, sizeof *part);
     for (int64_t k = 0; k < x->n; k++)
-        part[k] = gcut_onnx_is_symbolic(x->u.i[k])
+        part[k] = sizes && gcut_onnx_is_symbolic(x->u.i[k])
                       ? size_node(&n->b, x->u.i[k], x->dtype)
-                      : gcut_bfull(&n->b, &(gcut_type){x->dtype, 1, {1}}, (double)x->u.i[k]);
+                      : gcut_bfull_of(&n->b, &(gcut_type){x->dtype, 1, {1}}, gcut_array_number(x, k));
     gcut_ref all = gcut_onnx_concat(n, part, (uint32_t)x->n, 0);
     return gcut_onnx_reshape(n, all, x->dim, x->rank);
 }
@@ -249,30 +242,41 @@ gcut_ref gcut_onnx_capture(gcut_graph *to, const gcut_graph *from, gcut_ref v)
     return to == from ? v : gcut_body_capture(to, gcut_onnx_capture(to->outer, from, v));
 }
 
-gcut_ref gcut_onnx_constant(gcut_onnx_node *n, const gcut_array *x)
+/* Is an element an integer that no double is? */
+static bool has_wide(const gcut_array *x)
+{
+    for (int64_t k = 0; !gcut_dtype_is_float(x->dtype) && k < x->n; k++)
+        if (x->u.i[k] < -(INT64_C(1) << 53) || x->u.i[k] > INT64_C(1) << 53) return true;
+    return false;
+}
+
+static gcut_ref numbers(gcut_onnx_node *n, const gcut_array *x)
 {
     gcut_onnx *o = n->o;
-    gcut_type t = {.dtype = x->dtype, .rank = x->rank}, flat = {.dtype = x->dtype, .rank = 1, .dim = {x->n}};
+    gcut_type t = {.dtype = x->dtype, .rank = x->rank};
     for (uint32_t r = 0; r < x->rank; r++) t.dim[r] = x->dim[r];
-    if (n->folding) {
-        gcut_ref v = gcut_param_new(n->b.g, GCUT_ROLE_input, gcut_name_fresh(n->b.g, "x"), &t);
-        *GCUT_PUSH(o->arena, &o->folded) = *x;
-        return v;
-    }
-    if (gcut_onnx_has_symbols(x)) return elements(n, x);
     if (x->n == 0) return gcut_bfull(&n->b, &t, 0);
-    if (is_splat(x)) return gcut_bfull(&n->b, &t, element(x, 0));
+    if (is_splat(x)) return gcut_bfull_of(&n->b, &t, gcut_array_number(x, 0));
     if (x->n >= 3 && !gcut_dtype_is_float(x->dtype) && x->dtype != GCUT_BOOL &&
         gcut_onnx_is_progression(x->u.i, x->n)) {
-        gcut_ref i = gcut_bconvert(&n->b, gcut_biota(&n->b, &(gcut_type){GCUT_I64, 1, {x->n}}, 0), x->dtype);
-        const double step = element(x, 1) - element(x, 0);
-        if (step != 1) i = gcut_b2(&n->b, GCUT_OP_mul, i, gcut_bfull(&n->b, &flat, step));
-        if (x->u.i[0]) i = gcut_b2(&n->b, GCUT_OP_add, i, gcut_bfull(&n->b, &flat, element(x, 0)));
+        const int64_t step = x->u.i[1] - x->u.i[0];
+        gcut_ref i = gcut_onnx_progression(n, x->dtype, x->n, gcut_array_number(x, 0),
+                                           (gcut_num){true, step, (double)step});
         return gcut_onnx_reshape(n, i, x->dim, x->rank);
     }
+    if (has_wide(x)) return elements(n, x, false);
     /* Not the name of the output, which may be that of a result of the function. */
     const char *name = gcut_printf(o->arena, "%s.constant", n->p->n_output ? n->p->output[0] : "a");
     return gcut_onnx_capture(n->b.g, o->g, state_of(o, name, x));
+}
+
+gcut_ref gcut_onnx_constant(gcut_onnx_node *n, const gcut_array *x)
+{
+    gcut_type t = {.dtype = x->dtype, .rank = x->rank};
+    if (!n->folding) return gcut_onnx_has_symbols(x) ? elements(n, x, true) : numbers(n, x);
+    for (uint32_t r = 0; r < x->rank; r++) t.dim[r] = x->dim[r];
+    *GCUT_PUSH(n->o->arena, &n->o->folded) = *x;
+    return gcut_param_new(n->b.g, GCUT_ROLE_input, gcut_name_fresh(n->b.g, "x"), &t);
 }
 
 gcut_array gcut_onnx_load(gcut_onnx_node *n, const Onnx__TensorProto *t)
@@ -320,10 +324,25 @@ uint32_t gcut_onnx_inputs(const gcut_onnx_node *n)
     return (uint32_t)n->p->n_input;
 }
 
+static void set_contents(gcut_onnx_value *v, const gcut_array *x)
+{
+    *(gcut_onnx_has_symbols(x) ? &v->numbers : &v->known) = x;
+}
+
+/* Numbers as sizes: none is as large as one that would be taken for an expression. */
+static const gcut_array *clamped(gcut_onnx *o, const gcut_array *x)
+{
+    gcut_array v = *x;
+    if (!gcut_onnx_has_symbols(x)) return x;
+    v.u.i = gcut_memdup(o->arena, x->u.i, (size_t)x->n * sizeof *x->u.i);
+    gcut_onnx_clamp(&v);
+    return gcut_memdup(o->arena, &v, sizeof v);
+}
+
 /* Of a value; NULL: not a constant. */
 const gcut_array *gcut_onnx_known_value(gcut_onnx *o, gcut_onnx_value *v)
 {
-    if (!v->known && v->tensor && is_plain(o, v->tensor)) v->known = load(o, v->tensor);
+    if (!v->known && !v->numbers && v->tensor && is_plain(o, v->tensor)) set_contents(v, load(o, v->tensor));
     return v->known;
 }
 
@@ -342,9 +361,9 @@ gcut_ref gcut_onnx_value_in(gcut_onnx_node *n, gcut_onnx_value *v, bool state)
     const gcut_array *x = state && v->tensor && !n->folding ? NULL : gcut_onnx_known_value(o, v);
     if (x && n->folding) return gcut_onnx_constant(n, x);
     if (v->ref && is_around(v->g, n->b.g)) return gcut_onnx_capture(n->b.g, v->g, v->ref);
-    if (x) {
+    if (x || (v->numbers && !v->tensor)) {
         v->g = n->b.g;
-        v->ref = gcut_onnx_constant(n, x);
+        v->ref = x ? gcut_onnx_constant(n, x) : numbers(n, v->numbers);
         return v->ref;
     }
     GCUT_ASSERT(v->tensor);
@@ -374,14 +393,17 @@ static const gcut_array *known_or_missing(gcut_onnx_node *n, gcut_onnx_value *v,
     gcut_onnx *o = n->o;
     *missing = NULL;
     if (gcut_onnx_known_value(o, v)) return v->known;
-    if (v->tensor) return load(o, v->tensor);
-    for (size_t k = 0; v->is_input && k < o->opt->nconstants; k++)
+    for (size_t k = 0; v->is_input && !v->numbers && k < o->opt->nconstants; k++)
         if (!strcmp(o->opt->constant[k].name, v->name)) {
             o->specialized[k] = true;
-            v->known = load(o, &o->opt->constant[k].value);
+            set_contents(v, load(o, &o->opt->constant[k].value));
         }
-    if (!v->known && !v->is_input) v->known = gcut_onnx_specialized(n, v, missing);
-    return v->known;
+    if (!v->numbers && !v->tensor && !v->is_input) {
+        const gcut_array *x = gcut_onnx_specialized(n, v, missing);
+        if (x) set_contents(v, x);
+    }
+    if (v->numbers) return clamped(o, v->numbers);
+    return v->tensor ? clamped(o, load(o, v->tensor)) : v->known;
 }
 
 const gcut_array *gcut_onnx_maybe(gcut_onnx_node *n, uint32_t i)
@@ -447,4 +469,11 @@ void gcut_onnx_set_known(gcut_onnx_node *n, uint32_t k, const gcut_array *x)
         n->o->folded_out[k] = (gcut_onnx_value){.known = kept};
     else
         gcut_onnx_define(n->o, n->scope, n->p->output[k])->known = kept;
+}
+
+void gcut_onnx_set_numbers(gcut_onnx_node *n, uint32_t k, const gcut_array *x)
+{
+    if (gcut_onnx_wants(n, k))
+        set_contents(gcut_onnx_define(n->o, n->scope, n->p->output[k]),
+                     gcut_memdup(n->o->arena, x, sizeof *x));
 }

@@ -147,7 +147,7 @@ static gcut_ref conv3d(gcut_onnx_node *n, gcut_ref x, gcut_ref f, const windows 
     const gcut_type t = gcut_onnx_type(n, x), tf = gcut_onnx_type(n, f);
     const gcut_dim od = count(n, w, 0, t.dim[2]), low[GCUT_MAX_RANK] = {0, 0, w->low[0]},
                    high[GCUT_MAX_RANK] = {0, 0, w->high[0]};
-    if (w->low[0] || w->high[0]) x = gcut_onnx_pad(n, x, low, high, 0);
+    if (w->low[0] || w->high[0]) x = gcut_onnx_pad(n, x, low, high, (gcut_num){0});
     x = slices(n, x, 2, w->size[0], w->dilation[0], w->stride[0], od);
     x = gcut_btranspose(&n->b, x, (gcut_dim[]){0, 3, 1, 2, 4, 5});
     x = gcut_onnx_reshape(n, x,
@@ -275,7 +275,7 @@ static gcut_ref transposed2d(gcut_onnx_node *n, gcut_ref x, gcut_ref f, const wi
     a[na] = gcut_attr_dims(n->b.g->module, GCUT_KEY_shape, shape, 2);
     gcut_ref y = gcut_onnx_node_new(n, GCUT_OP_conv2d_input, (gcut_ref[]){x, f}, 2, a, na + 1);
     const gcut_dim beyond[GCUT_MAX_RANK] = {0, 0, u->beyond[k], u->beyond[k + 1]};
-    return u->beyond[k] || u->beyond[k + 1] ? gcut_onnx_pad(n, y, NULL, beyond, 0) : y;
+    return u->beyond[k] || u->beyond[k + 1] ? gcut_onnx_pad(n, y, NULL, beyond, (gcut_num){0}) : y;
 }
 
 /* The channels of the result are also the places along the first axis; each place is spread out and added. */
@@ -395,7 +395,7 @@ static gcut_ref unfolded(gcut_onnx_node *n, gcut_ref x, const windows *w, double
     gcut_dim low[GCUT_MAX_RANK] = {0}, high[GCUT_MAX_RANK] = {0}, dim[GCUT_MAX_RANK], out[MOST];
     for (uint32_t k = 0; k < w->n; k++)
         low[2 + k] = w->low[k], high[2 + k] = w->high[k], out[k] = count(n, w, k, t.dim[2 + k]);
-    x = gcut_onnx_pad(n, x, low, high, value);
+    x = gcut_onnx_pad(n, x, low, high, (gcut_num){.f = value});
     for (uint32_t k = 0; k < w->n; k++) { /* the new axis goes behind all; earlier ones are merged with it */
         gcut_ref s = slices(n, x, 2 + k, w->size[k], w->dilation[k], w->stride[k], out[k]);
         const gcut_type ts = gcut_onnx_type(n, s);

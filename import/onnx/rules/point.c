@@ -103,7 +103,7 @@ void gcut_onnx_pow(gcut_onnx_node *n)
     x = gcut_bconvert(&n->b, x, work);
     /* The usual exponents are cheaper, and have a derivative at a negative base. */
     if (!n->folding && exponent && exponent->n == 1 && exponent->rank == 0) {
-        const double e = gcut_dtype_is_float(exponent->dtype) ? exponent->u.f[0] : (double)exponent->u.i[0];
+        const double e = gcut_array_number(exponent, 0).f;
         gcut_ref square = e == 2 || e == 3 ? gcut_b2(&n->b, GCUT_OP_mul, x, x) : 0;
         gcut_ref z = e == 1 ? x : e == 2 ? square : e == 3 ? gcut_b2(&n->b, GCUT_OP_mul, square, x) : 0;
         if (e == 0.5) z = unary(n, GCUT_OP_sqrt, x);

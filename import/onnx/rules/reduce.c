@@ -228,7 +228,8 @@ void gcut_onnx_cumsum(gcut_onnx_node *n)
         one[axis] = 1;
         y = reverse ? gcut_onnx_slice(n, y, axis, 1, d, 1)
                     : gcut_onnx_slice(n, y, axis, 0, gcut_onnx_dim(n, GCUT_DIM_SUB, d, 1), 1);
-        y = reverse ? gcut_onnx_pad(n, y, NULL, one, 0) : gcut_onnx_pad(n, y, one, NULL, 0);
+        y = reverse ? gcut_onnx_pad(n, y, NULL, one, (gcut_num){0})
+                    : gcut_onnx_pad(n, y, one, NULL, (gcut_num){0});
     }
     gcut_onnx_set(n, 0, y);
 }

@@ -212,34 +212,41 @@ void gcut_onnx_constant_of(gcut_onnx_node *n)
     } else if ((a = gcut_onnx_attr(n, "value_int"))) {
         x = gcut_onnx_array(n, GCUT_I64, 0, NULL);
         x.u.i[0] = a->i;
-        gcut_onnx_clamp(&x);
     } else if ((a = gcut_onnx_attr(n, "value_ints"))) {
         x = gcut_onnx_array(n, GCUT_I64, 1, (int64_t[]){(int64_t)a->n_ints});
         for (size_t i = 0; i < a->n_ints; i++) x.u.i[i] = a->ints[i];
-        gcut_onnx_clamp(&x);
     } else if ((a = gcut_onnx_attr(n, "value_floats"))) {
         x = gcut_onnx_array(n, GCUT_F32, 1, (int64_t[]){(int64_t)a->n_floats});
         for (size_t i = 0; i < a->n_floats; i++) x.u.f[i] = (double)a->floats[i];
     } else {
         GCUT_ONNX_UNSUPPORTED(n, "the constant is of strings, or sparse");
     }
-    gcut_onnx_set_known(n, 0, &x);
+    gcut_onnx_set_numbers(n, 0, &x);
 }
 
 void gcut_onnx_constant_of_shape(gcut_onnx_node *n)
 {
     const Onnx__AttributeProto *a = gcut_onnx_attr(n, "value");
     gcut_type t = {.dtype = GCUT_F32};
-    double value = 0;
+    gcut_num value = {0};
     t.rank = (uint8_t)sizes(n, 0, "the shape", t.dim);
     for (uint32_t r = 0; r < t.rank; r++) gcut_onnx_need_size(n, t.dim[r]);
     if (a && a->t) {
         const gcut_array x = gcut_onnx_load(n, a->t);
         if (x.n != 1) GCUT_ONNX_WRONG(n, "expected one element for the attribute 'value'");
         t.dtype = x.dtype;
-        value = gcut_dtype_is_float(x.dtype) ? x.u.f[0] : (double)x.u.i[0];
+        value = gcut_array_number(&x, 0);
     }
-    gcut_onnx_set(n, 0, gcut_bfull(&n->b, &t, value));
+    gcut_onnx_set(n, 0, gcut_bfull_of(&n->b, &t, value));
+}
+
+/* How many numbers start, start + step, … are before limit. */
+static double steps(gcut_num start, gcut_num limit, gcut_num step)
+{
+    int64_t span;
+    if (!start.is_int || !limit.is_int || __builtin_sub_overflow(limit.i, start.i, &span))
+        return ceil((limit.f - start.f) / step.f);
+    return (double)(span / step.i + (span % step.i && (span < 0) == (step.i < 0)));
 }
 
 /* start, start + step, … before limit.  The limit may be a size. */
@@ -247,27 +254,24 @@ void gcut_onnx_range(gcut_onnx_node *n)
 {
     const gcut_array *start = gcut_onnx_need(n, 0, "the start"), *limit = gcut_onnx_need(n, 1, "the limit");
     const gcut_dtype t = start->dtype;
-    const double step = gcut_onnx_need_number(n, 2, "the step");
+    const gcut_num step = gcut_onnx_need_number(n, 2, "the step"),
+                   from = gcut_onnx_need_number(n, 0, "the start");
     gcut_dim count;
-    if (!(fabs(step) < 0x1p60) || step == 0) GCUT_ONNX_WRONG(n, "the step is %g", step);
-    if (gcut_onnx_has_symbols(start))
-        GCUT_ONNX_UNSUPPORTED(n, "the start follows from sizes that are symbols");
+    if (limit->dtype != t || gcut_dtype_is_float(t) == step.is_int)
+        GCUT_ONNX_WRONG(n, "start, limit and step have different dtypes");
+    if (!(fabs(step.f) < 0x1p60) || step.f == 0) GCUT_ONNX_WRONG(n, "the step is %g", step.f);
     if (gcut_onnx_has_symbols(limit)) {
-        if (step < 1 || start->u.i[0] < 0)
+        if (step.i < 1 || from.i < 0)
             GCUT_ONNX_UNSUPPORTED(n, "the limit follows from sizes that are symbols");
-        count = gcut_onnx_dim(n, GCUT_DIM_CEILDIV,
-                              gcut_onnx_dim(n, GCUT_DIM_SUB, limit->u.i[0], start->u.i[0]), (int64_t)step);
+        count =
+            gcut_onnx_dim(n, GCUT_DIM_CEILDIV, gcut_onnx_dim(n, GCUT_DIM_SUB, limit->u.i[0], from.i), step.i);
     } else {
-        const double c = ceil(
-            (gcut_onnx_need_number(n, 1, "the limit") - gcut_onnx_need_number(n, 0, "the start")) / step);
+        const double c = steps(from, gcut_onnx_need_number(n, 1, "the limit"), step);
         if (c > 1e15) GCUT_ONNX_WRONG(n, "the range has more than 10^15 elements");
         count = c > 0 ? (int64_t)c : 0;
         if (c != c) GCUT_ONNX_WRONG(n, "the start or the limit is no number");
     }
-    gcut_ref i = gcut_bconvert(&n->b, gcut_biota(&n->b, &(gcut_type){GCUT_I64, 1, {count}}, 0), t);
-    if (step != 1) i = gcut_bscale(&n->b, i, step);
-    const double from = gcut_dtype_is_float(t) ? start->u.f[0] : (double)start->u.i[0];
-    gcut_onnx_set(n, 0, from == 0 ? i : gcut_baddc(&n->b, i, from));
+    gcut_onnx_set(n, 0, gcut_onnx_progression(n, t, count, from, step));
 }
 
 void gcut_onnx_eye_like(gcut_onnx_node *n)
@@ -419,7 +423,7 @@ void gcut_onnx_pad_of(gcut_onnx_node *n)
     const gcut_onnx_list pads = gcut_onnx_input_or_attr(n, 1, "pads"),
                          axes = gcut_onnx_input_or_attr(n, 3, "axes");
     const uint32_t count = axes.at ? axes.n : t.rank;
-    double value = gcut_onnx_float(n, "value", 0);
+    gcut_num value = {.f = gcut_onnx_float(n, "value", 0)};
     if (gcut_onnx_has(n, 2)) value = gcut_onnx_need_number(n, 2, "the value of the padding");
     if (!pads.at || pads.n != 2 * count)
         GCUT_ONNX_WRONG(n, "expected two paddings for each of %u axes", (unsigned)count);

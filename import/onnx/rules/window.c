@@ -78,8 +78,8 @@ void gcut_onnx_mel_weights(gcut_onnx_node *n)
     const int64_t filters = length(n, 0, "the number of mel filters"),
                   size = length(n, 1, "the length of the transform"), rate = length(n, 2, "the sample rate"),
                   bins = size / 2 + 1;
-    const double low = mel_of(gcut_onnx_need_number(n, 3, "the lower edge")),
-                 high = mel_of(gcut_onnx_need_number(n, 4, "the upper edge")),
+    const double low = mel_of(gcut_onnx_need_number(n, 3, "the lower edge").f),
+                 high = mel_of(gcut_onnx_need_number(n, 4, "the upper edge").f),
                  step = (high - low) / (double)(filters + 2);
     if (bins * filters > INT64_C(1) << 23) GCUT_ONNX_UNSUPPORTED(n, "the matrix has more than 2^23 elements");
     gcut_array x = gcut_onnx_array(n, GCUT_F64, 2, (int64_t[]){bins, filters});

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Results of small models of ONNX, as onnxruntime or the specification has them.  GCUT_KEEP_ONNX=FOLDER keeps the models.
+ */
+#define _GNU_SOURCE
+#include "cli.h"
+#include "harness.h"
+
+#include "graph/verify.h"
+#include "import/onnx/import.h"
+#include "import/tensor_file.h"
+#include "interp/initial_values.h"
+#include "onnx_text.h"
+
+typedef struct world {
+    gcut_env *env;
+    const struct sample *sample;
+} world;
+
+FIXTURE(world)
+
+typedef struct sample {
+    const char *name, *model;
+    const char *says; /* why it is refused, or does not run; NULL: it runs */
+} sample;
+
+static const gcut_array *contents_of(const onnx_text *t, const char *name)
+{
+    for (uint32_t i = 0; i < t->in.n; i++)
+        if (!strcmp(t->in.at[i].name, name)) return &t->in.at[i].x;
+    fail_msg("there is no input '%s'", name);
+    return NULL;
+}
+
+/* What each parameter of the imported function holds. */
+static gcut_array *parameters_of(const onnx_text *t, const gcut_graph *g, const gcut_tensor_file *file)
+{
+    const gcut_module *m = g->module;
+    gcut_array *x = gcut_calloc(t->a, g->params.n + 1u, sizeof *x);
+    for (uint32_t i = 0; i < g->params.n; i++) {
+        const char *name = g->values.at[g->params.at[i].value].name;
+        const gcut_data *d = NULL;
+        for (uint32_t k = 0; k < m->data.n; k++)
+            if (!strcmp(m->data.at[k].name, name)) d = &m->data.at[k];
+        if (d && d->kind == GCUT_DATA_file) {
+            const gcut_tensor *of = gcut_tensor_get(m->env, file, d->key);
+            x[i] = gcut_array_load(t->a, of->dtype, of->rank, of->dim, of->data);
+        } else if (d) {
+            x[i] = gcut_data_array(t->a, m, d, d->type.dim);
+        } else if (g->params.at[i].role == GCUT_ROLE_rng) {
+            x[i] = gcut_array_new(t->a, GCUT_I64, 0, NULL);
+        } else {
+            x[i] = *contents_of(t, name);
+        }
+    }
+    return x;
+}
+
+static bool same_number(const gcut_array *x, const gcut_array *want, int64_t k)
+{
+    if (!gcut_dtype_is_float(x->dtype)) return x->u.i[k] == want->u.i[k];
+    const double a = x->u.f[k], b = want->u.f[k];
+    return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-5 * fabs(b) + 1e-7;
+}
+
+static void compare(const onnx_contents *want, const gcut_array *x)
+{
+    bool same = x->dtype == want->x.dtype && x->rank == want->x.rank;
+    for (uint32_t r = 0; same && r < x->rank; r++) same = x->dim[r] == want->x.dim[r];
+    if (!same)
+        fail_msg("%s is %s with %lld elements along axis 0 of %u", want->name, gcut_dtype_name(x->dtype),
+                 (long long)(x->rank ? x->dim[0] : 1), (unsigned)x->rank);
+    for (int64_t k = 0; k < x->n; k++)
+        if (!same_number(x, &want->x, k))
+            fail_msg("%s[%lld] is %.17g (%lld), expected %.17g (%lld)", want->name, (long long)k, x->u.f[k],
+                     (long long)x->u.i[k], want->x.u.f[k], (long long)want->x.u.i[k]);
+}
+
+static void write_model(const char *path, const msg *m)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(m->at, 1, m->n, f), m->n);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void keep(const sample *s, const msg *m)
+{
+    const char *to = getenv("GCUT_KEEP_ONNX");
+    char path[600];
+    if (!to) return;
+    snprintf(path, sizeof path, "%s/%s.onnx", to, s->name);
+    write_model(path, m);
+}
+
+static void run_sample(void *arg)
+{
+    world *w = arg;
+    gcut_arena *a = w->env->arena;
+    const sample *s = w->sample;
+    const onnx_text t = read_onnx_text(a, s->model);
+    keep(s, &t.model);
+    write_model("m.onnx", &t.model);
+    const gcut_graph *g =
+        gcut_onnx_import_model(gcut_onnx_open(a, "m.onnx"), gcut_module_new(w->env, a), "main", NULL).g;
+    gcut_verify_module(g->module);
+    gcut_array *out = gcut_calloc(a, g->results.n + 1u, sizeof *out);
+    gcut_interp(g, GCUT_STATED, a, parameters_of(&t, g, gcut_tensor_file_open(a, "m.onnx")), out, NULL);
+    for (uint32_t i = 0, k = 0; i < g->results.n; i++)
+        if (g->results.at[i].role == GCUT_ROLE_out) compare(&t.out.at[k++], &out[i]);
+}
+
+static void run_samples(world *w, const sample *all, size_t n)
+{
+    const char *only = getenv("GCUT_ONNX_CASES");
+    for (size_t i = 0; i < n; i++) {
+        if (only && strcmp(only, all[i].name)) continue;
+        TRY("%s", all[i].name);
+        w->sample = &all[i];
+        gcut_env_free(w->env);
+        w->env = gcut_env_new(NULL, NULL);
+        const gcut_status status = gcut_protect(w->env, run_sample, w);
+        const char *said = w->env->ndiags ? gcut_diag_text(w->env->arena, &w->env->diags[0]) : "";
+        if (all[i].says ? !strstr(said, all[i].says) : status != GCUT_OK)
+            fail_msg("expected '%s', found status %d, '%s'", all[i].says ? all[i].says : "", (int)status,
+                     said);
+    }
+}
+
+#define SAMPLES(test, ...)                                                                                   \
+    static void test(void **state)                                                                           \
+    {                                                                                                        \
+        static const sample all[] = {__VA_ARGS__};                                                           \
+        run_samples(*state, all, sizeof all / sizeof *all);                                                  \
+    }
+#define GIVES(name, model)                                                                                   \
+    {                                                                                                        \
+        name, model, NULL                                                                                    \
+    }
+#define REFUSED(name, says, model)                                                                           \
+    {                                                                                                        \
+        name, model, says                                                                                    \
+    }
+
+/* ---- integers ---- */
+
+SAMPLES(wide_integers,
+        GIVES("add_low", "in x i64[2] {0 1}; init c i64[2] {-7046029254386353131 1}; y = Add(x, c)\n"
+                         "out y i64[2] {-7046029254386353131 2}"),
+        GIVES("add_odd", "in x i64[2] {0 1}; init c i64[2] {9007199254740993 5}; y = Add(x, c)\n"
+                         "out y i64[2] {9007199254740993 6}"),
+        GIVES("constants",
+              "in x i64[4] {0 0 0 0}; \n"
+              "c = Constant() value=i64[4] {-7046029254386353131 9007199254740993 -3 4}; y = Add(x, c)\n"
+              "out y i64[4] {-7046029254386353131 9007199254740993 -3 4}"),
+        GIVES("full", "in x i64[2] {0 1}; init n i64[1] {2}\n"
+                      "c = ConstantOfShape(n) value=i64[1] {9007199254740993}; y = Add(x, c)\n"
+                      "out y i64[2] {9007199254740993 9007199254740994}"),
+        GIVES("product", "in x i64[2] {0 1}; init a i64[2] {-5 3}; init b i64[2] {1152921504606846976 7}\n"
+                         "c = Mul(a, b); d = Add(c, a); y = Add(x, d)\n"
+                         "out y i64[2] {-5764607523034234885 25}"),
+        GIVES("range", "in x i64[3] {0 0 0}; c = Range(a, b, s); y = Add(x, c)\n"
+                       "init a i64[] {9007199254740993}; init b i64[] {9007199254740998}; init s i64[] {2}\n"
+                       "out y i64[3] {9007199254740993 9007199254740995 9007199254740997}"),
+        GIVES("pad",
+              "in x i64[1] {1}; init p i64[2] {0 1}; init v i64[] {9007199254740993}; y = Pad(x, p, v)\n"
+              "out y i64[2] {1 9007199254740993}"),
+        GIVES("slice_all",
+              "in x f32[N=3] {1 2 3}; s = Constant() value_ints=[-1]; a = Constant() value_ints=[0]\n"
+              "e = Constant() value_ints=[-9223372036854775807]; y = Slice(x, s, e, a, s)\n"
+              "out y f32[3] {3 2 1}"),
+        GIVES("size_and_low", "in x f32[N=3] {1 2 3}; init c i64[1] {-7046029254386353131}\n"
+                              "s = Shape(x); y = Add(s, c); out y i64[1] {-7046029254386353128}"))
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {WITH_FIXTURE(wide_integers)};
+    return cmocka_run_group_tests(tests, start, finish);
+}
