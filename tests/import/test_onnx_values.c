@@ -172,8 +172,27 @@ SAMPLES(wide_integers,
         GIVES("size_and_low", "in x f32[N=3] {1 2 3}; init c i64[1] {-7046029254386353131}\n"
                               "s = Shape(x); y = Add(s, c); out y i64[1] {-7046029254386353128}"))
 
+/* ---- products ---- */
+
+SAMPLES(products,
+        GIVES("einsum_implicit", "in x f32[2,1,2] {1 2 3 4}; in z f32[2,2,1] {1 2 3 4}\n"
+                                 "y = Einsum(x, z) equation='...ij, ...jk'; out y f32[2,1,1] {5 25}"),
+        GIVES("einsum_identity", "in x f32[2,3] {1 2 3 4 5 6}; y = Einsum(x) equation='...i'\n"
+                                 "out y f32[2,3] {1 2 3 4 5 6}"),
+        GIVES("einsum_repeats",
+              "in x f32[1,1,2] {1 2}; in z f32[4,2,1] {1 2 3 4 5 6 7 8}\n"
+              "y = Einsum(x, z) equation='...ij,...jk->...ik'; out y f32[4,1,1] {5 11 17 23}"),
+        GIVES("einsum_ranks",
+              "in x f32[2,1,2] {1 2 3 4}; in z f32[2] {1 2}; y = Einsum(x, z) equation='a...,...->...a'\n"
+              "out y f32[1,2,2] {1 3 4 8}"),
+        REFUSED("einsum_few", "more axes than its operand",
+                "in x f32[2] {1 2}; y = Einsum(x) equation='...ab'; out y f32[2] {1 2}"))
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {WITH_FIXTURE(wide_integers)};
+    const struct CMUnitTest tests[] = {
+        WITH_FIXTURE(wide_integers),
+        WITH_FIXTURE(products),
+    };
     return cmocka_run_group_tests(tests, start, finish);
 }

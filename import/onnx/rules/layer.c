@@ -86,61 +86,130 @@ void gcut_onnx_gemm(gcut_onnx_node *n)
     gcut_onnx_set(n, 0, gcut_bconvert(&n->b, z, t));
 }
 
-/* Letters that the equation does not use stand for the axes of an ellipsis; `axes` of them, the last ones. */
-static void add_ellipsis(const char *unused, uint32_t most, uint32_t axes, gcut_text *out)
+/* An equation of Einsum whose ellipses become letters that it does not use. */
+typedef struct equation {
+    const char *spec;             /* without blanks */
+    char letter[GCUT_MAX_RANK];   /* of axes under an ellipsis, from the last one */
+    gcut_dim size[GCUT_MAX_RANK]; /* of these in the operands, where 1 repeats */
+    uint32_t axes;                /* under the longest ellipsis */
+    gcut_text out;
+} equation;
+
+static bool ends_term(const char *s)
 {
-    for (uint32_t k = most - axes; k < most; k++) gcut_text_addn(out, unused + k, 1);
+    return !*s || *s == ',' || *s == '-';
+}
+
+static bool is_ellipsis(const char *s)
+{
+    return !strncmp(s, "...", 3);
+}
+
+/* The axes under the ellipsis of a term, and the axes before it; -1: it has none. */
+static int ellipsis_of(const gcut_onnx_node *n, const equation *e, const char *term, uint32_t rank,
+                       uint32_t *before)
+{
+    uint32_t letters = 0;
+    bool any = false;
+    for (const char *s = term; !ends_term(s); s++) {
+        if (is_ellipsis(s))
+            any = true, *before = letters, s += 2;
+        else
+            letters++;
+    }
+    if (any && letters > rank) GCUT_ONNX_WRONG(n, "a term of '%s' has more axes than its operand", e->spec);
+    return any ? (int)(rank - letters) : -1;
+}
+
+static const char *next_term(const char *term)
+{
+    while (!ends_term(term)) term++;
+    return *term == ',' ? term + 1 : NULL;
+}
+
+static void add_letters(equation *e)
+{
+    for (uint32_t k = e->axes; k-- > 0;) gcut_text_addn(&e->out, &e->letter[k], 1);
+}
+
+/* The term of an operand, which loses the axes under the ellipsis that repeat. */
+static gcut_ref add_term(gcut_onnx_node *n, equation *e, const char *term, gcut_ref x)
+{
+    const gcut_type t = gcut_onnx_type(n, x);
+    gcut_dim dim[GCUT_MAX_RANK];
+    uint32_t before = 0, rank = 0, r = 0;
+    const int axes = ellipsis_of(n, e, term, t.rank, &before);
+    for (const char *s = term; !ends_term(s); s++) {
+        if (!is_ellipsis(s)) {
+            gcut_text_addn(&e->out, s, 1);
+            if (r < t.rank) dim[rank++] = t.dim[r++];
+            continue;
+        }
+        for (int k = axes; k-- > 0; r++) {
+            if (t.dim[r] == 1 && e->size[k] != 1) continue;
+            gcut_text_addn(&e->out, &e->letter[k], 1);
+            dim[rank++] = t.dim[r];
+        }
+        s += 2;
+    }
+    return axes < 0 ? x : gcut_onnx_reshape(n, x, dim, rank);
+}
+
+/* Without an arrow the result has the axes under the ellipsis and the letters that occur once, sorted. */
+static void add_result(equation *e, const char *arrow)
+{
+    gcut_text_add(&e->out, "->");
+    if (!arrow) add_letters(e);
+    for (char c = 'A'; !arrow && c <= 'z'; c++) {
+        const char *first = isalpha((unsigned char)c) ? strchr(e->spec, c) : NULL;
+        if (first && !strchr(first + 1, c)) gcut_text_addn(&e->out, &c, 1);
+    }
+    for (const char *s = arrow ? arrow + 2 : ""; *s; s++) {
+        if (is_ellipsis(s))
+            add_letters(e), s += 2;
+        else
+            gcut_text_addn(&e->out, s, 1);
+    }
+}
+
+static const char *without_blanks(gcut_arena *a, const char *text)
+{
+    gcut_text t = {.arena = a};
+    gcut_text_addn(&t, "", 0);
+    for (; *text; text++)
+        if (*text != ' ') gcut_text_addn(&t, text, 1);
+    return t.at;
 }
 
 void gcut_onnx_einsum(gcut_onnx_node *n)
 {
-    const char *spec = gcut_onnx_text(n, "equation", "");
-    const uint32_t count = gcut_onnx_inputs(n);
     gcut_arena *a = n->b.g->module->arena;
+    equation e = {.spec = without_blanks(a, gcut_onnx_text(n, "equation", "")), .out = {.arena = a}};
+    const uint32_t count = gcut_onnx_inputs(n);
     gcut_ref *x = gcut_calloc(a, count + 1, sizeof *x);
-    char unused[GCUT_MAX_RANK + 1] = "";
-    uint32_t k = 0, most = 0, letters = 0, i = 0;
-    uint32_t *ellipsis =
-        gcut_calloc(a, count + 1, sizeof *ellipsis); /* axes under the ellipsis of each operand */
-    for (char c = 'z'; c >= 'a' && k < GCUT_MAX_RANK; c--)
-        if (!strchr(spec, c)) unused[k++] = c;
-    for (i = 0; i < count; i++) x[i] = gcut_onnx_in(n, i);
-    const char *arrow = strstr(spec, "->");
-    i = 0;
-    for (const char *s = spec;; s++) {
-        const bool end = !*s || s == arrow;
-        if (isalpha((unsigned char)*s) && !end) letters++;
-        if (!strncmp(s, "...", 3) && i < count) {
-            ellipsis[i] = 1;
-            s += 2;
-        }
-        if (!end && *s != ',') continue;
+    uint32_t i = 0, unused = 0, before = 0;
+    for (uint32_t k = 0; k < count; k++) x[k] = gcut_onnx_in(n, k);
+    for (const char *term = e.spec; term; term = next_term(term), i++) {
         if (i == count)
-            GCUT_ONNX_WRONG(n, "the equation '%s' has more operands than the %u given", spec,
+            GCUT_ONNX_WRONG(n, "the equation '%s' has more operands than the %u given", e.spec,
                             (unsigned)count);
-        const uint32_t rank = gcut_onnx_type(n, x[i]).rank;
-        if (ellipsis[i]) {
-            if (letters > rank) GCUT_ONNX_WRONG(n, "operand %u of '%s' has too few axes", (unsigned)i, spec);
-            ellipsis[i] = rank - letters;
-            if (ellipsis[i] > most) most = ellipsis[i];
+        const gcut_type t = gcut_onnx_type(n, x[i]);
+        const int axes = ellipsis_of(n, &e, term, t.rank, &before);
+        for (int k = 0; k < axes; k++) {
+            if (e.axes == (uint32_t)k) e.size[e.axes++] = 1;
+            if (e.size[k] == 1) e.size[k] = t.dim[before + (uint32_t)(axes - 1 - k)];
         }
-        letters = 0;
-        i++;
-        if (end) break;
     }
-    gcut_text out = {.arena = a};
+    for (char c = 'z'; c >= 'A' && unused < e.axes; c--)
+        if (isalpha((unsigned char)c) && !strchr(e.spec, c)) e.letter[unused++] = c;
+    if (unused < e.axes) GCUT_ONNX_UNSUPPORTED(n, "the equation '%s' uses too many letters", e.spec);
     i = 0;
-    for (const char *s = spec; *s; s++) {
-        if (*s == ' ') continue;
-        if (!strncmp(s, "...", 3)) {
-            add_ellipsis(unused, most, arrow && s > arrow ? most : ellipsis[i], &out);
-            s += 2;
-            continue;
-        }
-        if (*s == ',') i++;
-        gcut_text_addn(&out, s, 1);
+    for (const char *term = e.spec; term; term = next_term(term), i++) {
+        if (i) gcut_text_add(&e.out, ",");
+        x[i] = add_term(n, &e, term, x[i]);
     }
-    gcut_onnx_set(n, 0, gcut_beinsum(&n->b, out.at ? out.at : "", x, count));
+    add_result(&e, strstr(e.spec, "->"));
+    gcut_onnx_set(n, 0, gcut_beinsum(&n->b, e.out.at, x, count));
 }
 
 /* ---- norms of channels ---- */
