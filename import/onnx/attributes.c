@@ -8,22 +8,24 @@
 
 #include "import/onnx/scope.h"
 
-static const Onnx__AttributeProto *attr_of(const Onnx__NodeProto *p, const char *name)
+static const Onnx__AttributeProto *find(Onnx__AttributeProto *const *at, size_t n, const char *name)
 {
-    for (size_t i = 0; i < p->n_attribute; i++)
-        if (p->attribute[i]->name && !strcmp(p->attribute[i]->name, name)) return p->attribute[i];
+    for (size_t i = 0; i < n; i++)
+        if (at[i]->name && !strcmp(at[i]->name, name)) return at[i];
     return NULL;
 }
 
-/* Within a function of the model an attribute may stand for one of its call. */
+/* Within a function of the model an attribute may stand for one of its call, which may have a default. */
 const Onnx__AttributeProto *gcut_onnx_attr(const gcut_onnx_node *n, const char *name)
 {
-    const Onnx__AttributeProto *a = attr_of(n->p, name);
-    const gcut_onnx_node *call = n->scope->call;
+    const Onnx__AttributeProto *a = find(n->p->attribute, n->p->n_attribute, name);
+    const gcut_onnx_scope *s = n->scope;
     while (a && a->ref_attr_name && *a->ref_attr_name) {
-        if (!call) return NULL;
-        a = attr_of(call->p, a->ref_attr_name);
-        call = call->scope->call;
+        const char *of = a->ref_attr_name;
+        if (!s->call) return NULL;
+        a = find(s->call->p->attribute, s->call->p->n_attribute, of);
+        if (!a) return find(s->function->attribute_proto, s->function->n_attribute_proto, of);
+        s = s->call->scope;
     }
     return a;
 }

@@ -33,6 +33,7 @@ struct gcut_onnx_scope {
     gcut_onnx_scope *outer; /* of a subgraph */
     gcut_graph *g;
     const gcut_onnx_node *call; /* the call of the function around; NULL: none */
+    const Onnx__FunctionProto *function;
     Onnx__OperatorSetIdProto *const *opsets;
     size_t nopsets;
     int depth;

@@ -75,6 +75,7 @@ gcut_onnx_scope *gcut_onnx_scope_new(gcut_onnx *o, gcut_onnx_scope *outer, gcut_
         s->opsets = outer->opsets;
         s->nopsets = outer->nopsets;
         s->call = outer->call;
+        s->function = outer->function;
         s->depth = outer->depth + 1;
     }
     return s;

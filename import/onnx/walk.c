@@ -131,6 +131,7 @@ static void index_functions(gcut_onnx *o)
         uint32_t *number = gcut_map_at(o->arena, &o->functions, key_of(o, f->domain, f->name));
         if (!*number) *number = (uint32_t)i + 1;
         need_few(o, f->n_opset_import, "opsets");
+        need_few(o, f->n_attribute_proto, "attributes");
     }
 }
 
@@ -154,6 +155,7 @@ static void import_call(gcut_onnx_node *n, const Onnx__FunctionProto *f)
     s->opsets = f->opset_import;
     s->nopsets = f->n_opset_import;
     s->call = n;
+    s->function = f;
     if (n->p->n_input > f->n_input || n->p->n_output > f->n_output)
         GCUT_ONNX_WRONG(n, "the function has %zu inputs and %zu outputs, its call %zu and %zu", f->n_input,
                         f->n_output, n->p->n_input, n->p->n_output);

@@ -188,11 +188,25 @@ SAMPLES(products,
         REFUSED("einsum_few", "more axes than its operand",
                 "in x f32[2] {1 2}; y = Einsum(x) equation='...ab'; out y f32[2] {1 2}"))
 
+/* ---- functions of the model ---- */
+
+#define LEAKY "function f(a) -> (b) al=0.5 { b = LeakyRelu(a) alpha=@al }\nin x f32[2] {-1 2}\n"
+
+SAMPLES(functions, GIVES("attribute_default", LEAKY "y = f(x); out y f32[2] {-0.5 2}"),
+        GIVES("attribute_given", LEAKY "y = f(x) al=0.25; out y f32[2] {-0.25 2}"),
+        GIVES("attribute_passed", LEAKY "function g(a) -> (b) be=0.75 { b = f(a) al=@be }\n"
+                                        "y = g(x); out y f32[2] {-0.75 2}"),
+        GIVES("attribute_in_branch",
+              "function f(p, a) -> (b) al=0.5 { b = If(p) then_branch={ c = LeakyRelu(a) alpha=@al; out c }"
+              " else_branch={ d = Identity(a); out d } }\n"
+              "in x f32[2] {-1 2}; in p bool[] {1}; y = f(p, x); out y f32[2] {-0.5 2}"))
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FIXTURE(wide_integers),
         WITH_FIXTURE(products),
+        WITH_FIXTURE(functions),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }
