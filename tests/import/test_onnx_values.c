@@ -201,12 +201,27 @@ SAMPLES(functions, GIVES("attribute_default", LEAKY "y = f(x); out y f32[2] {-0.
               " else_branch={ d = Identity(a); out d } }\n"
               "in x f32[2] {-1 2}; in p bool[] {1}; y = f(p, x); out y f32[2] {-0.5 2}"))
 
+/* ---- pools ---- */
+
+#define SQUARE "in x f32[1,1,3,3] {1 2 3 4 5 6 7 8 9}\n"
+
+SAMPLES(pools,
+        GIVES("lp_dilated", "opset 18\n" SQUARE "y = LpPool(x) kernel_shape=[2,2] dilations=[2,2] p=1\n"
+                            "out y f32[1,1,1,1] {20}"),
+        GIVES("lp_ceil",
+              "opset 18\n" SQUARE "y = LpPool(x) kernel_shape=[2,2] strides=[2,2] ceil_mode=1 p=1\n"
+              "out y f32[1,1,2,2] {12 9 15 9}"),
+        GIVES("average_dilated",
+              "opset 19\n" SQUARE "y = AveragePool(x) kernel_shape=[2,2] dilations=[2,2] pads=[1,0,0,0]\n"
+              "out y f32[1,1,2,1] {5 5}"))
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FIXTURE(wide_integers),
         WITH_FIXTURE(products),
         WITH_FIXTURE(functions),
+        WITH_FIXTURE(pools),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

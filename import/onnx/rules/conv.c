@@ -465,6 +465,16 @@ void gcut_onnx_max_pool(gcut_onnx_node *n)
     gcut_onnx_set(n, 1, places(n, gcut_onnx_node_new(n, GCUT_OP_argmax, &all, 1, &a, 1), &t, &w));
 }
 
+/* The mean over each window, in which padding counts as 0. */
+static gcut_ref mean_of(gcut_onnx_node *n, gcut_ref x, const windows *w)
+{
+    bool dilated = false;
+    for (uint32_t k = 0; k < w->n; k++) dilated |= w->dilation[k] != 1;
+    if (!dilated) return pool(n, GCUT_OP_avg_pool2d, x, *w);
+    const uint32_t last = gcut_onnx_type(n, x).rank;
+    return gcut_onnx_reduce(n, GCUT_OP_mean, unfolded(n, x, w, 0), 1u << last, false);
+}
+
 /* 1 within the operand and, where padding counts, within that; 0 in what only ceil_mode adds. */
 static gcut_ref counted(gcut_onnx_node *n, const gcut_type *t, const windows *w, bool padding,
                         const windows *stated)
@@ -480,7 +490,7 @@ static gcut_ref counted(gcut_onnx_node *n, const gcut_type *t, const windows *w,
             inner.high[k] = w->high[k] - stated->high[k];
         }
     }
-    return pool(n, GCUT_OP_avg_pool2d, gcut_bfull(&n->b, &ones, 1), inner);
+    return mean_of(n, gcut_bfull(&n->b, &ones, 1), &inner);
 }
 
 void gcut_onnx_average_pool(gcut_onnx_node *n)
@@ -492,11 +502,9 @@ void gcut_onnx_average_pool(gcut_onnx_node *n)
     const windows stated = w;
     bool all = true; /* every window has as many elements as its size says */
     if (gcut_onnx_int(n, "ceil_mode", 0)) ceil_windows(n, &w, &t);
-    for (uint32_t k = 0; k < w.n; k++) {
+    for (uint32_t k = 0; k < w.n; k++)
         all = all && (padding ? w.high[k] == stated.high[k] : !w.low[k] && !w.high[k]);
-        if (w.dilation[k] != 1) GCUT_ONNX_UNSUPPORTED(n, "an average of dilated windows");
-    }
-    gcut_ref y = pool(n, GCUT_OP_avg_pool2d, x, w);
+    gcut_ref y = mean_of(n, x, &w);
     if (!all) y = gcut_onnx_binary(n, GCUT_OP_div, y, counted(n, &t, &w, padding, &stated));
     gcut_onnx_set(n, 0, y);
 }
@@ -505,9 +513,10 @@ void gcut_onnx_lp_pool(gcut_onnx_node *n)
 {
     gcut_ref x = gcut_onnx_in(n, 0);
     const gcut_type t = gcut_onnx_type(n, x);
-    const windows w = pool_windows(n, &t);
+    windows w = pool_windows(n, &t);
     const double p = (double)gcut_onnx_int(n, "p", 2);
     int64_t size = 1;
+    if (gcut_onnx_int(n, "ceil_mode", 0)) ceil_windows(n, &w, &t);
     for (uint32_t k = 0; k < w.n; k++)
         if (__builtin_mul_overflow(size, w.size[k], &size)) GCUT_ONNX_WRONG(n, "the windows are too large");
     x = gcut_b1(&n->b, GCUT_OP_abs, x);
@@ -515,7 +524,7 @@ void gcut_onnx_lp_pool(gcut_onnx_node *n)
         x = gcut_b2(&n->b, GCUT_OP_mul, x, x);
     else if (p != 1)
         x = gcut_b2(&n->b, GCUT_OP_pow, x, gcut_bconst(&n->b, x, p));
-    gcut_ref y = gcut_bscale(&n->b, pool(n, GCUT_OP_avg_pool2d, x, w), (double)size);
+    gcut_ref y = gcut_bscale(&n->b, mean_of(n, x, &w), (double)size);
     if (p != 1)
         y = p == 2 ? gcut_b1(&n->b, GCUT_OP_sqrt, y)
                    : gcut_b2(&n->b, GCUT_OP_pow, y, gcut_bconst(&n->b, y, 1 / p));
