@@ -34,6 +34,7 @@ struct gcut_onnx_scope {
     gcut_graph *g;
     const gcut_onnx_node *call; /* the call of the function around; NULL: none */
     const Onnx__FunctionProto *function;
+    gcut_ref *iteration; /* of the body of a loop: as in gcut_onnx_body; NULL: it is none */
     Onnx__OperatorSetIdProto *const *opsets;
     size_t nopsets;
     int depth;

@@ -286,11 +286,24 @@ gcut_array gcut_onnx_load(gcut_onnx_node *n, const Onnx__TensorProto *t)
     return *load(n->o, &x);
 }
 
+/* The key in a scope: in the body of a loop another for each iteration. */
+static gcut_ref key_in(const gcut_onnx_node *n, const gcut_onnx_scope *s, gcut_ref key)
+{
+    const gcut_type scalar = {.dtype = GCUT_I64};
+    const gcut_onnx_scope *around = s->outer ? s->outer : s->call ? s->call->scope : NULL;
+    if (around) key = gcut_onnx_capture(s->g, around->g, key_in(n, around, key));
+    if (!s->iteration) return key;
+    if (!*s->iteration)
+        *s->iteration = gcut_param_new(s->g, GCUT_ROLE_input, gcut_name_fresh(s->g, "i"), &scalar);
+    const gcut_attr bits = gcut_attr_str(s->g->module, GCUT_KEY_dtype, gcut_dtype_name(GCUT_I64));
+    return gcut_node_new(s->g, GCUT_OP_random, (gcut_ref[]){key, *s->iteration}, 2, &bits, 1, n->b.loc, NULL);
+}
+
 gcut_ref gcut_onnx_key(gcut_onnx_node *n)
 {
     const gcut_type key = {.dtype = GCUT_I64};
     const char *name = gcut_printf(n->o->arena, "%s.key", n->p->n_output ? n->p->output[0] : "draw");
-    return gcut_onnx_capture(n->b.g, n->o->g, gcut_onnx_new_param(n->o, GCUT_ROLE_rng, name, &key));
+    return key_in(n, n->scope, gcut_onnx_new_param(n->o, GCUT_ROLE_rng, name, &key));
 }
 
 void gcut_onnx_count_mode(gcut_onnx_node *n, bool trains)

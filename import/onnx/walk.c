@@ -230,7 +230,7 @@ static const gcut_array *constant_true(const gcut_onnx *o)
 }
 
 const gcut_onnx_scope *gcut_onnx_body(gcut_onnx_node *n, const Onnx__GraphProto *p, gcut_graph *body,
-                                      const gcut_ref *x, uint32_t nx, gcut_ref *out)
+                                      const gcut_ref *x, uint32_t nx, gcut_ref *iteration, gcut_ref *out)
 {
     gcut_onnx *o = n->o;
     gcut_onnx_scope *s = gcut_onnx_scope_new(o, n->scope, body);
@@ -239,6 +239,7 @@ const gcut_onnx_scope *gcut_onnx_body(gcut_onnx_node *n, const Onnx__GraphProto 
     if (p->n_input != nx)
         GCUT_ONNX_WRONG(n, "the subgraph has %zu inputs, but %u values are given to it", p->n_input,
                         (unsigned)nx);
+    s->iteration = iteration;
     for (uint32_t i = 0; i < nx; i++) {
         gcut_onnx_value *v = gcut_onnx_define(o, s, name_of(p->input[i]));
         v->ref = x[i];

@@ -215,13 +215,40 @@ SAMPLES(pools,
               "opset 19\n" SQUARE "y = AveragePool(x) kernel_shape=[2,2] dilations=[2,2] pads=[1,0,0,0]\n"
               "out y f32[1,1,2,1] {5 5}"))
 
+/* ---- loops ---- */
+
+/* 2 where iterations drop other elements, 0 where all drop the same. */
+#define DROPS                                                                                                \
+    "p = Constant() value_float=0.5; t = Constant() value=bool[] {1}; w = Constant() value_float=1.0\n"      \
+    "e = Expand(w, k); d = Dropout(e, p, t)\n"
+#define ZEROS_8 " 0 0 0 0 0 0 0 0"
+#define ZEROS_64 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8
+#define DIFFERENCE                                                                                           \
+    "h = ReduceMax(s) axes=[0] keepdims=0; l = ReduceMin(s) axes=[0] keepdims=0; m = Sub(h, l)\n"            \
+    "y = ReduceMax(m) axes=[0] keepdims=0; out y f32[] {2}"
+
+SAMPLES(loops,
+        GIVES("drop_loop", "init n i64[] {3}; init k i64[1] {64}\n"
+                           "s = Loop(n, _) body={ in i; in c; " DROPS " out c; out d }\n" DIFFERENCE),
+        GIVES("drop_scan", "in x f32[3] {1 2 3}; init k i64[1] {64}\n"
+                           "s = Scan(x) num_scan_inputs=1 body={ in z; " DROPS " out d }\n" DIFFERENCE),
+        GIVES("drop_while",
+              "in n i64[] {2}; in b f32[64] {" ZEROS_64 "}; in a f32[64] {" ZEROS_64 "}; init k i64[1] {64}\n"
+              "q, r = Loop(n, _, a, b) body={ in i; in c; in u; in v; " DROPS
+              " g = Identity(u); out c; out d; out g }\n"
+              "f = Constant() value_ints=[1, 64]; q2 = Reshape(q, f); r2 = Reshape(r, f)\n"
+              "s = Concat(q2, r2) axis=0\n" DIFFERENCE),
+        GIVES("drop_nested",
+              "in x f32[1] {1}; init n i64[] {3}; init k i64[1] {64}\n"
+              "t0, s0 = Loop(n, _, x) body={ in i; in c; in v; z = Add(v, v)\n"
+              "  s1 = Scan(x) num_scan_inputs=1 body={ in zz; " DROPS " out d }; out c; out z; out s1 }\n"
+              "f = Constant() value_ints=[3, 64]; s = Reshape(s0, f)\n" DIFFERENCE))
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(wide_integers),
-        WITH_FIXTURE(products),
-        WITH_FIXTURE(functions),
-        WITH_FIXTURE(pools),
+        WITH_FIXTURE(wide_integers), WITH_FIXTURE(products), WITH_FIXTURE(functions),
+        WITH_FIXTURE(pools),         WITH_FIXTURE(loops),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

@@ -51,14 +51,14 @@ void gcut_onnx_if(gcut_onnx_node *n)
             GCUT_ONNX_WRONG(n, "a branch has %zu outputs, the node %u", branch[k]->n_output, (unsigned)count);
     if (cond) {
         const bool holds = cond->n == 1 && cond->u.i[0];
-        gcut_onnx_body(n, branch[holds ? 0 : 1], n->b.g, NULL, 0, out);
+        gcut_onnx_body(n, branch[holds ? 0 : 1], n->b.g, NULL, 0, NULL, out);
         for (uint32_t k = 0; k < count; k++) gcut_onnx_set(n, k, out[k]);
         return;
     }
     gcut_graph *body[2];
     for (uint32_t b = 0; b < 2; b++) {
         body[b] = gcut_body_new(n->b.g);
-        gcut_onnx_body(n, branch[b], body[b], NULL, 0, out);
+        gcut_onnx_body(n, branch[b], body[b], NULL, 0, NULL, out);
         for (uint32_t k = 0; k < count; k++) gcut_body_yield(body[b], out[k]);
     }
     gcut_ref p = gcut_onnx_reshape(n, gcut_onnx_in(n, 0), NULL, 0);
@@ -92,7 +92,7 @@ static bool loop_as_scan(gcut_onnx_node *n, const Onnx__GraphProto *p, gcut_dim 
     v[carries] = gcut_onnx_iota(n, &(gcut_type){GCUT_I64, 1, {length}}, 0);
     in[0] =
         gcut_param_new(body, GCUT_ROLE_input, gcut_name_fresh(body, "i"), &(gcut_type){.dtype = GCUT_I64});
-    const gcut_onnx_scope *s = gcut_onnx_body(n, p, body, in, carries + 2, out);
+    const gcut_onnx_scope *s = gcut_onnx_body(n, p, body, in, carries + 2, &in[0], out);
     const char *condition = p->output[0]->name ? p->output[0]->name : "";
     const gcut_onnx_value *goes_on = gcut_onnx_find_here(n->o, s, condition);
     if (!goes_on || !goes_on->known || !goes_on->known->u.i[0]) return false;
@@ -131,7 +131,7 @@ static void loop_as_while(gcut_onnx_node *n, const Onnx__GraphProto *p, const gc
         goes_on = gcut_b2(&test.b, GCUT_OP_and, goes_on, gcut_b2(&test.b, GCUT_OP_lt, in[0][0], limit));
     }
     gcut_body_yield(body[0], goes_on);
-    gcut_onnx_body(n, p, body[1], in[1], all, out);
+    gcut_onnx_body(n, p, body[1], in[1], all, &in[1][0], out);
     gcut_body_yield(body[1], gcut_baddc(&step.b, in[1][0], 1));
     gcut_body_yield(body[1], gcut_onnx_reshape(&step, out[0], NULL, 0));
     for (uint32_t k = 0; k < carries; k++) gcut_body_yield(body[1], out[1 + k]);
@@ -189,13 +189,14 @@ void gcut_onnx_scan(gcut_onnx_node *n)
     if (batched && gcut_onnx_has(n, 0))
         GCUT_ONNX_UNSUPPORTED(n, "a scan over sequences of different lengths");
     const uint32_t carries = all - (uint32_t)given, yields = (uint32_t)p->n_output;
+    uint32_t args = all;
     const gcut_onnx_list axes = gcut_onnx_ints(n, "scan_input_axes"),
                          out_axes = gcut_onnx_ints(n, "scan_output_axes"),
                          back = gcut_onnx_ints(n, batched ? "directions" : "scan_input_directions"),
                          out_back = gcut_onnx_ints(n, "scan_output_directions");
     gcut_module *m = n->b.g->module;
     gcut_graph *body = gcut_body_new(n->b.g);
-    gcut_ref *v = gcut_calloc(m->arena, all + 1, sizeof *v), *in = gcut_calloc(m->arena, all + 1, sizeof *in),
+    gcut_ref *v = gcut_calloc(m->arena, all + 2, sizeof *v), *in = gcut_calloc(m->arena, all + 1, sizeof *in),
              *out = gcut_calloc(m->arena, yields + 1, sizeof *out);
     for (uint32_t k = 0; k < all; k++) {
         v[k] = scanned(n, first + k, batched);
@@ -210,10 +211,13 @@ void gcut_onnx_scan(gcut_onnx_node *n)
         }
         in[k] = gcut_param_new(body, GCUT_ROLE_input, gcut_name_fresh(body, k < carries ? "v" : "x"), &t);
     }
-    gcut_onnx_body(n, p, body, in, all, out);
+    gcut_ref iteration = 0;
+    gcut_onnx_body(n, p, body, in, all, &iteration, out);
+    if (iteration)
+        v[args++] = gcut_onnx_iota(n, &(gcut_type){GCUT_I64, 1, {gcut_onnx_type(n, v[carries]).dim[0]}}, 0);
     for (uint32_t k = 0; k < yields; k++) gcut_body_yield(body, out[k]);
     const gcut_attr a = gcut_attr_dim(GCUT_KEY_carries, carries);
-    gcut_ref y = close(n, GCUT_OP_scan, v, all, &body, 1, &a, 1);
+    gcut_ref y = close(n, GCUT_OP_scan, v, args, &body, 1, &a, 1);
     for (uint32_t k = 0; k < yields; k++) {
         gcut_ref z = y + k;
         if (k >= carries && gcut_onnx_item(out_back, k - carries, 0)) z = gcut_onnx_flip(n, z, 0);
