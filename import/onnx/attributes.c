@@ -68,6 +68,13 @@ double gcut_onnx_float(const gcut_onnx_node *n, const char *name, double otherwi
     return as_written(a->f);
 }
 
+double gcut_onnx_float_item(const gcut_onnx_node *n, const char *name, uint32_t k, double otherwise)
+{
+    const Onnx__AttributeProto *a = gcut_onnx_attr(n, name);
+    if (!a || k >= a->n_floats) return otherwise;
+    return as_written(a->floats[k]);
+}
+
 const char *gcut_onnx_text(const gcut_onnx_node *n, const char *name, const char *otherwise)
 {
     const Onnx__AttributeProto *a = gcut_onnx_attr(n, name);

@@ -53,6 +53,8 @@ void gcut_onnx_count_elements(gcut_onnx *o, uint64_t n);
 const Onnx__AttributeProto *gcut_onnx_attr(const gcut_onnx_node *n, const char *name); /* NULL: not given */
 int64_t gcut_onnx_int(const gcut_onnx_node *n, const char *name, int64_t otherwise);
 double gcut_onnx_float(const gcut_onnx_node *n, const char *name, double otherwise);
+/* Item k of a list of floats. */
+double gcut_onnx_float_item(const gcut_onnx_node *n, const char *name, uint32_t k, double otherwise);
 const char *gcut_onnx_text(const gcut_onnx_node *n, const char *name, const char *otherwise);
 /* gcut_onnx_int and gcut_onnx_ints clamp to [-2^60, 2^60]: sums of up to seven such numbers fit in an int64_t.  No size, axis
  * or padding of a model is as large. */

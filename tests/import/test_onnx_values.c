@@ -244,11 +244,23 @@ SAMPLES(loops,
               "  s1 = Scan(x) num_scan_inputs=1 body={ in zz; " DROPS " out d }; out c; out z; out s1 }\n"
               "f = Constant() value_ints=[3, 64]; s = Reshape(s0, f)\n" DIFFERENCE))
 
+/* ---- recurrent layers ---- */
+
+SAMPLES(recurrent_layers,
+        GIVES("rnn_alpha",
+              "in x f32[2,1,1] {-1 -1}; init w f32[1,1,1] {1}; init r f32[1,1,1] {0.5}\n"
+              "y, h = RNN(x, w, r) hidden_size=1 activations=['LeakyRelu'] activation_alpha=[0.5]\n"
+              "out y f32[2,1,1,1] {-0.5 -0.625}"),
+        GIVES("rnn_alphas", "in x f32[1,1,1] {-1}; init w f32[2,1,1] {1 1}; init r f32[2,1,1] {0 0}\n"
+                            "y, h = RNN(x, w, r) hidden_size=1 direction='bidirectional' "
+                            "activations=['LeakyRelu', 'Elu'] activation_alpha=[0.5, 2.0]\n"
+                            "out y f32[1,2,1,1] {-0.5 -1.2642411}"))
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FIXTURE(wide_integers), WITH_FIXTURE(products), WITH_FIXTURE(functions),
-        WITH_FIXTURE(pools),         WITH_FIXTURE(loops),
+        WITH_FIXTURE(pools),         WITH_FIXTURE(loops),    WITH_FIXTURE(recurrent_layers),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

@@ -7,7 +7,22 @@
 
 #include <string.h>
 
-enum { MOST_GATES = 4 };
+typedef struct activation {
+    const char *name;
+    gcut_op op;
+    bool has_alpha;
+    gcut_attr_key key; /* of alpha */
+    double otherwise;
+} activation;
+
+static const activation activations[] = {
+    {"Sigmoid", GCUT_OP_sigmoid, false, 0, 0},
+    {"Tanh", GCUT_OP_tanh, false, 0, 0},
+    {"Relu", GCUT_OP_relu, false, 0, 0},
+    {"Softplus", GCUT_OP_softplus, false, 0, 0},
+    {"LeakyRelu", GCUT_OP_leaky_relu, true, GCUT_KEY_slope, 0.01},
+    {"Elu", GCUT_OP_elu, true, GCUT_KEY_alpha, 1},
+};
 
 /* One direction of a layer. */
 typedef struct layer {
@@ -18,10 +33,11 @@ typedef struct layer {
     gcut_ref x;      /* [times * batch, in] */
     gcut_ref r;      /* [gates * hidden, hidden] */
     gcut_ref inside; /* the bias that the product with the state has for itself, [gates * hidden]; 0: none */
-    gcut_ref peephole;  /* [3 * hidden]; 0: none */
-    gcut_ref length;    /* i64[batch]; 0: all are as long */
-    const char *act[3]; /* activations */
-    double clip;        /* of what activations get; 0: none */
+    gcut_ref peephole; /* [3 * hidden]; 0: none */
+    gcut_ref length;   /* i64[batch]; 0: all are as long */
+    const activation *act[3];
+    double alpha[3];
+    double clip; /* of what activations get; 0: none */
 } layer;
 
 static gcut_ref point(gcut_onnx_node *n, gcut_op op, gcut_ref x, gcut_ref y)
@@ -31,21 +47,12 @@ static gcut_ref point(gcut_onnx_node *n, gcut_op op, gcut_ref x, gcut_ref y)
 
 static gcut_ref activated(const layer *l, gcut_onnx_node *n, uint32_t k, gcut_ref x)
 {
-    static const struct {
-        const char *name;
-        gcut_op op;
-    } known[] = {{"Sigmoid", GCUT_OP_sigmoid},
-                 {"Tanh", GCUT_OP_tanh},
-                 {"Relu", GCUT_OP_relu},
-                 {"Softplus", GCUT_OP_softplus},
-                 {"LeakyRelu", GCUT_OP_leaky_relu}};
     if (l->clip > 0) {
         const gcut_attr a[] = {gcut_attr_real(GCUT_KEY_lo, -l->clip), gcut_attr_real(GCUT_KEY_hi, l->clip)};
         x = gcut_onnx_node_new(n, GCUT_OP_clamp, &x, 1, a, 2);
     }
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (!strcmp(known[i].name, l->act[k])) return gcut_b1(&n->b, known[i].op, x);
-    GCUT_ONNX_UNSUPPORTED(n, "there is no activation '%s'", l->act[k]);
+    const gcut_attr alpha = gcut_attr_real(l->act[k]->key, l->alpha[k]);
+    return gcut_onnx_node_new(n, l->act[k]->op, &x, 1, &alpha, l->act[k]->has_alpha);
 }
 
 /* ---- operands ---- */
@@ -87,8 +94,8 @@ static gcut_ref start_of(const layer *l, uint32_t i, bool batch_first)
 }
 
 /* What the gates get of the operand and the biases, [times, batch, gates * hidden].  The bias within the product with the
- * state is added here where the gates are sums, as all but the last one of a GRU are. */
-static gcut_ref from_operand(layer *l, uint32_t apart)
+ * state is added here where the gates are sums, as those before first_separate are. */
+static gcut_ref from_operand(layer *l, uint32_t first_separate)
 {
     gcut_onnx_node *n = l->n;
     const gcut_dim wide = gcut_onnx_dim(n, GCUT_DIM_MUL, l->hidden, l->gates);
@@ -99,8 +106,8 @@ static gcut_ref from_operand(layer *l, uint32_t apart)
     if (b) {
         gcut_ref outer = gcut_onnx_slice(n, b, 0, 0, wide, 1),
                  inner = gcut_onnx_slice(n, b, 0, wide, gcut_onnx_dim(n, GCUT_DIM_MUL, wide, 2), 1);
-        if (apart < l->gates) {
-            const gcut_dim at = gcut_onnx_dim(n, GCUT_DIM_MUL, l->hidden, apart);
+        if (first_separate < l->gates) {
+            const gcut_dim at = gcut_onnx_dim(n, GCUT_DIM_MUL, l->hidden, first_separate);
             const gcut_type zero = {gcut_onnx_type(n, b).dtype, 1, {l->hidden}};
             l->inside = gcut_onnx_slice(n, inner, 0, at, wide, 1);
             gcut_ref both[] = {gcut_onnx_slice(n, inner, 0, 0, at, 1), gcut_bfull(&n->b, &zero, 0)};
@@ -226,16 +233,27 @@ static gcut_ref run(layer *l, gcut_ref x, gcut_ref *state, uint32_t nstates, ite
     return res + nstates;
 }
 
-/* The activations of a direction: as the attribute lists them, else the usual ones. */
+static const activation *activation_of(const gcut_onnx_node *n, const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
+        if (strlen(activations[i].name) == length && !memcmp(activations[i].name, name, length))
+            return &activations[i];
+    GCUT_ONNX_UNSUPPORTED(n, "there is no activation '%.*s'", (int)length, name);
+}
+
+/* The activations of a direction: as the attribute lists them, else the usual ones.  A list of alphas has one for each
+ * activation, of the directions before too, that has an alpha. */
 static void read_activations(layer *l, uint32_t count, const char *const *usual)
 {
     const Onnx__AttributeProto *a = gcut_onnx_attr(l->n, "activations");
-    for (uint32_t k = 0; k < count; k++) {
-        const size_t i = l->direction * count + k;
-        l->act[k] = usual[k];
-        if (a && i < a->n_strings)
-            l->act[k] =
-                gcut_strndup(l->n->b.g->module->arena, (const char *)a->strings[i].data, a->strings[i].len);
+    uint32_t alphas = 0;
+    for (uint32_t i = 0; i < (l->direction + 1) * count; i++) {
+        const uint32_t k = i % count;
+        const bool given = a && i < a->n_strings;
+        l->act[k] = given ? activation_of(l->n, (const char *)a->strings[i].data, a->strings[i].len)
+                          : activation_of(l->n, usual[k], strlen(usual[k]));
+        if (l->act[k]->has_alpha)
+            l->alpha[k] = gcut_onnx_float_item(l->n, "activation_alpha", alphas++, l->act[k]->otherwise);
     }
 }
 
@@ -248,9 +266,10 @@ static gcut_ref with_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis)
     return gcut_onnx_reshape(n, x, dim, t.rank + 1u);
 }
 
-/* Both directions, whose results are along an axis of their own. */
-static void recurrent(gcut_onnx_node *n, uint32_t gates, uint32_t nstates, uint32_t apart, uint32_t nact,
-                      const char *const *usual, iteration *step)
+/* Both directions, whose results are along an axis of their own.  first_separate: the gate from which on the bias of the
+ * product with the state is no summand; `gates`: there is none. */
+static void recurrent(gcut_onnx_node *n, uint32_t gates, uint32_t nstates, uint32_t first_separate,
+                      uint32_t nact, const char *const *usual, iteration *step)
 {
     gcut_ref x = gcut_onnx_in(n, 0), r = gcut_onnx_in(n, 2), y[2], last[2][2];
     const bool batch_first = gcut_onnx_int(n, "layout", 0) != 0;
@@ -277,7 +296,7 @@ static void recurrent(gcut_onnx_node *n, uint32_t gates, uint32_t nstates, uint3
         if (gcut_onnx_has(n, 4)) l.length = gcut_bconvert(&n->b, gcut_onnx_in(n, 4), GCUT_I64);
         if (l.length) gcut_onnx_need_rank(n, l.length, 1, "the lengths of the sequences");
         for (uint32_t k = 0; k < nstates; k++) last[d][k] = start_of(&l, 5 + k, batch_first);
-        gcut_ref all = from_operand(&l, apart);
+        gcut_ref all = from_operand(&l, first_separate);
         y[d] = with_axis(n, run(&l, all, last[d], nstates, step), 1);
         for (uint32_t k = 0; k < nstates; k++) last[d][k] = with_axis(n, last[d][k], 0);
     }
@@ -295,7 +314,7 @@ static void recurrent(gcut_onnx_node *n, uint32_t gates, uint32_t nstates, uint3
 void gcut_onnx_rnn(gcut_onnx_node *n)
 {
     static const char *const usual[] = {"Tanh"};
-    recurrent(n, 1, 1, MOST_GATES, 1, usual, rnn);
+    recurrent(n, 1, 1, 1, 1, usual, rnn);
 }
 
 void gcut_onnx_gru(gcut_onnx_node *n)
@@ -307,5 +326,5 @@ void gcut_onnx_gru(gcut_onnx_node *n)
 void gcut_onnx_lstm(gcut_onnx_node *n)
 {
     static const char *const usual[] = {"Sigmoid", "Tanh", "Tanh"};
-    recurrent(n, 4, 2, MOST_GATES, 3, usual, lstm);
+    recurrent(n, 4, 2, 4, 3, usual, lstm);
 }
