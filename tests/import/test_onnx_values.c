@@ -256,11 +256,52 @@ SAMPLES(recurrent_layers,
                             "activations=['LeakyRelu', 'Elu'] activation_alpha=[0.5, 2.0]\n"
                             "out y f32[1,2,1,1] {-0.5 -1.2642411}"))
 
+/* ---- slices and pads ---- */
+
+#define FIVE "in x f32[N=5] {0 1 2 3 4}\n"
+#define ABCDE "in x f32[5] {0 1 2 3 4}\n"
+#define THREE "in x f32[N=3] {0 1 2}\n"
+#define AXES "init a i64[1] {0}\n"
+
+SAMPLES(slices,
+        GIVES("back_below", ABCDE AXES "init s i64[1] {-10}; init e i64[1] {-11}; init t i64[1] {-1}\n"
+                                       "y = Slice(x, s, e, a, t); out y f32[1] {0}"),
+        GIVES("back_symbolic_size", FIVE AXES "init s i64[1] {3}; init e i64[1] {0}; init t i64[1] {-2}\n"
+                                              "y = Slice(x, s, e, a, t); out y f32[2] {3 1}"),
+        GIVES("back_symbolic_ends", THREE AXES "init s i64[1] {-2}; init e i64[1] {-9}; init t i64[1] {-1}\n"
+                                               "y = Slice(x, s, e, a, t); out y f32[2] {1 0}"),
+        GIVES("back_symbolic_beyond", THREE AXES "init s i64[1] {7}; init e i64[1] {0}; init t i64[1] {-1}\n"
+                                                 "y = Slice(x, s, e, a, t); out y f32[2] {2 1}"),
+        GIVES("back_below_symbolic", THREE AXES "init s i64[1] {-7}; init e i64[1] {-9}; init t i64[1] {-1}\n"
+                                                "y = Slice(x, s, e, a, t); out y f32[1] {0}"),
+        GIVES("back_symbolic_start",
+              ABCDE AXES "in z f32[M=3] {0 0 0}; init e i64[1] {-2147483648}; init t i64[1] {-1}\n"
+                         "s = Shape(z); y = Slice(x, s, e, a, t); out y f32[4] {3 2 1 0}"),
+        GIVES("back_symbolic_end", ABCDE AXES "in z f32[M=2] {0 0}; init s i64[1] {-1}; init t i64[1] {-1}\n"
+                                              "e = Shape(z); y = Slice(x, s, e, a, t); out y f32[2] {4 3}"),
+        GIVES("last_five", THREE "init s i64[1] {-5}; init e i64[1] {2147483647}\n"
+                                 "y = Slice(x, s, e); out y f32[3] {0 1 2}"),
+        GIVES("last_two", FIVE "init s i64[1] {-2}; init e i64[1] {2147483647}; y = Slice(x, s, e)\n"
+                               "out y f32[2] {3 4}"),
+        GIVES("without_last_five", THREE "init s i64[1] {0}; init e i64[1] {-5}; y = Slice(x, s, e)\n"
+                                         "out y f32[0] {}"),
+        GIVES("pad_symbolic",
+              THREE "in z f32[M=2] {0 0}; init o i64[1] {0}; s = Shape(z); p = Concat(o, s) axis=0\n"
+                    "y = Pad(x, p); out y f32[5] {0 1 2 0 0}"),
+        GIVES("pad_edge_symbolic", THREE "in z f32[M=2] {0 0}; s = Shape(z); p = Concat(s, s) axis=0\n"
+                                         "y = Pad(x, p) mode='edge'; out y f32[7] {0 0 0 1 2 2 2}"),
+        GIVES("pad_reflect_symbolic",
+              THREE "in z f32[M=2] {0 0}; init o i64[1] {0}; s = Shape(z); p = Concat(s, o) axis=0\n"
+                    "y = Pad(x, p) mode='reflect'; out y f32[5] {2 1 0 1 2}"),
+        GIVES("cumsum_empty",
+              "in x f32[0] {}; init a i64[] {0}; y = CumSum(x, a) exclusive=1; out y f32[0] {}"))
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FIXTURE(wide_integers), WITH_FIXTURE(products), WITH_FIXTURE(functions),
         WITH_FIXTURE(pools),         WITH_FIXTURE(loops),    WITH_FIXTURE(recurrent_layers),
+        WITH_FIXTURE(slices),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

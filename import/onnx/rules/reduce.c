@@ -222,7 +222,8 @@ void gcut_onnx_cumsum(gcut_onnx_node *n)
     const bool reverse = gcut_onnx_int(n, "reverse", 0);
     const gcut_attr a[] = {gcut_attr_dim(GCUT_KEY_axis, axis), gcut_attr_bool(GCUT_KEY_reverse, reverse)};
     gcut_ref y = gcut_onnx_node_new(n, GCUT_OP_cumsum, &x, 1, a, 2);
-    if (gcut_onnx_int(n, "exclusive", 0)) { /* without the element itself: shifted by one, and 0 */
+    if (gcut_onnx_int(n, "exclusive", 0) &&
+        t.dim[axis] != 0) { /* without the element itself: shifted by one, and 0 */
         gcut_dim one[GCUT_MAX_RANK] = {0};
         const gcut_dim d = t.dim[axis];
         one[axis] = 1;

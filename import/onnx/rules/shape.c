@@ -28,6 +28,12 @@ static gcut_type type_of_input(gcut_onnx_node *n, uint32_t i)
     return t;
 }
 
+/* A number below 0: sizes are not. */
+static bool is_negative(int64_t x)
+{
+    return x < 0 && !gcut_onnx_is_symbolic(x);
+}
+
 static int64_t clamp(int64_t x, int64_t lo, int64_t hi)
 {
     return x < lo ? lo : x > hi ? hi : x;
@@ -316,21 +322,35 @@ void gcut_onnx_split(gcut_onnx_node *n)
     }
 }
 
-/* A bound of a slice counted from 0 and within the axis, whose size is d. */
-static gcut_dim within(gcut_onnx_node *n, int64_t at, gcut_dim d, bool backward)
+/* The lowest size that d may be. */
+static int64_t lowest(const gcut_onnx_node *n, gcut_dim d)
 {
-    const int64_t huge = INT64_C(1) << 30; /* exporters write some large number for "to the end" */
-    if (gcut_onnx_is_symbolic(at)) return at == d ? d : gcut_onnx_dim(n, GCUT_DIM_MIN, at, d);
-    if (gcut_dim_known(d)) {
-        if (at < 0) at = at < -d ? -1 : at + d;
-        return clamp(at, backward ? -1 : 0, backward ? d - 1 : d);
-    }
-    if (at >= huge) return backward ? gcut_onnx_dim(n, GCUT_DIM_SUB, d, 1) : d;
-    if (at <= -huge) return backward ? -1 : 0;
-    if (at < 0) return gcut_onnx_dim(n, GCUT_DIM_SUB, d, -at);
     int64_t lo, hi;
     gcut_dim_range(n->b.g->module->dims, d, n->b.g->decls.at, n->b.g->decls.n, &lo, &hi);
-    return at <= lo ? at : gcut_onnx_dim(n, GCUT_DIM_MIN, at, d);
+    return lo;
+}
+
+static gcut_dim at_most(const gcut_onnx_node *n, gcut_dim a, gcut_dim b)
+{
+    return a == b || (gcut_dim_known(a) && a <= lowest(n, b)) ? a : gcut_onnx_dim(n, GCUT_DIM_MIN, a, b);
+}
+
+/* max(a - b, 0) */
+static gcut_dim less(const gcut_onnx_node *n, gcut_dim a, gcut_dim b)
+{
+    if (!gcut_dim_known(b) || b > lowest(n, a)) a = a == b ? b : gcut_onnx_dim(n, GCUT_DIM_MAXOF, a, b);
+    return gcut_onnx_dim(n, GCUT_DIM_SUB, a, b);
+}
+
+/* A bound of a slice along an axis of size d, counted from 0 and within the axis; backward in the flipped operand, in which
+ * `at` is at -1 - at. */
+static gcut_dim within(const gcut_onnx_node *n, int64_t at, gcut_dim d, bool backward)
+{
+    const int64_t huge = INT64_C(1) << 30; /* exporters write some large number for "to the end" */
+    const bool from_end = is_negative(at) != backward;
+    gcut_dim k = is_negative(at) ? -at - backward : gcut_onnx_dim(n, GCUT_DIM_ADD, at, backward);
+    if (!gcut_dim_known(d) && k >= huge) return from_end ? 0 : d;
+    return from_end ? less(n, d, k) : at_most(n, k, d);
 }
 
 static gcut_ref slice_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t start, int64_t end,
@@ -340,15 +360,9 @@ static gcut_ref slice_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t
     if (step == 0 || gcut_onnx_is_symbolic(step))
         GCUT_ONNX_WRONG(n, "expected a step that is a number, and not 0");
     gcut_dim from = within(n, start, d, step < 0), to = within(n, end, d, step < 0);
-    if (step < 0) { /* what is counted down from `from` to behind `to`, in a flipped operand */
-        const gcut_attr a = gcut_attr_dims(n->b.g->module, GCUT_KEY_axes, (gcut_dim[]){axis}, 1);
-        if (!gcut_dim_known(d) && !(from == gcut_onnx_dim(n, GCUT_DIM_SUB, d, 1) && to == -1))
-            GCUT_ONNX_UNSUPPORTED(n,
-                                  "a slice backward of an axis whose size is a symbol must be of all of it");
-        x = gcut_onnx_node_new(n, GCUT_OP_flip, &x, 1, &a, 1);
-        if (!gcut_dim_known(d)) return gcut_onnx_slice(n, x, axis, 0, d, -step);
-        from = d - 1 - from;
-        to = d - 1 - to;
+    if (step < 0) { /* from the first element at least */
+        x = gcut_onnx_flip(n, x, axis);
+        from = at_most(n, from, less(n, d, 1));
         step = -step;
     }
     if (gcut_dim_known(from) && gcut_dim_known(to) && to < from) to = from;
@@ -375,7 +389,7 @@ void gcut_onnx_slice_of(gcut_onnx_node *n)
 
 /* `count` elements beyond one end of the axis: reflected in the last element, or that repeated, or those of the other
  * end. */
-static gcut_ref beyond(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t count, const char *mode,
+static gcut_ref beyond(gcut_onnx_node *n, gcut_ref x, uint32_t axis, gcut_dim count, const char *mode,
                        bool before)
 {
     const gcut_type t = gcut_onnx_type(n, x);
@@ -387,7 +401,7 @@ static gcut_ref beyond(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t cou
     if (!strcmp(mode, "reflect"))
         return gcut_onnx_flip(
             n,
-            before ? gcut_onnx_slice(n, x, axis, 1, count + 1, 1)
+            before ? gcut_onnx_slice(n, x, axis, 1, gcut_onnx_dim(n, GCUT_DIM_ADD, count, 1), 1)
                    : gcut_onnx_slice(n, x, axis, gcut_onnx_dim(n, GCUT_DIM_SUB, last, count), last, 1),
             axis);
     gcut_type to = t;
@@ -396,14 +410,14 @@ static gcut_ref beyond(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t cou
     return gcut_bspread(&n->b, edge, &to);
 }
 
-static gcut_ref pad_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t low, int64_t high,
+static gcut_ref pad_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis, gcut_dim low, gcut_dim high,
                          const char *mode)
 {
     gcut_ref part[3];
     uint32_t k = 0;
-    if (low > 0) part[k++] = beyond(n, x, axis, low, mode, true);
+    if (low) part[k++] = beyond(n, x, axis, low, mode, true);
     part[k++] = x;
-    if (high > 0) part[k++] = beyond(n, x, axis, high, mode, false);
+    if (high) part[k++] = beyond(n, x, axis, high, mode, false);
     return gcut_onnx_concat(n, part, k, axis);
 }
 
@@ -411,8 +425,8 @@ static gcut_ref pad_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t l
 static gcut_ref cut(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t low, int64_t high)
 {
     const gcut_dim d = gcut_onnx_type(n, x).dim[axis];
-    return gcut_onnx_slice(n, x, axis, low < 0 ? -low : 0,
-                           high < 0 ? gcut_onnx_dim(n, GCUT_DIM_SUB, d, -high) : d, 1);
+    return gcut_onnx_slice(n, x, axis, is_negative(low) ? -low : 0,
+                           is_negative(high) ? gcut_onnx_dim(n, GCUT_DIM_SUB, d, -high) : d, 1);
 }
 
 void gcut_onnx_pad_of(gcut_onnx_node *n)
@@ -436,10 +450,10 @@ void gcut_onnx_pad_of(gcut_onnx_node *n)
         const uint32_t axis = axes.at ? gcut_onnx_axis(n, axes.at[i], t.rank) : i;
         const int64_t a = pads.at[i], b = pads.at[count + i];
         x = cut(n, x, axis, a, b);
-        if (!constant) x = pad_axis(n, x, axis, a, b, mode);
-        low[axis] = a > 0 ? a : 0;
-        high[axis] = b > 0 ? b : 0;
-        any |= a > 0 || b > 0;
+        low[axis] = is_negative(a) ? 0 : a;
+        high[axis] = is_negative(b) ? 0 : b;
+        if (!constant) x = pad_axis(n, x, axis, low[axis], high[axis], mode);
+        any |= low[axis] || high[axis];
     }
     gcut_onnx_set(n, 0, constant && any ? gcut_onnx_pad(n, x, low, high, value) : x);
 }
