@@ -296,12 +296,25 @@ SAMPLES(slices,
         GIVES("cumsum_empty",
               "in x f32[0] {}; init a i64[] {0}; y = CumSum(x, a) exclusive=1; out y f32[0] {}"))
 
+/* ---- shapes ---- */
+
+SAMPLES(shapes,
+        GIVES("expand_one", "in x f32[1] {3}; in z f32[M=4] {0 0 0 0}; s = Shape(z); y = Expand(x, s)\n"
+                            "out y f32[4] {3 3 3 3}"),
+        GIVES("expand_equal", "in x f32[N=2] {3 4}; in z f32[M=2] {0 0}; s = Shape(z); y = Expand(x, s)\n"
+                              "out y f32[2] {3 4}"),
+        REFUSED("expand_symbol", "N = 1 and M = 4",
+                "in x f32[N=1] {3}; in z f32[M=4] {0 0 0 0}; s = Shape(z); y = Expand(x, s)\n"
+                "out y f32[4] {3 3 3 3}"),
+        REFUSED("expand_other", "sizes 3 and 4",
+                "in x f32[3] {3 4 5}; init s i64[1] {4}; y = Expand(x, s); out y f32[4] {3 4 5 6}"))
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FIXTURE(wide_integers), WITH_FIXTURE(products), WITH_FIXTURE(functions),
         WITH_FIXTURE(pools),         WITH_FIXTURE(loops),    WITH_FIXTURE(recurrent_layers),
-        WITH_FIXTURE(slices),
+        WITH_FIXTURE(slices),        WITH_FIXTURE(shapes),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

@@ -165,8 +165,9 @@ void gcut_onnx_expand(gcut_onnx_node *n)
     to.rank = (uint8_t)(rank > t.rank ? rank : t.rank);
     for (uint32_t r = 0; r < to.rank; r++) {
         const int a = (int)(r + t.rank) - to.rank, b = (int)(r + rank) - to.rank;
-        to.dim[r] = b >= 0 && (a < 0 || want[b] != 1) ? want[b] : t.dim[a];
-        gcut_onnx_need_size(n, to.dim[r]);
+        const gcut_dim have = a < 0 ? 1 : t.dim[a], wanted = b < 0 ? 1 : gcut_onnx_need_size(n, want[b]);
+        to.dim[r] = have == 1 ? wanted : have;
+        if (wanted != 1) gcut_dim_require(n->b.g, to.dim[r], wanted, n->b.loc, n->p->op_type);
     }
     gcut_onnx_set(n, 0, gcut_bspread(&n->b, x, &to));
 }
