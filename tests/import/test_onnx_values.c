@@ -309,12 +309,24 @@ SAMPLES(shapes,
         REFUSED("expand_other", "sizes 3 and 4",
                 "in x f32[3] {3 4 5}; init s i64[1] {4}; y = Expand(x, s); out y f32[4] {3 4 5 6}"))
 
+/* ---- elementwise ---- */
+
+SAMPLES(elementwise,
+        GIVES("divide_lowest", "in x i8[4] {-128 -128 127 -7}; in z i8[4] {3 -3 -2 7}; y = Div(x, z)\n"
+                               "out y i8[4] {-42 42 -63 -1}"),
+        GIVES("divide_32", "in x i32[3] {-2147483648 -7 7}; in z i32[] {3}; y = Div(x, z)\n"
+                           "out y i32[3] {-715827882 -2 2}"),
+        GIVES("remainder_32", "in x i32[5] {-2147483648 -7 7 -6 0}; in z i32[] {3}; y = Mod(x, z) fmod=1\n"
+                              "out y i32[5] {-2 -1 1 0 0}"),
+        GIVES("remainder_infinite", "in x f32[4] {3 -3 5.5 -5.5}; in z f32[4] {inf inf 2 -2}\n"
+                                    "y = Mod(x, z) fmod=1; out y f32[4] {3 -3 1.5 -1.5}"))
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FIXTURE(wide_integers), WITH_FIXTURE(products), WITH_FIXTURE(functions),
         WITH_FIXTURE(pools),         WITH_FIXTURE(loops),    WITH_FIXTURE(recurrent_layers),
-        WITH_FIXTURE(slices),        WITH_FIXTURE(shapes),
+        WITH_FIXTURE(slices),        WITH_FIXTURE(shapes),   WITH_FIXTURE(elementwise),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

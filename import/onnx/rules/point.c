@@ -67,6 +67,18 @@ static bool is_negative(const gcut_array *x)
     return !x;
 }
 
+/* The remainder that has the sign of x, of integers; that of the op `mod` has the sign of y. */
+static gcut_ref remainder_of(gcut_onnx_node *n, gcut_ref x, gcut_ref y)
+{
+    gcut_ref v[] = {x, y};
+    gcut_bbroadcast_all(&n->b, n->p->op_type, v, 2);
+    gcut_ref r = gcut_b2(&n->b, GCUT_OP_mod, v[0], v[1]);
+    if (gcut_onnx_type(n, x).dtype == GCUT_U8) return r;
+    gcut_ref opposite = gcut_b2(&n->b, GCUT_OP_ne, by(n, GCUT_OP_lt, v[0], 0), by(n, GCUT_OP_lt, r, 0));
+    gcut_ref moved = gcut_b2(&n->b, GCUT_OP_and, opposite, by(n, GCUT_OP_ne, r, 0));
+    return gcut_bselect(&n->b, moved, gcut_b2(&n->b, GCUT_OP_sub, r, v[1]), r);
+}
+
 /* Integers are divided toward zero, by the op `div` toward minus infinity. */
 void gcut_onnx_div(gcut_onnx_node *n)
 {
@@ -77,9 +89,8 @@ void gcut_onnx_div(gcut_onnx_node *n)
         gcut_onnx_set(n, 0, gcut_onnx_binary(n, GCUT_OP_div, x, y));
         return;
     }
-    gcut_ref size = gcut_onnx_binary(n, GCUT_OP_div, unary(n, GCUT_OP_abs, x), unary(n, GCUT_OP_abs, y));
-    gcut_ref sign = gcut_onnx_binary(n, GCUT_OP_mul, unary(n, GCUT_OP_sign, x), unary(n, GCUT_OP_sign, y));
-    gcut_onnx_set(n, 0, gcut_b2(&n->b, GCUT_OP_mul, size, sign));
+    gcut_ref divisible = gcut_onnx_binary(n, GCUT_OP_sub, x, remainder_of(n, x, y));
+    gcut_onnx_set(n, 0, gcut_onnx_binary(n, GCUT_OP_div, divisible, y));
 }
 
 void gcut_onnx_mod(gcut_onnx_node *n)
@@ -89,8 +100,15 @@ void gcut_onnx_mod(gcut_onnx_node *n)
         gcut_onnx_set(n, 0, gcut_onnx_binary(n, GCUT_OP_mod, x, y));
         return;
     }
-    /* The remainder has the sign of x. */
-    gcut_ref size = gcut_onnx_binary(n, GCUT_OP_mod, unary(n, GCUT_OP_abs, x), unary(n, GCUT_OP_abs, y));
+    if (!gcut_dtype_is_float(gcut_onnx_type(n, x).dtype)) {
+        gcut_onnx_set(n, 0, remainder_of(n, x, y));
+        return;
+    }
+    /* By an infinite divisor nothing is divided. */
+    gcut_ref v[] = {unary(n, GCUT_OP_abs, x), unary(n, GCUT_OP_abs, y)};
+    gcut_bbroadcast_all(&n->b, n->p->op_type, v, 2);
+    gcut_ref size = gcut_bselect(&n->b, gcut_b2(&n->b, GCUT_OP_lt, v[0], v[1]), v[0],
+                                 gcut_b2(&n->b, GCUT_OP_mod, v[0], v[1]));
     gcut_onnx_set(n, 0, gcut_onnx_binary(n, GCUT_OP_mul, size, unary(n, GCUT_OP_sign, x)));
 }
 
