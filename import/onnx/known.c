@@ -48,64 +48,87 @@ static bool moves(gcut_op op)
 
 /* ---- arithmetic on two elements, one of which is an expression ---- */
 
-static bool add(gcut_dims *t, int64_t a, int64_t b, int64_t *out)
-{
-    if (!gcut_onnx_is_symbolic(a)) return add(t, b, a, out);
-    if (b == INT64_MIN) return false;
-    if (!gcut_onnx_is_symbolic(b) && b < 0)
-        *out = gcut_dim_make(t, GCUT_DIM_SUB, a, -b);
-    else
-        *out = gcut_dim_make(t, GCUT_DIM_ADD, a, b);
-    return true;
-}
-
-static bool subtract(gcut_dims *t, int64_t a, int64_t b, int64_t *out)
-{
-    if (!gcut_onnx_is_symbolic(b)) return b != INT64_MIN && add(t, a, -b, out);
-    if (a == b) return *out = 0, true;
-    if (!gcut_onnx_is_symbolic(a)) return false; /* a number less an expression may be negative */
-    *out = gcut_dim_make(t, GCUT_DIM_SUB, a, b);
-    return true;
-}
+typedef struct symbols {
+    const gcut_graph *g;
+    gcut_dims *t;
+    const gcut_map *axes;
+} symbols;
 
 static bool is_negative(int64_t x)
 {
     return !gcut_onnx_is_symbolic(x) && x < 0;
 }
 
-static bool arithmetic(gcut_dims *t, gcut_op op, int64_t a, int64_t b, int64_t *out)
+void gcut_onnx_bounds(const gcut_graph *g, const gcut_map *axes, int64_t x, int64_t *lo, int64_t *hi)
 {
-    if (op == GCUT_OP_add) return add(t, a, b, out);
-    if (op == GCUT_OP_sub) return subtract(t, a, b, out);
-    if (op == GCUT_OP_max || op == GCUT_OP_min) {
-        const bool larger = op == GCUT_OP_max;
-        if (is_negative(a)) return *out = larger ? b : a, true;
-        if (is_negative(b)) return *out = larger ? a : b, true;
-        *out = gcut_dim_make(t, larger ? GCUT_DIM_MAXOF : GCUT_DIM_MIN, a, b);
-        return true;
-    }
+    *lo = *hi = x;
+    if (!gcut_onnx_is_symbolic(x)) return;
+    gcut_dim_range(g->module->dims, x, g->decls.at, g->decls.n, lo, hi);
+    if (*lo < 0 && gcut_map_get(axes, (uint64_t)x)) *lo = 0;
+}
+
+static int64_t lowest(const symbols *s, int64_t x)
+{
+    int64_t lo, hi;
+    gcut_onnx_bounds(s->g, s->axes, x, &lo, &hi);
+    return lo;
+}
+
+/* a + b or a - b, where neither is a number below 0.  A sum that is a number may be below 0, which no size is. */
+static bool sum(gcut_dims *t, gcut_dim_op op, int64_t a, int64_t b, int64_t *out)
+{
+    const int64_t far = INT64_C(1) << 60;
+    if (is_negative(a) || is_negative(b) || a > far || b > far) return false;
+    const gcut_dim shifted = gcut_dim_make(t, op, gcut_dim_make(t, GCUT_DIM_ADD, a, far), b);
+    *out = gcut_dim_known(shifted) ? shifted - far : gcut_dim_make(t, op, a, b);
+    return true;
+}
+
+static bool add(gcut_dims *t, int64_t a, int64_t b, int64_t *out)
+{
+    if (is_negative(a)) return add(t, b, a, out);
+    if (b == INT64_MIN) return false;
+    return is_negative(b) ? sum(t, GCUT_DIM_SUB, a, -b, out) : sum(t, GCUT_DIM_ADD, a, b, out);
+}
+
+static bool subtract(gcut_dims *t, int64_t a, int64_t b, int64_t *out)
+{
+    if (gcut_onnx_is_symbolic(b)) return sum(t, GCUT_DIM_SUB, a, b, out);
+    return b != INT64_MIN && add(t, a, -b, out);
+}
+
+/* A number below 0 is no operand of a size: max(a, -k) is max(a + k, 0) - k. */
+static bool choose(const symbols *s, gcut_dim_op op, int64_t a, int64_t b, int64_t *out)
+{
+    if (is_negative(a)) return choose(s, op, b, a, out);
+    if (!is_negative(b)) return *out = gcut_dim_make(s->t, op, a, b), true;
+    if (lowest(s, a) >= b) return *out = op == GCUT_DIM_MAXOF ? a : b, true;
+    if (!subtract(s->t, a, b, out)) return false;
+    *out = gcut_dim_make(s->t, op, *out, 0);
+    return add(s->t, *out, b, out);
+}
+
+static bool arithmetic(const symbols *s, gcut_op op, int64_t a, int64_t b, int64_t *out)
+{
+    if (op == GCUT_OP_add) return add(s->t, a, b, out);
+    if (op == GCUT_OP_sub) return subtract(s->t, a, b, out);
+    if (op == GCUT_OP_max) return choose(s, GCUT_DIM_MAXOF, a, b, out);
+    if (op == GCUT_OP_min) return choose(s, GCUT_DIM_MIN, a, b, out);
     if (is_negative(a) || is_negative(b)) return false;
-    if (op == GCUT_OP_mul) return *out = gcut_dim_make(t, GCUT_DIM_MUL, a, b), true;
+    if (op == GCUT_OP_mul) return *out = gcut_dim_make(s->t, GCUT_DIM_MUL, a, b), true;
     if (b == 0) return false;
-    if (op == GCUT_OP_div) return *out = gcut_dim_make(t, GCUT_DIM_DIV, a, b), true;
-    if (op == GCUT_OP_mod) return *out = gcut_dim_make(t, GCUT_DIM_MOD, a, b), true;
+    if (op == GCUT_OP_div) return *out = gcut_dim_make(s->t, GCUT_DIM_DIV, a, b), true;
+    if (op == GCUT_OP_mod) return *out = gcut_dim_make(s->t, GCUT_DIM_MOD, a, b), true;
     return false;
 }
 
-/* The bounds of an element. */
-static void range(const gcut_graph *g, int64_t x, int64_t *lo, int64_t *hi)
-{
-    *lo = *hi = x;
-    if (gcut_onnx_is_symbolic(x)) gcut_dim_range(g->module->dims, x, g->decls.at, g->decls.n, lo, hi);
-}
-
-static bool compare(const gcut_graph *g, gcut_op op, int64_t a, int64_t b, int64_t *out)
+static bool compare(const symbols *s, gcut_op op, int64_t a, int64_t b, int64_t *out)
 {
     int64_t alo, ahi, blo, bhi;
-    range(g, a, &alo, &ahi);
-    range(g, b, &blo, &bhi);
-    const bool equal = a == b, differ = !equal && (is_negative(a) || is_negative(b) || ahi < blo ||
-                                                   bhi < alo || gcut_dims_differ(g, a, b));
+    gcut_onnx_bounds(s->g, s->axes, a, &alo, &ahi);
+    gcut_onnx_bounds(s->g, s->axes, b, &blo, &bhi);
+    const bool equal = a == b, sizes = !is_negative(a) && !is_negative(b),
+               differ = !equal && (ahi < blo || bhi < alo || (sizes && gcut_dims_differ(s->g, a, b)));
     switch (op) {
     case GCUT_OP_eq: return *out = equal, equal || differ;
     case GCUT_OP_ne: return *out = differ, equal || differ;
@@ -137,16 +160,16 @@ static bool number(gcut_op op, int64_t a, int64_t b, int64_t *out)
     }
 }
 
-static bool elementwise(const gcut_graph *g, gcut_op op, const gcut_array *x, const gcut_array *y,
+static bool elementwise(const symbols *s, gcut_op op, const gcut_array *x, const gcut_array *y,
                         gcut_array *out)
 {
     for (int64_t k = 0; k < out->n; k++) {
         const int64_t a = x->u.i[k], b = y->u.i[k];
         bool known;
         if (is_comparison(op))
-            known = compare(g, op, a, b, &out->u.i[k]);
+            known = compare(s, op, a, b, &out->u.i[k]);
         else if (gcut_onnx_is_symbolic(a) || gcut_onnx_is_symbolic(b))
-            known = arithmetic(g->module->dims, op, a, b, &out->u.i[k]);
+            known = arithmetic(s, op, a, b, &out->u.i[k]);
         else
             known = number(op, a, b, &out->u.i[k]);
         if (!known) return false;
@@ -155,16 +178,15 @@ static bool elementwise(const gcut_graph *g, gcut_op op, const gcut_array *x, co
 }
 
 /* The sum or product of all elements. */
-static bool reduce(const gcut_graph *g, gcut_op op, const gcut_array *x, gcut_array *out)
+static bool reduce(const symbols *s, gcut_op op, const gcut_array *x, gcut_array *out)
 {
     const gcut_op by = op == GCUT_OP_sum ? GCUT_OP_add : GCUT_OP_mul;
     if (out->n != 1 || x->n < 1 || (op != GCUT_OP_sum && op != GCUT_OP_prod)) return false;
     int64_t all = x->u.i[0];
     for (int64_t k = 1; k < x->n; k++) {
         const int64_t next = x->u.i[k];
-        if (gcut_onnx_is_symbolic(all) || gcut_onnx_is_symbolic(next)
-                ? !arithmetic(g->module->dims, by, all, next, &all)
-                : !number(by, all, next, &all))
+        if (gcut_onnx_is_symbolic(all) || gcut_onnx_is_symbolic(next) ? !arithmetic(s, by, all, next, &all)
+                                                                      : !number(by, all, next, &all))
             return false;
     }
     out->u.i[0] = all;
@@ -196,20 +218,21 @@ static void interpret(const gcut_graph *g, uint32_t n, gcut_arena *a, const gcut
     for (uint32_t k = 0; k < nres; k++) out[k].dtype = gcut_type_of(g, gcut_node_at(g, n)->res0 + k)->dtype;
 }
 
-static bool evaluate(const gcut_graph *g, uint32_t n, gcut_arena *a, const gcut_array *x, gcut_array *out)
+static bool evaluate(const symbols *s, uint32_t n, gcut_arena *a, const gcut_array *x, gcut_array *out)
 {
+    const gcut_graph *g = s->g;
     const gcut_node *node = gcut_node_at(g, n);
     const gcut_op op = (gcut_op)node->op;
     const gcut_type *t = gcut_type_of(g, node->res0);
-    bool symbols = false, later = false; /* in any operand; in one that is not the first */
+    bool any = false, later = false; /* in any operand; in one that is not the first */
     for (uint32_t k = 0; k < node->nargs; k++) {
         const bool has = gcut_onnx_has_symbols(&x[k]);
-        symbols |= has;
+        any |= has;
         later |= has && k > 0;
     }
-    if (!symbols || (moves(op) && (!later || op == GCUT_OP_concat))) {
-        interpret(g, n, a, x, symbols, out);
-        return symbols || !any_has_symbols(out, node->nres);
+    if (!any || (moves(op) && (!later || op == GCUT_OP_concat))) {
+        interpret(g, n, a, x, any, out);
+        return any || !any_has_symbols(out, node->nres);
     }
     *out = gcut_array_new(a, t->dtype, t->rank, t->dim);
     if (op == GCUT_OP_cast && (t->dtype == GCUT_I64 || t->dtype == GCUT_I32)) {
@@ -220,8 +243,8 @@ static bool evaluate(const gcut_graph *g, uint32_t n, gcut_arena *a, const gcut_
         for (int64_t k = 0; k < out->n; k++) out->u.i[k] = x[x[0].u.i[k] ? 1 : 2].u.i[k];
         return true;
     }
-    if (gcut_op_get(op)->elementwise && node->nargs == 2) return elementwise(g, op, &x[0], &x[1], out);
-    return node->nargs == 1 && reduce(g, op, &x[0], out);
+    if (gcut_op_get(op)->elementwise && node->nargs == 2) return elementwise(s, op, &x[0], &x[1], out);
+    return node->nargs == 1 && reduce(s, op, &x[0], out);
 }
 
 /* UINT64_MAX: it is not known. */
@@ -277,8 +300,10 @@ bool gcut_onnx_evaluate_numbers(const gcut_graph *g, gcut_arena *a, const gcut_a
     return true;
 }
 
-bool gcut_onnx_evaluate(const gcut_graph *g, gcut_arena *a, const gcut_array *params, gcut_array *out)
+bool gcut_onnx_evaluate(const gcut_graph *g, const gcut_map *axes, gcut_arena *a, const gcut_array *params,
+                        gcut_array *out)
 {
+    const symbols s = {g, g->module->dims, axes};
     if (!any_has_symbols(params, g->params.n))
         return gcut_onnx_evaluate_numbers(g, a, params, out) && !any_has_symbols(out, g->results.n);
     if (!is_small(g)) return false;
@@ -288,7 +313,7 @@ bool gcut_onnx_evaluate(const gcut_graph *g, gcut_arena *a, const gcut_array *pa
         const gcut_node *node = gcut_node_at(g, n);
         gcut_array *x = gcut_calloc(a, node->nargs + 1, sizeof *x);
         for (uint32_t k = 0; k < node->nargs; k++) x[k] = value[gcut_arg(g, node, k)];
-        if (node->nregs || !evaluate(g, n, a, x, &value[node->res0])) return false;
+        if (node->nregs || !evaluate(&s, n, a, x, &value[node->res0])) return false;
     }
     for (uint32_t i = 0; i < g->results.n; i++) out[i] = value[g->results.at[i].value];
     return true;

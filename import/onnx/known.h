@@ -13,9 +13,13 @@
 /* How many elements an evaluation reads and writes, at most; UINT64_MAX: a size is not known. */
 uint64_t gcut_onnx_work(const gcut_graph *g);
 
+/* The bounds of an element.  axes: expressions that are the size of an axis, which is not below 0. */
+void gcut_onnx_bounds(const gcut_graph *g, const gcut_map *axes, int64_t x, int64_t *lo, int64_t *hi);
+
 /* params by parameter of g, out by result.  False where a result has more elements, an op is not computed on symbols, or a
  * number would be taken for an expression. */
-bool gcut_onnx_evaluate(const gcut_graph *g, gcut_arena *a, const gcut_array *params, gcut_array *out);
+bool gcut_onnx_evaluate(const gcut_graph *g, const gcut_map *axes, gcut_arena *a, const gcut_array *params,
+                        gcut_array *out);
 /* The same of numbers alone, whatever these are. */
 bool gcut_onnx_evaluate_numbers(const gcut_graph *g, gcut_arena *a, const gcut_array *params,
                                 gcut_array *out);

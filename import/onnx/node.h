@@ -110,6 +110,9 @@ gcut_ref gcut_onnx_constant(gcut_onnx_node *n, const gcut_array *x);
 gcut_array gcut_onnx_array(gcut_onnx_node *n, gcut_dtype t, uint32_t rank, const int64_t *dim); /* zeroed */
 gcut_ref gcut_onnx_node_new(gcut_onnx_node *n, gcut_op op, const gcut_ref *x, uint32_t nx, const gcut_attr *a,
                             uint32_t na);
+/* The lowest value of a number or an expression; one that is noted is the size of an axis, and not below 0. */
+int64_t gcut_onnx_lowest(const gcut_onnx_node *n, int64_t x);
+void gcut_onnx_note_axis(gcut_onnx_node *n, gcut_dim d);
 gcut_dim gcut_onnx_dim(const gcut_onnx_node *n, gcut_dim_op op, gcut_dim a, gcut_dim b);
 /* Is it an expression over symbols?  Other elements are numbers, negative ones included. */
 static inline bool gcut_onnx_is_symbolic(int64_t x)

@@ -65,6 +65,7 @@ struct gcut_onnx {
     size_t nodes, batch_norms, dropouts;
     uint64_t work;                      /* of what was computed at import */
     uint64_t nodes_made, elements_made; /* of GCUT_ONNX_MOST_NODES and _ELEMENTS */
+    gcut_map axes;                      /* symbolic sizes that a node has asked for */
     gcut_map updated;                   /* running statistics: their values in the graph */
     gcut_map functions;                 /* of the model by domain and name; the number of each, from 1 */
     bool *specialized;

@@ -218,21 +218,30 @@ static bool is_splat(const gcut_array *x)
     return true;
 }
 
-static gcut_ref size_node(gcut_build *b, gcut_dim d, gcut_dtype t)
+static gcut_ref size_node(gcut_onnx_node *n, gcut_dim d)
 {
     gcut_attr of = gcut_attr_dim(GCUT_KEY_of, d);
-    gcut_ref v = gcut_node_new(b->g, GCUT_OP_dim, NULL, 0, &of, 1, b->loc, NULL);
-    return gcut_breshape(b, gcut_bconvert(b, v, t), (gcut_dim[]){1}, 1);
+    return gcut_onnx_node_new(n, GCUT_OP_dim, NULL, 0, &of, 1);
+}
+
+/* An expression as i64[]; one that may be below 0 is the difference of two sizes. */
+static gcut_ref expression_node(gcut_onnx_node *n, gcut_dim d)
+{
+    if (gcut_onnx_lowest(n, d) >= 0) return size_node(n, d);
+    const gcut_dim less = gcut_onnx_dim(n, GCUT_DIM_SUB, 0, d);
+    return gcut_b2(&n->b, GCUT_OP_sub, size_node(n, gcut_onnx_dim(n, GCUT_DIM_MAXOF, d, 0)),
+                   size_node(n, gcut_onnx_dim(n, GCUT_DIM_MAXOF, less, 0)));
 }
 
 /* Each element by itself: a number or, where there are sizes, an expression. */
 static gcut_ref elements(gcut_onnx_node *n, const gcut_array *x, bool sizes)
 {
-    gcut_onnx_count_nodes(n->o, 2 * (uint64_t)x->n); /* at once, before they take memory */
+    gcut_onnx_count_nodes(n->o, 5 * (uint64_t)x->n); /* at once, before they take memory */
     gcut_ref *part = gcut_calloc(n->o->arena, (size_t)x->n, sizeof *part);
     for (int64_t k = 0; k < x->n; k++)
         part[k] = sizes && gcut_onnx_is_symbolic(x->u.i[k])
-                      ? size_node(&n->b, x->u.i[k], x->dtype)
+                      ? gcut_breshape(&n->b, gcut_bconvert(&n->b, expression_node(n, x->u.i[k]), x->dtype),
+                                      (gcut_dim[]){1}, 1)
                       : gcut_bfull_of(&n->b, &(gcut_type){x->dtype, 1, {1}}, gcut_array_number(x, k));
     gcut_ref all = gcut_onnx_concat(n, part, (uint32_t)x->n, 0);
     return gcut_onnx_reshape(n, all, x->dim, x->rank);
@@ -313,6 +322,18 @@ void gcut_onnx_count_mode(gcut_onnx_node *n, bool trains)
         n->o->dropouts++;
     else
         n->o->batch_norms++;
+}
+
+void gcut_onnx_note_axis(gcut_onnx_node *n, gcut_dim d)
+{
+    if (!gcut_dim_known(d)) *gcut_map_at(n->o->arena, &n->o->axes, (uint64_t)d) = 1;
+}
+
+int64_t gcut_onnx_lowest(const gcut_onnx_node *n, int64_t x)
+{
+    int64_t lo, hi;
+    gcut_onnx_bounds(n->b.g, &n->o->axes, x, &lo, &hi);
+    return lo;
 }
 
 /* ---- inputs ---- */

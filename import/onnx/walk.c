@@ -90,7 +90,7 @@ static bool fold(gcut_onnx_node *n, const gcut_onnx_row *row)
         if (o->folded_out[k].ref) gcut_body_yield(s.b.g, o->folded_out[k].ref);
     gcut_onnx_count_nodes(o, s.b.g->values.n);
     gcut_arena *scratch = gcut_arena_new(o->mod->env, o->arena);
-    const bool done = is_cheap(o, s.b.g) && gcut_onnx_evaluate(s.b.g, scratch, o->folded.at, out) &&
+    const bool done = is_cheap(o, s.b.g) && gcut_onnx_evaluate(s.b.g, &o->axes, scratch, o->folded.at, out) &&
                       move_to_arena(o, out, s.b.g->results.n);
     gcut_arena_free(scratch);
     for (uint32_t k = 0, r = 0; done && k < n->p->n_output; k++) {

@@ -321,12 +321,38 @@ SAMPLES(elementwise,
         GIVES("remainder_infinite", "in x f32[4] {3 -3 5.5 -5.5}; in z f32[4] {inf inf 2 -2}\n"
                                     "y = Mod(x, z) fmod=1; out y f32[4] {3 -3 1.5 -1.5}"))
 
+/* ---- sizes: y has as many elements as s says ---- */
+
+#define TWO "in x f32[N=2] {0 1}; init w f32[1] {3}; n = Shape(x)\n"
+
+SAMPLES(sizes,
+        GIVES("max_below",
+              TWO "init c i64[1] {5}; init d i64[1] {-1}; init e i64[1] {4}\n"
+                  "a = Sub(n, c); b = Max(a, d); s = Add(b, e); y = Expand(w, s); out y f32[3] {3 3 3}"),
+        GIVES("min_below",
+              TWO "init c i64[1] {5}; init d i64[1] {-1}; init e i64[1] {4}\n"
+                  "a = Sub(n, c); b = Min(a, d); s = Add(b, e); y = Expand(w, s); out y f32[1] {3}"),
+        GIVES("quotient_below", TWO "init c i64[1] {5}; init d i64[1] {2}; init e i64[1] {4}\n"
+                                    "a = Sub(n, c); b = Div(a, d); s = Add(b, e); y = Expand(w, s)\n"
+                                    "out y f32[3] {3 3 3}"),
+        GIVES("remainder_below", TWO "init c i64[1] {5}; init d i64[1] {2}; init e i64[1] {2}\n"
+                                     "a = Sub(n, c); b = Mod(a, d); s = Add(b, e); y = Expand(w, s)\n"
+                                     "out y f32[3] {3 3 3}"),
+        GIVES("number_below", TWO "init c i64[1] {1}; a = Add(n, c); s = Sub(n, a); y = Reshape(x, s)\n"
+                                  "out y f32[2] {0 1}"),
+        GIVES("sum_below", TWO "init c i64[1] {1}; init z i64[1] {0}; a = Sub(c, n); b = Sub(n, c)\n"
+                               "d = Add(n, c); e = Sub(b, d); f = Add(a, b); g = Add(e, d); h = Sub(g, f)\n"
+                               "y = Expand(w, h); out y f32[1] {3}"),
+        GIVES("equal_below", TWO "init c i64[1] {3}; init d i64[1] {-1}; a = Sub(n, c); y = Equal(a, d)\n"
+                                 "out y bool[1] {1}"))
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FIXTURE(wide_integers), WITH_FIXTURE(products), WITH_FIXTURE(functions),
         WITH_FIXTURE(pools),         WITH_FIXTURE(loops),    WITH_FIXTURE(recurrent_layers),
         WITH_FIXTURE(slices),        WITH_FIXTURE(shapes),   WITH_FIXTURE(elementwise),
+        WITH_FIXTURE(sizes),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

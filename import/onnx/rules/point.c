@@ -60,10 +60,10 @@ void gcut_onnx_pointwise(gcut_onnx_node *n)
     gcut_onnx_set(n, 0, gcut_onnx_binary(n, n->op, x, y));
 }
 
-static bool is_negative(const gcut_array *x)
+static bool may_be_negative(const gcut_onnx_node *n, const gcut_array *x)
 {
     for (int64_t k = 0; x && k < x->n; k++)
-        if (x->u.i[k] < 0 && !gcut_onnx_is_symbolic(x->u.i[k])) return true;
+        if (gcut_onnx_lowest(n, x->u.i[k]) < 0) return true;
     return !x;
 }
 
@@ -84,9 +84,16 @@ void gcut_onnx_div(gcut_onnx_node *n)
 {
     gcut_ref x = gcut_onnx_in(n, 0), y = aligned(n, x, gcut_onnx_in(n, 1));
     const gcut_dtype t = gcut_onnx_type(n, x).dtype;
-    if (gcut_dtype_is_float(t) || t == GCUT_U8 ||
-        (!is_negative(gcut_onnx_known(n, 0)) && !is_negative(gcut_onnx_known(n, 1)))) {
+    const gcut_array *kx = gcut_onnx_known(n, 0), *ky = gcut_onnx_known(n, 1);
+    if (gcut_dtype_is_float(t) || t == GCUT_U8 || (!may_be_negative(n, kx) && !may_be_negative(n, ky))) {
         gcut_onnx_set(n, 0, gcut_onnx_binary(n, GCUT_OP_div, x, y));
+        return;
+    }
+    if (kx && gcut_onnx_has_symbols(kx) && !may_be_negative(n, ky)) { /* no remainder of a size is compared */
+        gcut_ref zero = gcut_bconst(&n->b, x, 0), less = gcut_b2(&n->b, GCUT_OP_sub, zero, x);
+        gcut_ref above = gcut_onnx_binary(n, GCUT_OP_div, gcut_b2(&n->b, GCUT_OP_max, x, zero), y);
+        gcut_ref below = gcut_onnx_binary(n, GCUT_OP_div, gcut_b2(&n->b, GCUT_OP_max, less, zero), y);
+        gcut_onnx_set(n, 0, gcut_b2(&n->b, GCUT_OP_sub, above, below));
         return;
     }
     gcut_ref divisible = gcut_onnx_binary(n, GCUT_OP_sub, x, remainder_of(n, x, y));

@@ -45,13 +45,16 @@ void gcut_onnx_shape(gcut_onnx_node *n)
     int64_t start = gcut_onnx_int(n, "start", 0), end = gcut_onnx_int(n, "end", t.rank);
     start = clamp(start < 0 ? start + t.rank : start, 0, t.rank);
     end = clamp(end < 0 ? end + t.rank : end, start, t.rank);
+    for (uint32_t r = 0; r < t.rank; r++) gcut_onnx_note_axis(n, t.dim[r]);
     set_integers(n, t.dim + start, (uint32_t)(end - start), 1);
 }
 
 void gcut_onnx_size(gcut_onnx_node *n)
 {
     const gcut_type t = type_of_input(n, 0);
-    set_integers(n, (gcut_dim[]){gcut_onnx_numel(n, &t, 0, t.rank)}, 1, 0);
+    const gcut_dim all = gcut_onnx_numel(n, &t, 0, t.rank);
+    gcut_onnx_note_axis(n, all);
+    set_integers(n, &all, 1, 0);
 }
 
 /* The sizes of a list; `what` is for errors. */
@@ -323,23 +326,18 @@ void gcut_onnx_split(gcut_onnx_node *n)
     }
 }
 
-/* The lowest size that d may be. */
-static int64_t lowest(const gcut_onnx_node *n, gcut_dim d)
-{
-    int64_t lo, hi;
-    gcut_dim_range(n->b.g->module->dims, d, n->b.g->decls.at, n->b.g->decls.n, &lo, &hi);
-    return lo;
-}
-
 static gcut_dim at_most(const gcut_onnx_node *n, gcut_dim a, gcut_dim b)
 {
-    return a == b || (gcut_dim_known(a) && a <= lowest(n, b)) ? a : gcut_onnx_dim(n, GCUT_DIM_MIN, a, b);
+    return a == b || (gcut_dim_known(a) && a <= gcut_onnx_lowest(n, b))
+               ? a
+               : gcut_onnx_dim(n, GCUT_DIM_MIN, a, b);
 }
 
 /* max(a - b, 0) */
 static gcut_dim less(const gcut_onnx_node *n, gcut_dim a, gcut_dim b)
 {
-    if (!gcut_dim_known(b) || b > lowest(n, a)) a = a == b ? b : gcut_onnx_dim(n, GCUT_DIM_MAXOF, a, b);
+    if (!gcut_dim_known(b) || b > gcut_onnx_lowest(n, a))
+        a = a == b ? b : gcut_onnx_dim(n, GCUT_DIM_MAXOF, a, b);
     return gcut_onnx_dim(n, GCUT_DIM_SUB, a, b);
 }
 
