@@ -65,9 +65,12 @@ struct gcut_onnx {
     size_t nodes, batch_norms, dropouts;
     uint64_t work;                      /* of what was computed at import */
     uint64_t nodes_made, elements_made; /* of GCUT_ONNX_MOST_NODES and _ELEMENTS */
-    gcut_map axes;                      /* symbolic sizes that a node has asked for */
-    gcut_map updated;                   /* running statistics: their values in the graph */
-    gcut_map functions;                 /* of the model by domain and name; the number of each, from 1 */
+    gcut_map symbol_of,
+        symbol_names; /* by its name in the model, the place of a symbol, + 1; names that are taken */
+    GCUT_VEC(gcut_dim) symbol;
+    gcut_map axes;      /* symbolic sizes that a node has asked for */
+    gcut_map updated;   /* running statistics: their values in the graph */
+    gcut_map functions; /* of the model by domain and name; the number of each, from 1 */
     bool *specialized;
     GCUT_VEC(gcut_array) folded; /* contents of the parameters of the op that is computed at import */
     gcut_onnx_value folded_out[GCUT_ONNX_MOST_FOLDED];

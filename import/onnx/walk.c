@@ -261,15 +261,31 @@ const gcut_onnx_scope *gcut_onnx_body(gcut_onnx_node *n, const Onnx__GraphProto 
 
 /* ---- the function ---- */
 
-/* The symbol of that name, declared as 1.. ; a name that is no identifier is made one. */
-static gcut_dim symbol(gcut_onnx *o, const char *name)
+/* The name itself, or name_2, name_3, …: the first that is not in the map, which gets it. */
+static const char *distinct(gcut_onnx *o, gcut_map *names, const char *name)
 {
+    const char *free = name;
+    uint32_t count = ++*gcut_map_at(o->arena, names, key_of(o, NULL, name));
+    for (; count > 1; count++) {
+        free = gcut_printf(o->arena, "%s_%u", name, (unsigned)count);
+        if (!(*gcut_map_at(o->arena, names, key_of(o, NULL, free)))++) break;
+    }
+    return free;
+}
+
+/* The symbol of that name, declared as 1.. ; a name that is no identifier is made one.  named: by the model. */
+static gcut_dim symbol(gcut_onnx *o, const char *name, bool named)
+{
+    uint32_t *known = gcut_map_at(o->arena, &o->symbol_of, key_of(o, named ? "model" : NULL, name));
+    if (*known) return o->symbol.at[*known - 1];
+    *known = o->symbol.n + 1;
     char *s = gcut_printf(o->arena, "%s%s", (*name >= '0' && *name <= '9') || !*name ? "n" : "", name);
     for (char *c = s; *c; c++)
         if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_'))
             *c = '_';
-    gcut_dim d = gcut_dim_symbol(o->mod->dims, s);
-    if (!gcut_decl_find(o->g, d)) gcut_decl_add(o->g, (gcut_dim_decl){d, 1, INT64_MAX, 1});
+    const gcut_dim d = gcut_dim_symbol(o->mod->dims, distinct(o, &o->symbol_names, s));
+    *GCUT_PUSH(o->arena, &o->symbol) = d;
+    gcut_decl_add(o->g, (gcut_dim_decl){d, 1, INT64_MAX, 1});
     need_few(o, o->g->decls.n, "symbols");
     return d;
 }
@@ -299,9 +315,10 @@ static gcut_type input_type(gcut_onnx *o, const Onnx__ValueInfoProto *p)
         if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value >= 0)
             t.dim[r] = d->dim_value;
         else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM)
-            t.dim[r] = symbol(o, d->dim_param);
+            t.dim[r] = symbol(o, d->dim_param, true);
         else
-            t.dim[r] = symbol(o, gcut_printf(o->arena, "%s_%u", gcut_onnx_as_name(o, p->name), (unsigned)r));
+            t.dim[r] =
+                symbol(o, gcut_printf(o->arena, "%s_%u", gcut_onnx_as_name(o, p->name), (unsigned)r), false);
     }
     return t;
 }
@@ -328,13 +345,7 @@ static const char *result_name(gcut_onnx *o, gcut_map *names, const char *name)
     const char *own = gcut_onnx_as_name(o, name);
     const size_t digits = strspn(own, "0123456789");
     if (digits > 18 || (own[digits] && (digits || own[0] == '.'))) own = gcut_printf(o->arena, "_%s", own);
-    const char *free = own;
-    uint32_t count = ++*gcut_map_at(o->arena, names, key_of(o, NULL, own));
-    for (; count > 1; count++) {
-        free = gcut_printf(o->arena, "%s_%u", own, (unsigned)count);
-        if (!(*gcut_map_at(o->arena, names, key_of(o, NULL, free)))++) break;
-    }
-    return free;
+    return distinct(o, names, own);
 }
 
 static void add_outputs(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__GraphProto *p)

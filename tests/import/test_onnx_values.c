@@ -346,13 +346,21 @@ SAMPLES(sizes,
         GIVES("equal_below", TWO "init c i64[1] {3}; init d i64[1] {-1}; a = Sub(n, c); y = Equal(a, d)\n"
                                  "out y bool[1] {1}"))
 
+/* ---- symbols ---- */
+
+SAMPLES(names_of_sizes,
+        GIVES("symbols_alike", "in x f32[s - 1=3] {1 2 3}; in z f32[s + 1=2] {4 5}; in v f32[s___1=1] {6}\n"
+                               "y = Concat(x, z, v) axis=0; out y f32[6] {1 2 3 4 5 6}"),
+        GIVES("symbols_equal",
+              "in x f32[s/1=2] {1 2}; in z f32[s/1=2] {4 5}; y = Add(x, z); out y f32[2] {5 7}"))
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(wide_integers), WITH_FIXTURE(products), WITH_FIXTURE(functions),
-        WITH_FIXTURE(pools),         WITH_FIXTURE(loops),    WITH_FIXTURE(recurrent_layers),
-        WITH_FIXTURE(slices),        WITH_FIXTURE(shapes),   WITH_FIXTURE(elementwise),
-        WITH_FIXTURE(sizes),
+        WITH_FIXTURE(wide_integers), WITH_FIXTURE(products),       WITH_FIXTURE(functions),
+        WITH_FIXTURE(pools),         WITH_FIXTURE(loops),          WITH_FIXTURE(recurrent_layers),
+        WITH_FIXTURE(slices),        WITH_FIXTURE(shapes),         WITH_FIXTURE(elementwise),
+        WITH_FIXTURE(sizes),         WITH_FIXTURE(names_of_sizes),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }
