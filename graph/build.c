@@ -172,12 +172,26 @@ gcut_ref gcut_bscatter_add(gcut_build *b, gcut_ref x, gcut_ref i, gcut_ref u, in
     return node(b, GCUT_OP_scatter_add, (gcut_ref[]){x, i, u}, 3, &a, 1);
 }
 
-gcut_ref gcut_bsize(gcut_build *b, gcut_dim size, const gcut_type *type)
+gcut_ref gcut_bsize(gcut_build *b, gcut_dim d, gcut_dtype t, const gcut_type *shape)
 {
-    if (gcut_dim_known(size)) return gcut_bfull(b, type, (double)size);
-    gcut_attr of = gcut_attr_dim(GCUT_KEY_of, size);
-    gcut_ref v = gcut_bconvert(b, node(b, GCUT_OP_dim, NULL, 0, &of, 1), type->dtype);
-    return type->rank == 0 ? v : gcut_bbroadcast(b, v, type->dim, type->rank, NULL);
+    gcut_type type = shape ? *shape : (gcut_type){.rank = 0};
+    type.dtype = t;
+    if (gcut_dim_known(d)) return gcut_bfull_of(b, &type, (gcut_num){true, d, (double)d});
+    const gcut_attr of = gcut_attr_dim(GCUT_KEY_of, d);
+    gcut_ref size = gcut_bconvert(b, node(b, GCUT_OP_dim, NULL, 0, &of, 1), t);
+    return type.rank ? gcut_bbroadcast(b, size, type.dim, type.rank, NULL) : size;
+}
+
+gcut_ref gcut_btimes(gcut_build *b, gcut_ref v, gcut_dim d)
+{
+    const gcut_type t = TYPE(b, v);
+    return d == 1 ? v : gcut_b2(b, GCUT_OP_mul, v, gcut_bsize(b, d, t.dtype, &t));
+}
+
+gcut_ref gcut_bbounded(gcut_build *b, gcut_ref i, gcut_dim d)
+{
+    const gcut_attr of = gcut_attr_dim(GCUT_KEY_of, d);
+    return node(b, GCUT_OP_bounded, &i, 1, &of, 1);
 }
 
 gcut_ref gcut_bcount(gcut_build *b, gcut_ref x, uint32_t mask, gcut_ref like)
@@ -186,8 +200,7 @@ gcut_ref gcut_bcount(gcut_build *b, gcut_ref x, uint32_t mask, gcut_ref like)
     gcut_dim n = 1;
     for (uint32_t d = 0; d < t.rank; d++)
         if (mask >> d & 1) n = gcut_dim_make(b->g->module->dims, GCUT_DIM_MUL, n, t.dim[d]);
-    l.dtype = t.dtype;
-    return gcut_bsize(b, n, &l);
+    return gcut_bsize(b, n, t.dtype, &l);
 }
 
 /* ---- broadcasting ---- */

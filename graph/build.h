@@ -49,9 +49,16 @@ gcut_ref gcut_bpad(gcut_build *b, gcut_ref x, const gcut_dim *low, const gcut_di
 gcut_ref gcut_btake(gcut_build *b, gcut_ref x, gcut_ref i, int axis);
 gcut_ref gcut_bscatter_add(gcut_build *b, gcut_ref x, gcut_ref i, gcut_ref u, int axis);
 
-/* A size as a value of that type, the same in all elements: full where it is a number, else dim, cast and broadcast. */
-gcut_ref gcut_bsize(gcut_build *b, gcut_dim size, const gcut_type *type);
-/* x's size along the axes of `mask` as a value of x's dtype and of the shape of `like`. */
+/* A size as a value of that dtype: a scalar, repeated to the shape where there is one (not NULL). */
+gcut_ref gcut_bsize(gcut_build *b, gcut_dim d, gcut_dtype t, const gcut_type *shape);
+/* v times a size. */
+gcut_ref gcut_btimes(gcut_build *b, gcut_ref v, gcut_dim d);
+
+/* The indices i; one that is not below d is reported. */
+gcut_ref gcut_bbounded(gcut_build *b, gcut_ref i, gcut_dim d);
+
+/* x's size along the axes of `mask` as a value of x's dtype, a scalar (full when known, dim + cast when
+ * symbolic) broadcast to the shape of `like`. */
 gcut_ref gcut_bcount(gcut_build *b, gcut_ref x, uint32_t mask, gcut_ref like);
 
 /* NumPy's broadcasting of operands that may differ in shape.  Axes are aligned at the end; only the literal size 1 and

@@ -17,16 +17,6 @@ static gcut_ref repeat_heads(gcut_build *b, gcut_ref x, gcut_dim heads)
     return gcut_breshape(b, gcut_bbroadcast(b, x, wide, 5, axes), full, 4);
 }
 
-/* A size as an integer array of type t. */
-static gcut_ref size_like(gcut_build *b, gcut_dim size, const gcut_type *t)
-{
-    if (gcut_dim_known(size)) return gcut_bfull(b, t, (double)size);
-    gcut_attr of = gcut_attr_dim(GCUT_KEY_of, size);
-    gcut_ref n =
-        gcut_bconvert(b, gcut_node_new(b->g, GCUT_OP_dim, NULL, 0, &of, 1, b->loc, b->name), t->dtype);
-    return gcut_bbroadcast(b, n, t->dim, t->rank, NULL);
-}
-
 /* x where query t sees key s, else `fill`.  It does when s <= t + (S - T): the last query sees every key
  * (aligned bottom right, as when a few new queries follow cached keys).  With T > S the first T - S queries
  * see none, and their rows are NaN.
@@ -37,8 +27,8 @@ static gcut_ref mask_future(gcut_build *b, gcut_ref x, double fill)
     t.dtype = GCUT_I64;
     gcut_ref query = gcut_biota(b, &t, 2), key = gcut_biota(b, &t, 3);
     if (t.dim[2] != t.dim[3]) {
-        query = gcut_b2(b, GCUT_OP_add, query, size_like(b, t.dim[3], &t));
-        key = gcut_b2(b, GCUT_OP_add, key, size_like(b, t.dim[2], &t));
+        query = gcut_b2(b, GCUT_OP_add, query, gcut_bsize(b, t.dim[3], t.dtype, &t));
+        key = gcut_b2(b, GCUT_OP_add, key, gcut_bsize(b, t.dim[2], t.dtype, &t));
     }
     gcut_ref hidden = gcut_bconst(b, x, fill);
     return gcut_bselect(b, gcut_b2(b, GCUT_OP_le, key, query), x, hidden);

@@ -244,8 +244,10 @@ static gcut_ref inverse_share(composite *c, const axis *a, gcut_dim begin, gcut_
 {
     const gcut_type t = {GCUT_I64, 1, {windows}};
     gcut_ref from = gcut_bscale(B, gcut_biota(B, &t, 0), (double)a->stride);
-    gcut_ref to = gcut_b2(B, GCUT_OP_min, gcut_baddc(B, from, (double)a->window), gcut_bsize(B, end, &t));
-    gcut_ref count = gcut_b2(B, GCUT_OP_sub, to, gcut_b2(B, GCUT_OP_max, from, gcut_bsize(B, begin, &t)));
+    gcut_ref to =
+        gcut_b2(B, GCUT_OP_min, gcut_baddc(B, from, (double)a->window), gcut_bsize(B, end, t.dtype, &t));
+    gcut_ref count =
+        gcut_b2(B, GCUT_OP_sub, to, gcut_b2(B, GCUT_OP_max, from, gcut_bsize(B, begin, t.dtype, &t)));
     count = gcut_bconvert(B, count, dtype);
     return gcut_b2(B, GCUT_OP_div, gcut_bconst(B, count, (double)a->window), count);
 }

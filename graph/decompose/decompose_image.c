@@ -96,7 +96,7 @@ static gcut_dim dim2(composite *c, gcut_dim_op op, gcut_dim x, gcut_dim y)
 static gcut_ref with_size(composite *c, gcut_op op, gcut_ref v, gcut_dim size)
 {
     const gcut_type t = type_of(B, v);
-    return gcut_b2(B, op, v, gcut_bsize(B, size, &t));
+    return gcut_b2(B, op, v, gcut_bsize(B, size, t.dtype, &t));
 }
 
 /* v, one value for each element of the axis, repeated to the shape of `like`. */

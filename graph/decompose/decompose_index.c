@@ -13,13 +13,6 @@ static gcut_dim product(gcut_build *b, const gcut_dim *d, uint32_t n)
     return all;
 }
 
-/* v times a size */
-static gcut_ref times_size(gcut_build *b, gcut_ref v, gcut_dim n)
-{
-    const gcut_type t = type_of(b, v);
-    return n == 1 ? v : gcut_b2(b, GCUT_OP_mul, v, gcut_bsize(b, n, &t));
-}
-
 /* The places of x[o, i[o, j, in], in] in the flattened x, with o before and in after the axis: (o n + i) inner + in. */
 static gcut_ref places_along(gcut_build *b, gcut_ref x, gcut_ref i, uint32_t axis)
 {
@@ -30,11 +23,11 @@ static gcut_ref places_along(gcut_build *b, gcut_ref x, gcut_ref i, uint32_t axi
     index.dim[2] = product(b, to.dim + axis + 1, to.rank - axis - 1);
     gcut_ref at = gcut_breshape(b, gcut_bconvert(b, i, GCUT_I64), index.dim, 3);
     if (index.dim[0] != 1) {
-        gcut_ref rows = times_size(b, gcut_biota(b, &index, 0), t.dim[axis]);
+        gcut_ref rows = gcut_btimes(b, gcut_biota(b, &index, 0), t.dim[axis]);
         at = gcut_b2(b, GCUT_OP_add, rows, at);
     }
     if (index.dim[2] != 1) {
-        at = times_size(b, at, index.dim[2]);
+        at = gcut_btimes(b, at, index.dim[2]);
         at = gcut_b2(b, GCUT_OP_add, at, gcut_biota(b, &index, 2));
     }
     return at;
@@ -55,24 +48,18 @@ static gcut_ref taken_along(gcut_build *b, gcut_ref x, gcut_ref i, uint32_t axis
     return gcut_breshape(b, y, to.dim, to.rank);
 }
 
-/* An index beyond the axis would name an element of another row. */
-static gcut_ref bounded(gcut_build *b, gcut_ref i, gcut_dim n)
-{
-    const gcut_attr of = gcut_attr_dim(GCUT_KEY_of, n);
-    return gcut_node_new(b->g, GCUT_OP_bounded, &i, 1, &of, 1, b->loc, b->name);
-}
-
+/* An index beyond the axis would name an element of another row, so indices are bounded. */
 gcut_ref gcut_decompose_take_along(composite *c)
 {
     const uint32_t axis = (uint32_t)attr(c, GCUT_KEY_axis)->u.dim;
-    return taken_along(B, c->x[0], bounded(B, c->x[1], type_of(B, c->x[0]).dim[axis]), axis);
+    return taken_along(B, c->x[0], gcut_bbounded(B, c->x[1], type_of(B, c->x[0]).dim[axis]), axis);
 }
 
 gcut_ref gcut_decompose_scatter_add_along(composite *c)
 {
     const uint32_t axis = (uint32_t)attr(c, GCUT_KEY_axis)->u.dim;
     const gcut_type t = type_of(B, c->x[0]);
-    gcut_ref at = places_along(B, c->x[0], bounded(B, c->x[1], t.dim[axis]), axis);
+    gcut_ref at = places_along(B, c->x[0], gcut_bbounded(B, c->x[1], t.dim[axis]), axis);
     const gcut_type ti = type_of(B, at);
     gcut_ref u = gcut_breshape(B, c->x[2], ti.dim, ti.rank);
     gcut_ref y = gcut_bscatter_add(B, flattened(B, c->x[0]), at, u, 0);
@@ -100,9 +87,9 @@ static gcut_ref rows_of(composite *c, uint32_t batch, gcut_ref *rows)
             start[of.rank] = d - batch;
             ti.dim[of.rank] = d - batch + 1;
             k = gcut_breshape(B, gcut_bslice(B, i, start, ti.dim, NULL), of.dim, of.rank);
-            k = bounded(B, k, t.dim[d]);
+            k = gcut_bbounded(B, k, t.dim[d]);
         }
-        k = times_size(B, k, product(B, t.dim + d + 1, first - d - 1));
+        k = gcut_btimes(B, k, product(B, t.dim + d + 1, first - d - 1));
         at = at ? gcut_b2(B, GCUT_OP_add, at, k) : k;
     }
     gcut_dim shape[GCUT_MAX_RANK + 1] = {product(B, t.dim, first)};
@@ -158,6 +145,6 @@ gcut_ref gcut_decompose_one_hot(composite *c)
     gcut_dim axes[GCUT_MAX_RANK];
     for (uint32_t d = 0; d < t.rank; d++) axes[d] = d;
     t.dim[t.rank++] = attr(c, GCUT_KEY_n)->u.dim;
-    gcut_ref i = gcut_bbroadcast(B, bounded(B, c->x[0], t.dim[t.rank - 1]), t.dim, t.rank, axes);
+    gcut_ref i = gcut_bbroadcast(B, gcut_bbounded(B, c->x[0], t.dim[t.rank - 1]), t.dim, t.rank, axes);
     return gcut_bconvert(B, gcut_b2(B, GCUT_OP_eq, gcut_biota(B, &t, t.rank - 1), i), to);
 }

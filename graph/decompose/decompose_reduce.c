@@ -43,9 +43,7 @@ gcut_ref gcut_decompose_pick(composite *c)
     gcut_dim axis = attr(c, GCUT_KEY_axis)->u.dim;
     gcut_type t = type_of(B, c->x[0]);
     t.dtype = type_of(B, c->x[1]).dtype;
-    gcut_attr of = gcut_attr_dim(GCUT_KEY_of, t.dim[axis]);
-    gcut_ref i = gcut_node_new(B->g, GCUT_OP_bounded, &c->x[1], 1, &of, 1, B->loc, B->name);
-    gcut_ref wanted = gcut_bexpand(B, i, c->x[0], mask);
+    gcut_ref wanted = gcut_bexpand(B, gcut_bbounded(B, c->x[1], t.dim[axis]), c->x[0], mask);
     gcut_ref here = gcut_b2(B, GCUT_OP_eq, gcut_biota(B, &t, (int)axis), wanted);
     return gcut_breduce(B, GCUT_OP_sum, gcut_bselect(B, here, c->x[0], gcut_bconst(B, c->x[0], 0)), mask);
 }

@@ -218,19 +218,14 @@ static bool is_splat(const gcut_array *x)
     return true;
 }
 
-static gcut_ref size_node(gcut_onnx_node *n, gcut_dim d)
-{
-    gcut_attr of = gcut_attr_dim(GCUT_KEY_of, d);
-    return gcut_onnx_node_new(n, GCUT_OP_dim, NULL, 0, &of, 1);
-}
-
 /* An expression as i64[]; one that may be below 0 is the difference of two sizes. */
 static gcut_ref expression_node(gcut_onnx_node *n, gcut_dim d)
 {
-    if (gcut_onnx_lowest(n, d) >= 0) return size_node(n, d);
+    if (gcut_onnx_lowest(n, d) >= 0) return gcut_bsize(&n->b, d, GCUT_I64, NULL);
     const gcut_dim less = gcut_onnx_dim(n, GCUT_DIM_SUB, 0, d);
-    return gcut_b2(&n->b, GCUT_OP_sub, size_node(n, gcut_onnx_dim(n, GCUT_DIM_MAXOF, d, 0)),
-                   size_node(n, gcut_onnx_dim(n, GCUT_DIM_MAXOF, less, 0)));
+    return gcut_b2(&n->b, GCUT_OP_sub,
+                   gcut_bsize(&n->b, gcut_onnx_dim(n, GCUT_DIM_MAXOF, d, 0), GCUT_I64, NULL),
+                   gcut_bsize(&n->b, gcut_onnx_dim(n, GCUT_DIM_MAXOF, less, 0), GCUT_I64, NULL));
 }
 
 /* Each element by itself: a number or, where there are sizes, an expression. */

@@ -354,13 +354,47 @@ SAMPLES(names_of_sizes,
         GIVES("symbols_equal",
               "in x f32[s/1=2] {1 2}; in z f32[s/1=2] {4 5}; y = Add(x, z); out y f32[2] {5 7}"))
 
+/* ---- indices ---- */
+
+#define MATRIX "in x f32[2,3] {0 1 2 3 4 5}\n"
+
+SAMPLES(indices,
+        GIVES("gather_smaller",
+              MATRIX "init i i64[1,2] {-1 0}; y = GatherElements(x, i) axis=1; out y f32[1,2] {2 0}"),
+        GIVES("gather_rows", MATRIX "in i i64[3,2] {1 0 -1 1 0 -2}; y = GatherElements(x, i) axis=0\n"
+                                    "out y f32[3,2] {3 1 3 4 0 1}"),
+        REFUSED("gather_beyond", "index 5",
+                MATRIX "init i i64[1,1] {5}; y = GatherElements(x, i) axis=1\n"
+                       "out y f32[1,1] {5}"),
+        REFUSED("gather_wide", "sizes 3 and 4",
+                MATRIX "in i i64[1,4] {0 0 0 0}; y = GatherElements(x, i) axis=0\n"
+                       "out y f32[1,4] {0 1 2 0}"),
+        REFUSED("gather_rank", "expected indices of 1 axes, found 2",
+                "in x f32[4] {0 1 2 3}; init i i64[2,3] {0 1 2 1 2 3}; y = GatherElements(x, i)\n"
+                "out y f32[2,3] {0 1 2 1 2 3}"),
+        REFUSED("gather_nd_beyond", "index 5",
+                MATRIX "init i i64[1,2] {0 5}; y = GatherND(x, i); out y f32[1] {5}"),
+        REFUSED("scatter_beyond", "index 4",
+                MATRIX "in i i64[1,1] {4}; in u f32[1,1] {9}\n"
+                       "y = ScatterElements(x, i, u) axis=1; out y f32[2,3] {0 0 0 0 0 0}"),
+        REFUSED("scatter_nd_beyond", "index -5",
+                MATRIX "in i i64[1,2] {1 -8}; in u f32[1] {9}\n"
+                       "y = ScatterND(x, i, u); out y f32[2,3] {0 0 0 0 0 0}"),
+        REFUSED("scatter_rank", "expected indices of 1 axes, found 2",
+                "in x f32[4] {0 1 2 3}; in i i64[1,1] {1}; in u f32[1,1] {9}; y = ScatterElements(x, i, u)\n"
+                "out y f32[4] {0 9 2 3}"),
+        REFUSED("reverse_beyond", "index 3",
+                MATRIX "init l i64[2] {4 1}\n"
+                       "y = ReverseSequence(x, l) time_axis=1 batch_axis=0\n"
+                       "out y f32[2,3] {0 0 0 0 0 0}"))
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FIXTURE(wide_integers), WITH_FIXTURE(products),       WITH_FIXTURE(functions),
         WITH_FIXTURE(pools),         WITH_FIXTURE(loops),          WITH_FIXTURE(recurrent_layers),
         WITH_FIXTURE(slices),        WITH_FIXTURE(shapes),         WITH_FIXTURE(elementwise),
-        WITH_FIXTURE(sizes),         WITH_FIXTURE(names_of_sizes),
+        WITH_FIXTURE(sizes),         WITH_FIXTURE(names_of_sizes), WITH_FIXTURE(indices),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

@@ -13,10 +13,7 @@ static gcut_ref indices(gcut_onnx_node *n, gcut_ref i, gcut_dim d)
 {
     i = gcut_bconvert(&n->b, i, GCUT_I64);
     const gcut_type t = gcut_onnx_type(n, i);
-    const gcut_attr of = gcut_attr_dim(GCUT_KEY_of, d);
-    gcut_ref size = gcut_dim_known(d)
-                        ? gcut_onnx_number(n, GCUT_I64, &t, (double)d)
-                        : gcut_bspread(&n->b, gcut_onnx_node_new(n, GCUT_OP_dim, NULL, 0, &of, 1), &t);
+    gcut_ref size = gcut_bsize(&n->b, d, GCUT_I64, &t);
     gcut_ref negative = gcut_b2(&n->b, GCUT_OP_lt, i, gcut_bconst(&n->b, i, 0));
     return gcut_bselect(&n->b, negative, gcut_b2(&n->b, GCUT_OP_add, i, size), i);
 }
@@ -59,15 +56,6 @@ void gcut_onnx_gather(gcut_onnx_node *n)
 
 /* ---- linear indices ---- */
 
-/* x * d, of i64 */
-static gcut_ref times_size(gcut_onnx_node *n, gcut_ref x, gcut_dim d)
-{
-    const gcut_attr of = gcut_attr_dim(GCUT_KEY_of, d);
-    if (d == 1) return x;
-    if (gcut_dim_known(d)) return gcut_bscale(&n->b, x, (double)d);
-    return gcut_onnx_binary(n, GCUT_OP_mul, x, gcut_onnx_node_new(n, GCUT_OP_dim, NULL, 0, &of, 1));
-}
-
 /* The linear index into an operand of type t of the element at `along` along the axis, and along the others at the place
  * that the index itself has. */
 static gcut_ref linear_along(gcut_onnx_node *n, gcut_ref along, const gcut_type *t, uint32_t axis)
@@ -76,7 +64,7 @@ static gcut_ref linear_along(gcut_onnx_node *n, gcut_ref along, const gcut_type 
     gcut_ref all = 0;
     for (uint32_t r = 0; r < t->rank; r++) {
         gcut_ref at = r == axis ? along : gcut_onnx_iota(n, &ti, r);
-        at = times_size(n, at, gcut_onnx_numel(n, t, r + 1, t->rank));
+        at = gcut_btimes(&n->b, at, gcut_onnx_numel(n, t, r + 1, t->rank));
         all = all ? gcut_b2(&n->b, GCUT_OP_add, all, at) : at;
     }
     return all;
@@ -88,17 +76,37 @@ static gcut_ref flat(gcut_onnx_node *n, gcut_ref x)
     return gcut_onnx_reshape(n, x, (gcut_dim[]){gcut_onnx_numel(n, &t, 0, t.rank)}, 1);
 }
 
+/* Throws unless there are as many axes as of t, and no index is beyond t along the other axes. */
+static void need_indices(gcut_onnx_node *n, gcut_ref i, const gcut_type *t, uint32_t axis)
+{
+    const gcut_type ti = gcut_onnx_type(n, i);
+    gcut_onnx_need_rank(n, i, t->rank, "indices");
+    for (uint32_t r = 0; r < t->rank; r++)
+        if (r != axis)
+            gcut_dim_require(n->b.g, gcut_onnx_dim(n, GCUT_DIM_MIN, ti.dim[r], t->dim[r]), ti.dim[r],
+                             n->b.loc, n->p->op_type);
+}
+
+static gcut_ref take_along(gcut_onnx_node *n, gcut_ref x, gcut_ref i, uint32_t axis)
+{
+    const gcut_attr a = gcut_attr_dim(GCUT_KEY_axis, axis);
+    return gcut_onnx_node_new(n, GCUT_OP_take_along, (gcut_ref[]){x, i}, 2, &a, 1);
+}
+
 void gcut_onnx_gather_elements(gcut_onnx_node *n)
 {
     gcut_ref x = gcut_onnx_in(n, 0);
     const gcut_type t = gcut_onnx_type(n, x);
     const uint32_t axis = gcut_onnx_axis(n, gcut_onnx_int(n, "axis", 0), t.rank);
-    gcut_ref at = linear_along(n, indices_in(n, 1, t.dim[axis]), &t, axis);
-    gcut_onnx_set(n, 0, gcut_btake(&n->b, flat(n, x), at, 0));
+    gcut_ref at = indices_in(n, 1, t.dim[axis]);
+    need_indices(n, at, &t, axis);
+    for (uint32_t r = 0; r < t.rank; r++)
+        if (r != axis) x = gcut_onnx_slice(n, x, r, 0, gcut_onnx_type(n, at).dim[r], 1);
+    gcut_onnx_set(n, 0, take_along(n, x, at, axis));
 }
 
-/* Which rows of an operand [.., rest] the last axis of i names: x's first k axes after `batch` are one, of rows.  Sets the
- * number of rows and the sizes of one. */
+/* The numbers of the rows that the vectors along the last axis of i select: rows are along axes `batch` to batch + k - 1 of
+ * an operand of type t, as one axis with those of the batch. */
 static gcut_ref rows_named(gcut_onnx_node *n, gcut_ref i, const gcut_type *t, uint32_t batch, uint32_t k)
 {
     const gcut_type ti = gcut_onnx_type(n, i);
@@ -112,8 +120,9 @@ static gcut_ref rows_named(gcut_onnx_node *n, gcut_ref i, const gcut_type *t, ui
         } else {
             at = gcut_onnx_slice(n, i, ti.rank - 1u, r - batch, r - batch + 1, 1);
             at = indices(n, gcut_onnx_reshape(n, at, shape.dim, shape.rank), t->dim[r]);
+            at = gcut_bbounded(&n->b, at, t->dim[r]); /* the next index would make up for it */
         }
-        at = times_size(n, at, gcut_onnx_numel(n, t, r + 1, batch + k));
+        at = gcut_btimes(&n->b, at, gcut_onnx_numel(n, t, r + 1, batch + k));
         all = all ? gcut_b2(&n->b, GCUT_OP_add, all, at) : at;
     }
     return all ? all : gcut_onnx_number(n, GCUT_I64, &shape, 0);
@@ -213,7 +222,9 @@ void gcut_onnx_scatter_elements(gcut_onnx_node *n)
     const gcut_type t = gcut_onnx_type(n, x);
     const uint32_t axis = gcut_onnx_axis(n, gcut_onnx_int(n, "axis", 0), t.rank);
     const char *how = gcut_onnx_text(n, "reduction", "none");
-    gcut_ref at = flat(n, linear_along(n, indices_in(n, 1, t.dim[axis]), &t, axis));
+    gcut_ref i = indices_in(n, 1, t.dim[axis]);
+    need_indices(n, i, &t, axis);
+    gcut_ref at = flat(n, linear_along(n, gcut_bbounded(&n->b, i, t.dim[axis]), &t, axis));
     gcut_ref y = (combines(how) ? combine_rows : set_rows)(n, flat(n, x), at, flat(n, u), how);
     gcut_onnx_set(n, 0, gcut_onnx_reshape(n, y, t.dim, t.rank));
 }
@@ -288,7 +299,7 @@ void gcut_onnx_reverse_sequence(gcut_onnx_node *n)
     gcut_ref len = gcut_bbroadcast(&n->b, length, t.dim, t.rank, (gcut_dim[]){batch});
     gcut_ref back = gcut_b2(&n->b, GCUT_OP_sub, gcut_baddc(&n->b, len, -1), at);
     at = gcut_bselect(&n->b, gcut_b2(&n->b, GCUT_OP_lt, at, len), back, at);
-    gcut_onnx_set(n, 0, gcut_btake(&n->b, flat(n, x), linear_along(n, at, &t, time), 0));
+    gcut_onnx_set(n, 0, take_along(n, x, at, time));
 }
 
 /* Before version 10 the number of elements is an attribute. */

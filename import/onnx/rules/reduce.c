@@ -82,14 +82,6 @@ static gcut_ref along(gcut_onnx_node *n, gcut_op op, gcut_ref x, uint32_t axis)
     return gcut_onnx_node_new(n, op, &x, 1, &a, 1);
 }
 
-static gcut_ref size_less_one(gcut_onnx_node *n, gcut_dim d, const gcut_type *shape)
-{
-    const gcut_attr of = gcut_attr_dim(GCUT_KEY_of, d);
-    if (gcut_dim_known(d)) return gcut_onnx_number(n, GCUT_I64, shape, (double)d - 1);
-    gcut_ref v = gcut_baddc(&n->b, gcut_onnx_node_new(n, GCUT_OP_dim, NULL, 0, &of, 1), -1);
-    return gcut_bspread(&n->b, v, shape);
-}
-
 /* The last of several equal ones is the first of the flipped operand. */
 void gcut_onnx_arg(gcut_onnx_node *n)
 {
@@ -100,7 +92,8 @@ void gcut_onnx_arg(gcut_onnx_node *n)
     gcut_ref i = along(n, n->op, last ? gcut_onnx_flip(n, x, axis) : x, axis);
     if (last) {
         const gcut_type ti = gcut_onnx_type(n, i);
-        i = gcut_b2(&n->b, GCUT_OP_sub, size_less_one(n, t.dim[axis], &ti), i);
+        const gcut_dim end = gcut_onnx_dim(n, GCUT_DIM_SUB, t.dim[axis], 1);
+        i = gcut_b2(&n->b, GCUT_OP_sub, gcut_bsize(&n->b, end, GCUT_I64, &ti), i);
     }
     gcut_type kept = t;
     kept.dim[axis] = 1;

@@ -24,10 +24,7 @@ typedef struct taps {
 static gcut_ref size_like(gcut_onnx_node *n, gcut_dim d, gcut_ref like)
 {
     const gcut_type t = gcut_onnx_type(n, like);
-    const gcut_attr of = gcut_attr_dim(GCUT_KEY_of, d);
-    if (gcut_dim_known(d)) return gcut_onnx_number(n, t.dtype, &t, (double)d);
-    gcut_ref v = gcut_onnx_node_new(n, GCUT_OP_dim, NULL, 0, &of, 1);
-    return gcut_bspread(&n->b, gcut_bconvert(&n->b, v, t.dtype), &t);
+    return gcut_bsize(&n->b, d, t.dtype, &t);
 }
 
 static gcut_ref mul(gcut_onnx_node *n, gcut_ref x, gcut_ref y)
