@@ -388,6 +388,20 @@ SAMPLES(indices,
                        "y = ReverseSequence(x, l) time_axis=1 batch_axis=0\n"
                        "out y f32[2,3] {0 0 0 0 0 0}"))
 
+/* ---- what counts as 0, whatever it is ---- */
+
+SAMPLES(infinite,
+        GIVES("ignored_label",
+              "in x f32[2,2] {-inf 0 -1 -2}; in t i64[2] {-1 1}\n"
+              "y = NegativeLogLikelihoodLoss(x, t) ignore_index=-1 reduction='sum'; out y f32[] {2}"),
+        GIVES("ignored_mean", "in x f32[2,2] {-inf 0 -1 -2}; in t i64[2] {-1 1}\n"
+                              "y = NegativeLogLikelihoodLoss(x, t) ignore_index=-1; out y f32[] {2}"),
+        GIVES("grid_border", "in x f32[1,1,2,2] {inf 1 1 1}; in g f32[1,1,2,2] {-5 -5 0.5 0.5}\n"
+                             "y = GridSample(x, g) padding_mode='zeros'; out y f32[1,1,1,2] {0 1}"),
+        GIVES("grid_nearest",
+              "in x f32[1,1,2,2] {inf 1 1 1}; in g f32[1,1,2,2] {-5 -5 0.5 0.5}\n"
+              "y = GridSample(x, g) padding_mode='zeros' mode='nearest'; out y f32[1,1,1,2] {0 1}"))
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +409,7 @@ int main(void)
         WITH_FIXTURE(pools),         WITH_FIXTURE(loops),          WITH_FIXTURE(recurrent_layers),
         WITH_FIXTURE(slices),        WITH_FIXTURE(shapes),         WITH_FIXTURE(elementwise),
         WITH_FIXTURE(sizes),         WITH_FIXTURE(names_of_sizes), WITH_FIXTURE(indices),
+        WITH_FIXTURE(infinite),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

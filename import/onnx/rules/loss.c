@@ -25,6 +25,7 @@ static gcut_ref loss_of(gcut_onnx_node *n, gcut_ref log_p, gcut_ref label, uint3
         w = gcut_bconst(&n->b, picked, 1);
     if (ignored) w = gcut_bselect(&n->b, ignored, gcut_bconst(&n->b, w, 0), w);
     gcut_ref loss = gcut_b2(&n->b, GCUT_OP_mul, gcut_b1(&n->b, GCUT_OP_neg, picked), w);
+    if (ignored) loss = gcut_bselect(&n->b, ignored, gcut_bconst(&n->b, loss, 0), loss); /* of -inf, too */
     if (!strcmp(how, "none")) return loss;
     const uint32_t all = (1u << gcut_onnx_type(n, loss).rank) - 1;
     loss = gcut_onnx_reduce(n, GCUT_OP_sum, loss, all, false);

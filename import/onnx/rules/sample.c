@@ -11,11 +11,11 @@
 enum { MOST_TAPS = 4, MOST_AXES = 3 };
 
 /* Along one axis: values of the shape of the places.  The indices are of i64 and within the axis; a weight of 0 (no
- * value) is 1. */
+ * value) is 1.  What is not `inside` counts as 0, whatever the pixel is. */
 typedef struct taps {
     uint32_t n;
-    gcut_dim size; /* of the axis */
-    gcut_ref at[MOST_TAPS], weight[MOST_TAPS];
+    gcut_dim size;                                                /* of the axis */
+    gcut_ref at[MOST_TAPS], weight[MOST_TAPS], inside[MOST_TAPS]; /* inside 0: all are */
 } taps;
 
 /* ---- values ---- */
@@ -101,10 +101,11 @@ static gcut_ref combine(gcut_onnx_node *n, gcut_ref rows, const taps *axis, uint
     for (uint32_t j = 0; j < axis->n; j++) {
         gcut_ref i = add(n, before, axis->at[j]);
         gcut_ref y = axes == 1 ? gcut_btake(&n->b, rows, i, 0) : combine(n, rows, axis + 1, axes - 1, i, op);
-        if (axis->weight[j]) {
-            const gcut_type t = gcut_onnx_type(n, y);
-            y = mul(n, y, gcut_bbroadcast(&n->b, axis->weight[j], t.dim, t.rank, places));
-        }
+        const gcut_type t = gcut_onnx_type(n, y);
+        if (axis->weight[j]) y = mul(n, y, gcut_bbroadcast(&n->b, axis->weight[j], t.dim, t.rank, places));
+        if (axis->inside[j])
+            y = gcut_bselect(&n->b, gcut_bbroadcast(&n->b, axis->inside[j], t.dim, t.rank, places), y,
+                             gcut_bconst(&n->b, y, 0));
         all = all ? gcut_b2(&n->b, op, all, y) : y;
     }
     return all;
@@ -172,9 +173,8 @@ static taps grid_taps(gcut_onnx_node *n, gcut_ref p, gcut_dim size, const grid_w
         gcut_ref weight = w->nearest ? 0 : w->cubic ? cubic_weight(n, f, k) : k == 0 ? one_less(n, f) : f;
         if (w->zeros) {
             gcut_ref last = gcut_baddc(&n->b, size_like(n, size, i), -1), zero = gcut_bconst(&n->b, i, 0);
-            if (!weight) weight = gcut_bconst(&n->b, i, 1);
-            weight = gcut_bselect(&n->b, gcut_b2(&n->b, GCUT_OP_ge, i, zero), weight, zero);
-            weight = gcut_bselect(&n->b, gcut_b2(&n->b, GCUT_OP_le, i, last), weight, zero);
+            a.inside[k] = gcut_b2(&n->b, GCUT_OP_and, gcut_b2(&n->b, GCUT_OP_ge, i, zero),
+                                  gcut_b2(&n->b, GCUT_OP_le, i, last));
         } else if (!w->border) {
             i = reflect(n, i, size, w->corners);
         }
@@ -268,12 +268,13 @@ static taps roi_taps(gcut_onnx_node *n, gcut_ref regions, uint32_t k, gcut_dim s
     gcut_ref high = gcut_b2(&n->b, GCUT_OP_le, p, size_like(n, size, p));
     gcut_ref inside = gcut_b2(&n->b, GCUT_OP_and, low, high);
     p = within(n, p, size);
-    gcut_ref base = gcut_b1(&n->b, GCUT_OP_floor, p), f = sub(n, p, base), zero = gcut_bconst(&n->b, f, 0);
+    gcut_ref base = gcut_b1(&n->b, GCUT_OP_floor, p), f = sub(n, p, base);
     taps a = {.n = 2, .size = size};
     for (uint32_t j = 0; j < 2; j++) {
         gcut_ref i = as_index(n, j ? gcut_baddc(&n->b, base, 1) : base, size);
-        gcut_ref weight = gcut_bselect(&n->b, inside, j ? f : one_less(n, f), zero);
+        gcut_ref weight = j ? f : one_less(n, f);
         a.at[j] = gcut_bbroadcast(&n->b, i, all, 3, (gcut_dim[]){0, 1 + k});
+        a.inside[j] = gcut_bbroadcast(&n->b, inside, all, 3, (gcut_dim[]){0, 1 + k});
         a.weight[j] = gcut_bbroadcast(&n->b, gcut_bconvert(&n->b, weight, t), all, 3, (gcut_dim[]){0, 1 + k});
     }
     return a;
