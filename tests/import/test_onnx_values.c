@@ -402,6 +402,13 @@ SAMPLES(infinite,
               "in x f32[1,1,2,2] {inf 1 1 1}; in g f32[1,1,2,2] {-5 -5 0.5 0.5}\n"
               "y = GridSample(x, g) padding_mode='zeros' mode='nearest'; out y f32[1,1,1,2] {0 1}"))
 
+/* ---- norms ---- */
+
+SAMPLES(norms,
+        GIVES("lp_zero", "in x f32[2,2] {0 0 3 4}; y = LpNormalization(x); out y f32[2,2] {0 0 0.6 0.8}"),
+        GIVES("l1_zero",
+              "in x f32[2,2] {0 0 3 -1}; y = LpNormalization(x) p=1; out y f32[2,2] {0 0 0.75 -0.25}"))
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -409,7 +416,7 @@ int main(void)
         WITH_FIXTURE(pools),         WITH_FIXTURE(loops),          WITH_FIXTURE(recurrent_layers),
         WITH_FIXTURE(slices),        WITH_FIXTURE(shapes),         WITH_FIXTURE(elementwise),
         WITH_FIXTURE(sizes),         WITH_FIXTURE(names_of_sizes), WITH_FIXTURE(indices),
-        WITH_FIXTURE(infinite),
+        WITH_FIXTURE(infinite),      WITH_FIXTURE(norms),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

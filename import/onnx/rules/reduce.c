@@ -138,6 +138,8 @@ void gcut_onnx_lp_normalization(gcut_onnx_node *n)
     if (p != 1 && p != 2) GCUT_ONNX_UNSUPPORTED(n, "expected p = 1 or 2");
     gcut_ref size =
         gcut_onnx_reduce(n, GCUT_OP_sum, p == 1 ? gcut_b1(&n->b, GCUT_OP_abs, x) : square(n, x), mask, false);
+    gcut_ref zero = gcut_bconst(&n->b, size, 0); /* which the elements are, too */
+    size = gcut_bselect(&n->b, gcut_b2(&n->b, GCUT_OP_eq, size, zero), gcut_bconst(&n->b, size, 1), size);
     if (p == 2) size = gcut_b1(&n->b, GCUT_OP_sqrt, size);
     gcut_onnx_set(n, 0, gcut_b2(&n->b, GCUT_OP_div, x, gcut_bexpand(&n->b, size, x, mask)));
 }
