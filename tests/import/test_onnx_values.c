@@ -174,19 +174,28 @@ SAMPLES(wide_integers,
 
 /* ---- products ---- */
 
-SAMPLES(products,
-        GIVES("einsum_implicit", "in x f32[2,1,2] {1 2 3 4}; in z f32[2,2,1] {1 2 3 4}\n"
-                                 "y = Einsum(x, z) equation='...ij, ...jk'; out y f32[2,1,1] {5 25}"),
-        GIVES("einsum_identity", "in x f32[2,3] {1 2 3 4 5 6}; y = Einsum(x) equation='...i'\n"
-                                 "out y f32[2,3] {1 2 3 4 5 6}"),
-        GIVES("einsum_repeats",
-              "in x f32[1,1,2] {1 2}; in z f32[4,2,1] {1 2 3 4 5 6 7 8}\n"
-              "y = Einsum(x, z) equation='...ij,...jk->...ik'; out y f32[4,1,1] {5 11 17 23}"),
-        GIVES("einsum_ranks",
-              "in x f32[2,1,2] {1 2 3 4}; in z f32[2] {1 2}; y = Einsum(x, z) equation='a...,...->...a'\n"
-              "out y f32[1,2,2] {1 3 4 8}"),
-        REFUSED("einsum_few", "more axes than its operand",
-                "in x f32[2] {1 2}; y = Einsum(x) equation='...ab'; out y f32[2] {1 2}"))
+SAMPLES(
+    products,
+    GIVES("einsum_implicit", "in x f32[2,1,2] {1 2 3 4}; in z f32[2,2,1] {1 2 3 4}\n"
+                             "y = Einsum(x, z) equation='...ij, ...jk'; out y f32[2,1,1] {5 25}"),
+    GIVES("einsum_identity", "in x f32[2,3] {1 2 3 4 5 6}; y = Einsum(x) equation='...i'\n"
+                             "out y f32[2,3] {1 2 3 4 5 6}"),
+    GIVES("einsum_repeats", "in x f32[1,1,2] {1 2}; in z f32[4,2,1] {1 2 3 4 5 6 7 8}\n"
+                            "y = Einsum(x, z) equation='...ij,...jk->...ik'; out y f32[4,1,1] {5 11 17 23}"),
+    GIVES("einsum_ranks",
+          "in x f32[2,1,2] {1 2 3 4}; in z f32[2] {1 2}; y = Einsum(x, z) equation='a...,...->...a'\n"
+          "out y f32[1,2,2] {1 3 4 8}"),
+    GIVES("integers_wrap",
+          "in x i32[1,1] {65536}; in z i32[1,1] {65536}; y = MatMul(x, z); out y i32[1,1] {0}"),
+    GIVES("integers_wide", "in x i64[1,2] {9007199254740993 1}; in z i64[2,2] {1 2 3 4}; y = MatMul(x, z)\n"
+                           "out y i64[1,2] {9007199254740996 18014398509481990}"),
+    GIVES("integers_batch", "in x i32[2,1,1,2] {1 2 3 4}; in z i32[2,2,1] {1 2 3 4}; y = MatMul(x, z)\n"
+                            "out y i32[2,2,1,1] {5 11 11 25}"),
+    GIVES("integers_vector", "in x i32[2] {1 2}; in z i32[2] {3 4}; y = MatMul(x, z); out y i32[] {11}"),
+    GIVES("integers_gemm", "in x i64[2,1] {1 2}; in z i64[2,2] {9007199254740993 2 3 4}; in c i64[2] {1 1}\n"
+                           "y = Gemm(x, z, c) transA=1 transB=0; out y i64[1,2] {9007199254741000 11}"),
+    REFUSED("einsum_few", "more axes than its operand",
+            "in x f32[2] {1 2}; y = Einsum(x) equation='...ab'; out y f32[2] {1 2}"))
 
 /* ---- functions of the model ---- */
 

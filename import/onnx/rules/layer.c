@@ -29,10 +29,25 @@ static gcut_type batch_of(const gcut_type *t)
     return b;
 }
 
+/* Of integers, which the op matmul does not have: sums of all products. */
+static gcut_ref integer_product(gcut_onnx_node *n, gcut_ref x, gcut_ref y)
+{
+    gcut_type tx = gcut_onnx_type(n, x), ty = gcut_onnx_type(n, y);
+    if (tx.rank == GCUT_MAX_RANK || ty.rank == GCUT_MAX_RANK)
+        GCUT_ONNX_UNSUPPORTED(n, "a product of integers with %d axes", GCUT_MAX_RANK);
+    tx.dim[tx.rank] = 1; /* [.., m, k, 1] [.., 1, k, n] */
+    for (uint32_t r = ty.rank; r > ty.rank - 2u; r--) ty.dim[r] = ty.dim[r - 1];
+    ty.dim[ty.rank - 2] = 1;
+    gcut_ref all = gcut_onnx_binary(n, GCUT_OP_mul, gcut_onnx_reshape(n, x, tx.dim, tx.rank + 1u),
+                                    gcut_onnx_reshape(n, y, ty.dim, ty.rank + 1u));
+    return gcut_onnx_reduce(n, GCUT_OP_sum, all, 1u << (gcut_onnx_type(n, all).rank - 2), false);
+}
+
 /* Of operands with two axes or more. */
 static gcut_ref product(gcut_onnx_node *n, gcut_ref x, gcut_ref y)
 {
     const gcut_type tx = gcut_onnx_type(n, x), ty = gcut_onnx_type(n, y);
+    if (!gcut_dtype_is_float(tx.dtype)) return integer_product(n, x, y);
     if (ty.rank == 2 && tx.rank > 2) { /* all rows of x as one matrix */
         gcut_type to = tx;
         gcut_ref rows = gcut_onnx_reshape(
@@ -54,10 +69,7 @@ void gcut_onnx_matmul(gcut_onnx_node *n)
 {
     gcut_ref x = gcut_onnx_in(n, 0), y = gcut_onnx_in(n, 1);
     const gcut_type tx = gcut_onnx_type(n, x), ty = gcut_onnx_type(n, y);
-    const gcut_dtype t = tx.dtype, work = gcut_dtype_is_float(t) ? t : GCUT_F64;
     if (!tx.rank || !ty.rank) GCUT_ONNX_WRONG(n, "expected operands with axes");
-    x = gcut_bconvert(&n->b, x, work);
-    y = gcut_bconvert(&n->b, y, work);
     if (tx.rank == 1) x = gcut_onnx_reshape(n, x, (gcut_dim[]){1, tx.dim[0]}, 2);
     if (ty.rank == 1) y = gcut_onnx_reshape(n, y, (gcut_dim[]){ty.dim[0], 1}, 2);
     gcut_ref z = product(n, x, y);
@@ -67,23 +79,33 @@ void gcut_onnx_matmul(gcut_onnx_node *n)
     for (uint32_t r = 0; r < tz.rank; r++)
         if (!(tx.rank == 1 && r + 2 == tz.rank) && !(ty.rank == 1 && r + 1 == tz.rank))
             dim[rank++] = tz.dim[r];
-    gcut_onnx_set(n, 0, gcut_bconvert(&n->b, gcut_onnx_reshape(n, z, dim, rank), t));
+    gcut_onnx_set(n, 0, gcut_onnx_reshape(n, z, dim, rank));
+}
+
+/* Integers are truncated. */
+static gcut_ref scaled(gcut_onnx_node *n, gcut_ref x, double factor)
+{
+    const gcut_dtype t = gcut_onnx_type(n, x).dtype;
+    if (factor == 1) return x;
+    x = gcut_bconvert(&n->b, x, gcut_dtype_is_float(t) ? t : GCUT_F64);
+    return gcut_bconvert(&n->b, gcut_bscale(&n->b, x, factor), t);
 }
 
 void gcut_onnx_gemm(gcut_onnx_node *n)
 {
-    gcut_ref x = gcut_onnx_in(n, 0), y = gcut_onnx_in(n, 1);
-    const gcut_dtype t = gcut_onnx_type(n, x).dtype, work = gcut_dtype_is_float(t) ? t : GCUT_F64;
-    const double alpha = gcut_onnx_float(n, "alpha", 1), beta = gcut_onnx_float(n, "beta", 1);
-    x = gcut_bconvert(&n->b, x, work);
-    y = gcut_bconvert(&n->b, y, work);
-    gcut_ref z = gcut_bmatmul(&n->b, x, y, gcut_onnx_int(n, "transA", 0), gcut_onnx_int(n, "transB", 0));
-    if (alpha != 1) z = gcut_bscale(&n->b, z, alpha);
-    if (gcut_onnx_has(n, 2)) {
-        gcut_ref c = gcut_bconvert(&n->b, gcut_onnx_in(n, 2), work);
-        z = gcut_onnx_binary(n, GCUT_OP_add, z, beta == 1 ? c : gcut_bscale(&n->b, c, beta));
+    gcut_ref v[] = {gcut_onnx_in(n, 0), gcut_onnx_in(n, 1)}, z;
+    const bool transposed[] = {gcut_onnx_int(n, "transA", 0), gcut_onnx_int(n, "transB", 0)};
+    for (uint32_t k = 0; k < 2; k++) gcut_onnx_need_rank(n, v[k], 2, "a matrix");
+    if (gcut_dtype_is_float(gcut_onnx_type(n, v[0]).dtype)) {
+        z = gcut_bmatmul(&n->b, v[0], v[1], transposed[0], transposed[1]);
+    } else {
+        for (uint32_t k = 0; k < 2; k++) v[k] = gcut_baxis_first(&n->b, v[k], transposed[k], false);
+        z = integer_product(n, v[0], v[1]);
     }
-    gcut_onnx_set(n, 0, gcut_bconvert(&n->b, z, t));
+    z = scaled(n, z, gcut_onnx_float(n, "alpha", 1));
+    if (gcut_onnx_has(n, 2))
+        z = gcut_onnx_binary(n, GCUT_OP_add, z, scaled(n, gcut_onnx_in(n, 2), gcut_onnx_float(n, "beta", 1)));
+    gcut_onnx_set(n, 0, z);
 }
 
 /* An equation of Einsum whose ellipses become letters that it does not use. */
