@@ -327,6 +327,10 @@ SAMPLES(elementwise,
                            "out y i32[3] {-715827882 -2 2}"),
         GIVES("remainder_32", "in x i32[5] {-2147483648 -7 7 -6 0}; in z i32[] {3}; y = Mod(x, z) fmod=1\n"
                               "out y i32[5] {-2 -1 1 0 0}"),
+        GIVES("shrink_integers",
+              "in x i32[3] {3 -3 1}; y = Shrink(x) lambd=1.5 bias=1.5; out y i32[3] {1 -1 0}"),
+        GIVES("celu", "in x f32[3] {5 -1 0}; y = Celu(x) alpha=2.0; out y f32[3] {5 -0.7869387 0}"),
+        GIVES("celu_below", "in x f32[3] {5 -1 0}; y = Celu(x) alpha=-1.0; out y f32[3] {5 -1.7182818 0}"),
         GIVES("remainder_infinite", "in x f32[4] {3 -3 5.5 -5.5}; in z f32[4] {inf inf 2 -2}\n"
                                     "y = Mod(x, z) fmod=1; out y f32[4] {3 -3 1.5 -1.5}"))
 

@@ -199,8 +199,9 @@ void gcut_onnx_selu(gcut_onnx_node *n)
 void gcut_onnx_celu(gcut_onnx_node *n)
 {
     const double alpha = gcut_onnx_float(n, "alpha", 1);
-    gcut_ref scaled = gcut_bscale(&n->b, gcut_onnx_in(n, 0), 1 / alpha);
-    gcut_onnx_set(n, 0, gcut_bscale(&n->b, unary(n, GCUT_OP_elu, scaled), alpha));
+    gcut_ref x = gcut_onnx_in(n, 0), below = gcut_bscale(&n->b, by(n, GCUT_OP_min, x, 0), 1 / alpha);
+    below = gcut_bscale(&n->b, unary(n, GCUT_OP_expm1, below), alpha);
+    gcut_onnx_set(n, 0, gcut_b2(&n->b, GCUT_OP_add, unary(n, GCUT_OP_relu, x), below));
 }
 
 void gcut_onnx_leaky_relu(gcut_onnx_node *n)
@@ -252,11 +253,14 @@ void gcut_onnx_softsign(gcut_onnx_node *n)
 
 void gcut_onnx_shrink(gcut_onnx_node *n)
 {
-    gcut_ref x = gcut_onnx_in(n, 0), zero = gcut_bconst(&n->b, x, 0);
+    gcut_ref x = gcut_onnx_in(n, 0);
+    const gcut_dtype t = gcut_onnx_type(n, x).dtype;
+    if (!gcut_dtype_is_float(t)) x = gcut_bconvert(&n->b, x, GCUT_F64); /* as the attributes are floats */
+    gcut_ref zero = gcut_bconst(&n->b, x, 0);
     const double lambda = gcut_onnx_float(n, "lambd", 0.5), bias = gcut_onnx_float(n, "bias", 0);
     gcut_ref upper = gcut_bselect(&n->b, by(n, GCUT_OP_gt, x, lambda), gcut_baddc(&n->b, x, -bias), zero);
-    gcut_onnx_set(n, 0,
-                  gcut_bselect(&n->b, by(n, GCUT_OP_lt, x, -lambda), gcut_baddc(&n->b, x, bias), upper));
+    gcut_ref y = gcut_bselect(&n->b, by(n, GCUT_OP_lt, x, -lambda), gcut_baddc(&n->b, x, bias), upper);
+    gcut_onnx_set(n, 0, gcut_bconvert(&n->b, y, t));
 }
 
 void gcut_onnx_gelu(gcut_onnx_node *n)
