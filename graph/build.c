@@ -4,6 +4,8 @@
  */
 #include "graph/build.h"
 
+#include <math.h>
+
 #define TYPE(b, x) (*gcut_type_of((b)->g, (x)))
 
 static gcut_ref node(gcut_build *b, gcut_op op, const gcut_ref *args, uint32_t nargs, const gcut_attr *attrs,
@@ -38,6 +40,14 @@ int64_t gcut_binteger(double x)
 {
     if (!(x > -0x1p63)) return x < 0 ? INT64_MIN : 0;
     return x < 0x1p63 ? (int64_t)x : INT64_MAX;
+}
+
+int64_t gcut_bwithin(gcut_num x, bool up, gcut_dtype t)
+{
+    const int64_t i = x.is_int ? x.i : gcut_binteger(up ? ceil(x.f) : floor(x.f));
+    int64_t lo, hi;
+    gcut_dtype_bounds(t, &lo, &hi);
+    return i < lo ? lo : i > hi ? hi : i;
 }
 
 gcut_attr gcut_bnumber(gcut_attr_key key, gcut_dtype t, gcut_num x)

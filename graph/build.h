@@ -22,6 +22,8 @@ gcut_ref gcut_bselect(gcut_build *b, gcut_ref p, gcut_ref x, gcut_ref y);
 gcut_ref gcut_bconvert(gcut_build *b, gcut_ref x, gcut_dtype to); /* x itself when it has that dtype */
 /* The integer that a number stands for: truncated, the nearest one of 64 bits where it is none, 0 for a NaN. */
 int64_t gcut_binteger(double x);
+/* A number as one of an integer dtype: rounded up or down, and the nearest that there is. */
+int64_t gcut_bwithin(gcut_num x, bool up, gcut_dtype t);
 /* A constant of the shape and dtype of `like`. */
 gcut_ref gcut_bconst(gcut_build *b, gcut_ref like, double value);
 gcut_ref gcut_bfull(gcut_build *b, const gcut_type *type, double value);

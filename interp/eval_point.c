@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "graph/build.h"
+
 /* approx="none": x Phi(x) = x (1 + erf(x / sqrt 2)) / 2.  erfc keeps the digits of the negative tail.
  * approx="tanh": x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, Hendrycks & Gimpel 2016. */
 void gcut_eval_gelu(gcut_eval *e)
@@ -56,15 +58,6 @@ void gcut_eval_select(gcut_eval *e)
     for (int64_t k = 0; k < e->out.n; k++) gcut_eval_put(&e->out, k, &e->arg[e->arg[0].u.i[k] ? 1 : 2], k);
 }
 
-/* A bound as a value of integer dtype t, rounded inward: lo up, hi down. */
-static int64_t inward(const gcut_attr *bound, bool up, gcut_dtype t)
-{
-    int64_t lo, hi, i = bound->u.num.i;
-    gcut_dtype_bounds(t, &lo, &hi);
-    if (bound->u.num.is_int) return i < lo ? lo : i > hi ? hi : i;
-    return gcut_eval_truncate(up ? ceil(bound->u.num.f) : floor(bound->u.num.f), t);
-}
-
 /* min(max(x, lo), hi), each bound optional; NaN stays, because no comparison with it holds. */
 void gcut_eval_clamp(gcut_eval *e)
 {
@@ -80,7 +73,8 @@ void gcut_eval_clamp(gcut_eval *e)
         }
         return;
     }
-    int64_t l = lo ? inward(lo, true, x->dtype) : INT64_MIN, h = hi ? inward(hi, false, x->dtype) : INT64_MAX;
+    const int64_t l = lo ? gcut_bwithin(lo->u.num, true, x->dtype) : INT64_MIN,
+                  h = hi ? gcut_bwithin(hi->u.num, false, x->dtype) : INT64_MAX;
     for (int64_t k = 0; k < x->n; k++) {
         int64_t a = x->u.i[k];
         if (a < l) a = l;

@@ -20,6 +20,8 @@ except ImportError as why:
 DTYPES = {
     "tensor(float)": np.float32,
     "tensor(double)": np.float64,
+    "tensor(int8)": np.int8,
+    "tensor(uint8)": np.uint8,
     "tensor(int32)": np.int32,
     "tensor(int64)": np.int64,
     "tensor(bool)": np.bool_,

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "graph/build.h"
 #include "import/onnx/export/writer.h"
 
 /* ---- initializers ---- */
@@ -46,7 +47,7 @@ const char *gcut_onnx_scalar_of(gcut_onnx_writer *w, gcut_dtype t, gcut_num x)
     if (gcut_dtype_is_float(t))
         a.u.f[0] = x.f;
     else
-        a.u.i[0] = x.is_int ? x.i : (int64_t)x.f;
+        a.u.i[0] = x.is_int ? x.i : gcut_binteger(x.f);
     if (t == GCUT_BOOL) a.u.i[0] = a.u.i[0] != 0;
     gcut_array_store(&a, packed);
     return constant(w, t, 0, 1, packed);

@@ -112,6 +112,26 @@ void gcut_onnx_put_graph(gcut_onnx_writer *w, const char *key, Onnx__GraphProto 
 
 /* ---- types ---- */
 
+const char *gcut_onnx_put_cast(gcut_onnx_writer *w, const char *out, const char *x, gcut_dtype to)
+{
+    const char *y = gcut_onnx_put1(w, "Cast", out, x);
+    gcut_onnx_put_int(w, "to", gcut_onnx_data_type(to));
+    return y;
+}
+
+gcut_dtype gcut_onnx_computed_in(const char *op, gcut_dtype t)
+{
+    enum { U8 = 1 << GCUT_U8, I16 = 1 << GCUT_I16, NARROW = U8 | I16 | 1 << GCUT_I8 };
+    static const struct {
+        const char *op;
+        int lacks;
+    } all[] = {{"Neg", U8},        {"Relu", U8},       {"ReduceSum", NARROW}, {"ReduceProd", NARROW},
+               {"CumSum", NARROW}, {"ReduceMax", I16}, {"ReduceMin", I16}};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        if (!strcmp(all[k].op, op) && all[k].lacks >> t & 1) return GCUT_I32;
+    return t;
+}
+
 int32_t gcut_onnx_data_type(gcut_dtype t)
 {
     switch (t) {

@@ -119,6 +119,9 @@ void gcut_onnx_put_float(gcut_onnx_writer *w, const char *key, double x);
 void gcut_onnx_put_text(gcut_onnx_writer *w, const char *key, const char *x);
 void gcut_onnx_put_ints(gcut_onnx_writer *w, const char *key, const int64_t *x, size_t n);
 void gcut_onnx_put_graph(gcut_onnx_writer *w, const char *key, Onnx__GraphProto *x);
+const char *gcut_onnx_put_cast(gcut_onnx_writer *w, const char *out, const char *x, gcut_dtype to);
+/* The dtype in which ONNX has that op for elements of t: i32 where it lacks t, whose integers wrap around in the cast back. */
+gcut_dtype gcut_onnx_computed_in(const char *op, gcut_dtype t);
 /* A name that no tensor has. */
 const char *gcut_onnx_fresh(gcut_onnx_writer *w, const char *base);
 int32_t gcut_onnx_data_type(gcut_dtype t);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/build.h"
 #include "import/onnx/export/writer.h"
 
 typedef struct point {
@@ -45,7 +46,12 @@ static void end(gcut_onnx_writer *w, const gcut_node *n, point *p, const char *n
 void gcut_export_plain(gcut_onnx_writer *w, const gcut_node *n, const char *as)
 {
     point p = begin(w, n);
-    end(w, n, &p, gcut_onnx_put(w, as, p.out, p.x, n->nargs));
+    const gcut_dtype work = gcut_onnx_computed_in(as, p.dtype);
+    if (work == p.dtype)
+        end(w, n, &p, gcut_onnx_put(w, as, p.out, p.x, n->nargs));
+    else
+        end(w, n, &p,
+            gcut_onnx_put_cast(w, p.out, OP1(as, gcut_onnx_put_cast(w, NULL, p.x[0], work)), p.dtype));
 }
 
 void gcut_export_same(gcut_onnx_writer *w, const gcut_node *n, const char *as)
@@ -147,19 +153,23 @@ void gcut_export_cast(gcut_onnx_writer *w, const gcut_node *n, const char *as)
 {
     (void)as;
     point p = begin(w, n);
-    LAST1("Cast", p.x[0]);
-    gcut_onnx_put_int(w, "to", gcut_onnx_data_type(gcut_type_of(w->here->g, n->res0)->dtype));
+    end(w, n, &p, gcut_onnx_put_cast(w, p.out, p.x[0], gcut_type_of(w->here->g, n->res0)->dtype));
 }
 
-/* Of integers a - mod(a, b), with the remainder of the sign of b, is divided: ONNX's quotient truncates. */
+/* ONNX's quotient of integers truncates.  The remainder of its sign less that of the sign of b is -b where the quotient was
+ * rounded up, else 0. */
 void gcut_export_div(gcut_onnx_writer *w, const gcut_node *n, const char *as)
 {
     (void)as;
     point p = begin(w, n);
     if (gcut_dtype_is_float(p.dtype) || p.dtype == GCUT_U8)
         LAST2("Div", p.x[0], p.x[1]);
-    else
-        LAST2("Div", OP2("Sub", p.x[0], OP2("Mod", p.x[0], p.x[1])), p.x[1]);
+    else {
+        const char *quotient = OP2("Div", p.x[0], p.x[1]), *floored = OP2("Mod", p.x[0], p.x[1]);
+        const char *truncated = OP2("Mod", p.x[0], p.x[1]);
+        gcut_onnx_put_int(w, "fmod", 1);
+        LAST2("Add", quotient, OP2("Div", OP2("Sub", truncated, floored), p.x[1]));
+    }
 }
 
 void gcut_export_mod(gcut_onnx_writer *w, const gcut_node *n, const char *as)
@@ -181,13 +191,20 @@ void gcut_export_bits(gcut_onnx_writer *w, const gcut_node *n, const char *as)
     LAST2(p.dtype == GCUT_BOOL ? as : gcut_printf(w->a, "Bitwise%s", as), p.x[0], p.x[1]);
 }
 
+/* A bound of integers is rounded inward. */
+static const char *bound(gcut_onnx_writer *w, const point *p, const gcut_attr *a, bool lower)
+{
+    gcut_num x = a->u.num;
+    if (!gcut_dtype_is_float(p->dtype)) x = (gcut_num){true, gcut_bwithin(x, lower, p->dtype), 0};
+    return gcut_onnx_scalar_of(w, p->dtype, x);
+}
+
 void gcut_export_clamp(gcut_onnx_writer *w, const gcut_node *n, const char *as)
 {
     (void)as;
     point p = begin(w, n);
     const gcut_attr *lo = gcut_attr_get(w->here->g, n, GCUT_KEY_lo),
                     *hi = gcut_attr_get(w->here->g, n, GCUT_KEY_hi);
-    const char *in[] = {p.x[0], lo ? gcut_onnx_scalar_of(w, p.dtype, lo->u.num) : "",
-                        hi ? gcut_onnx_scalar_of(w, p.dtype, hi->u.num) : ""};
+    const char *in[] = {p.x[0], lo ? bound(w, &p, lo, true) : "", hi ? bound(w, &p, hi, false) : ""};
     end(w, n, &p, gcut_onnx_put(w, "Clip", p.out, in, hi ? 3 : lo ? 2 : 1));
 }

@@ -19,8 +19,11 @@ void gcut_export_reduce(gcut_onnx_writer *w, const gcut_node *n, const char *as)
     uint32_t naxes = 0;
     for (uint32_t r = 0; r < rank; r++)
         if (mask >> r & 1) axes[naxes++] = r;
-    const char *x = gcut_onnx_operand(w, n, 0), *own = gcut_onnx_own(w, n, 0);
+    const gcut_dtype t = gcut_onnx_operand_type(w, n, 0)->dtype, work = gcut_onnx_computed_in(as, t);
+    const char *x = gcut_onnx_operand(w, n, 0), *result = gcut_onnx_own(w, n, 0),
+               *own = work == t || !naxes ? result : NULL;
     const bool input = w->opset >= 18 || !strcmp(as, "ReduceSum");
+    if (naxes && work != t) x = gcut_onnx_put_cast(w, NULL, x, work);
     if (!naxes)
         x = gcut_onnx_put1(w, "Identity", own, x);
     else if (input)
@@ -29,6 +32,7 @@ void gcut_export_reduce(gcut_onnx_writer *w, const gcut_node *n, const char *as)
         x = gcut_onnx_put1(w, as, own, x);
     if (naxes && !input) gcut_onnx_put_ints(w, "axes", axes, naxes);
     if (naxes) gcut_onnx_put_int(w, "keepdims", gcut_attr_flag(w->here->g, n, GCUT_KEY_keep));
+    if (!own) x = gcut_onnx_put_cast(w, result, x, t);
     gcut_onnx_set_whole(w, n, 0, x);
 }
 
@@ -44,10 +48,13 @@ void gcut_export_cumsum(gcut_onnx_writer *w, const gcut_node *n, const char *as)
 {
     (void)as;
     const int64_t axis = axis_attr(w, n);
-    const char *x = gcut_onnx_operand(w, n, 0),
+    const gcut_dtype t = gcut_onnx_operand_type(w, n, 0)->dtype, work = gcut_onnx_computed_in("CumSum", t);
+    const char *x = gcut_onnx_operand(w, n, 0), *own = gcut_onnx_own(w, n, 0),
                *along = gcut_onnx_scalar_of(w, GCUT_I64, (gcut_num){true, axis, (double)axis});
-    gcut_onnx_set_whole(w, n, 0, gcut_onnx_put2(w, "CumSum", gcut_onnx_own(w, n, 0), x, along));
+    if (work != t) x = gcut_onnx_put_cast(w, NULL, x, work);
+    x = gcut_onnx_put2(w, "CumSum", work == t ? own : NULL, x, along);
     gcut_onnx_put_int(w, "reverse", gcut_attr_flag(w->here->g, n, GCUT_KEY_reverse));
+    gcut_onnx_set_whole(w, n, 0, work == t ? x : gcut_onnx_put_cast(w, own, x, t));
 }
 
 /* Softmax, LogSoftmax */
