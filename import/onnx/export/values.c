@@ -38,18 +38,18 @@ const char *gcut_onnx_whole(gcut_onnx_writer *w, gcut_ref v)
     return x->whole;
 }
 
-/* A literal shape says 0 for a size that stays and -1 for one that follows from the others. */
+/* A literal shape says 0 for a size that stays, unless it has the size 0, and -1 for one that follows from the others. */
 const char *gcut_onnx_reshaped(gcut_onnx_writer *w, const char *x, const gcut_type *from, const gcut_type *to,
                                const char *out)
 {
     int64_t literal[GCUT_MAX_RANK];
     uint32_t open = 0;
     bool empty = false;
+    for (uint32_t r = 0; r < to->rank; r++) empty |= to->dim[r] == 0;
     for (uint32_t r = 0; r < to->rank; r++) {
         literal[r] = to->dim[r];
-        empty |= to->dim[r] == 0;
         if (gcut_dim_known(to->dim[r])) continue;
-        const bool stays = from && r < from->rank && from->dim[r] == to->dim[r];
+        const bool stays = !empty && from && r < from->rank && from->dim[r] == to->dim[r];
         literal[r] = stays ? 0 : -1;
         open += !stays;
     }
@@ -57,6 +57,6 @@ const char *gcut_onnx_reshaped(gcut_onnx_writer *w, const char *x, const gcut_ty
     const char *shape =
         symbolic ? gcut_onnx_put_sizes(w, to->dim, to->rank) : gcut_onnx_integers(w, literal, to->rank);
     const char *y = gcut_onnx_put2(w, "Reshape", out, x, shape);
-    if (empty && symbolic) gcut_onnx_put_int(w, "allowzero", 1);
+    if (empty) gcut_onnx_put_int(w, "allowzero", 1);
     return y;
 }
