@@ -18,9 +18,10 @@ static const gcut_node *part(const finder *f, gcut_ref v, gcut_op op)
     return n && n->op == op && f->uses[v] == 1 ? n : NULL;
 }
 
-/* The vector of which v has one element for each channel; 0: there is none. */
+/* The vector of which v has one element for each channel; 0: there is none, or one number for all. */
 static gcut_ref channels(const finder *f, gcut_ref v)
 {
+    const gcut_dim size = gcut_type_of(f->g, v)->rank > 1 ? gcut_type_of(f->g, v)->dim[1] : 1;
     int64_t axis = 1;
     for (const gcut_node *n; (n = gcut_def(f->g, v)) && n->op == GCUT_OP_broadcast;
          v = gcut_arg(f->g, n, 0)) {
@@ -31,7 +32,8 @@ static gcut_ref channels(const finder *f, gcut_ref v)
         if (inner < 0) return 0;
         axis = inner;
     }
-    return axis == 0 && gcut_type_of(f->g, v)->rank == 1 ? v : 0;
+    const gcut_type *t = gcut_type_of(f->g, v);
+    return axis == 0 && t->rank == 1 && t->dim[0] == size ? v : 0;
 }
 
 static gcut_onnx_norm *norm_at(gcut_onnx_writer *w, const finder *f, const gcut_node *n, bool *absorbed)
