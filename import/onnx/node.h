@@ -147,9 +147,9 @@ gcut_dim gcut_onnx_numel(const gcut_onnx_node *n, const gcut_type *t, uint32_t f
 
 /* Imports a subgraph whose inputs are bound to x, values of `body`, which captures what it reads of the graphs around it;
  * 0 is the constant true, the condition of a loop.  iteration: the number of the iteration, i64[], a parameter that is made
- * when a draw needs it where it is 0; NULL: the body is not repeated.  out has room for its outputs.  Returns the subgraph's
- * names. */
-const gcut_onnx_scope *gcut_onnx_body(gcut_onnx_node *n, const Onnx__GraphProto *p, gcut_graph *body,
-                                      const gcut_ref *x, uint32_t nx, gcut_ref *iteration, gcut_ref *out);
+ * when a draw needs it where it is 0; NULL: the body is not repeated.  out has room for its outputs, NULL: they are left as
+ * they are.  Returns the subgraph's names. */
+gcut_onnx_scope *gcut_onnx_body(gcut_onnx_node *n, const Onnx__GraphProto *p, gcut_graph *body,
+                                const gcut_ref *x, uint32_t nx, gcut_ref *iteration, gcut_ref *out);
 
 #endif

@@ -57,8 +57,14 @@ gcut_onnx_value *gcut_onnx_define(gcut_onnx *o, gcut_onnx_scope *s, const char *
     return v;
 }
 
-void gcut_onnx_define_as(gcut_onnx *o, gcut_onnx_scope *s, const char *name, const gcut_onnx_value *of)
+void gcut_onnx_settle(gcut_onnx *o, gcut_onnx_value *v)
 {
+    if (v->tensor && !v->ref && !gcut_onnx_known_value(o, v)) gcut_onnx_make_parameter(o, v, false);
+}
+
+void gcut_onnx_define_as(gcut_onnx *o, gcut_onnx_scope *s, const char *name, gcut_onnx_value *of)
+{
+    gcut_onnx_settle(o, of);
     const gcut_onnx_value same = *of;
     gcut_onnx_value *v = gcut_onnx_define(o, s, name);
     name = v->name;
@@ -147,7 +153,7 @@ gcut_ref gcut_onnx_new_param(gcut_onnx *o, gcut_role role, const char *name, con
 gcut_ref gcut_onnx_reserved_param(gcut_onnx *o, gcut_role role, const char *name, const gcut_type *type)
 {
     const uint32_t i = gcut_map_get(&o->parameter_of, gcut_map_key(intern(o, name)));
-    if (!i) return gcut_onnx_new_param(o, role, name, type); /* of a subgraph */
+    GCUT_ASSERT(i);
     const char *own = o->parameters.at[i - 1].own;
     gcut_name_claim(o->g, own);
     const gcut_ref other = gcut_graph_find(o->g, own);
@@ -357,6 +363,17 @@ uint32_t gcut_onnx_inputs(const gcut_onnx_node *n)
 static void set_contents(gcut_onnx_value *v, const gcut_array *x)
 {
     *(gcut_onnx_has_symbols(x) ? &v->numbers : &v->known) = x;
+}
+
+void gcut_onnx_define_initializer(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__TensorProto *p)
+{
+    gcut_tensor *x = gcut_calloc(o->arena, 1, sizeof *x);
+    *x = gcut_onnx_tensor(o->f, p);
+    gcut_onnx_value *v = gcut_onnx_define(o, s, x->name);
+    if (s->outer)
+        set_contents(v, load(o, x));
+    else
+        v->tensor = x;
 }
 
 /* Numbers as sizes: none is as large as one that would be taken for an expression. */

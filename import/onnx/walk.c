@@ -161,14 +161,12 @@ static void import_call(gcut_onnx_node *n, const Onnx__FunctionProto *f)
                         f->n_output, n->p->n_input, n->p->n_output);
     for (size_t i = 0; i < n->p->n_input; i++) {
         if (!gcut_onnx_has(n, (uint32_t)i)) continue;
-        gcut_onnx_value *of = gcut_onnx_input(n, (uint32_t)i);
-        if (of->tensor && !of->ref && !gcut_onnx_known_value(o, of)) gcut_onnx_make_parameter(o, of, false);
-        gcut_onnx_define_as(o, s, f->input[i], of);
+        gcut_onnx_define_as(o, s, f->input[i], gcut_onnx_input(n, (uint32_t)i));
     }
     import_nodes(o, s, f->node, f->n_node);
     for (size_t k = 0; k < n->p->n_output; k++) {
         if (!gcut_onnx_wants(n, (uint32_t)k)) continue;
-        const gcut_onnx_value *of = gcut_onnx_find(o, s, f->output[k]);
+        gcut_onnx_value *of = gcut_onnx_find(o, s, f->output[k]);
         if (!of) GCUT_ONNX_WRONG(n, "the function has no value '%s'", f->output[k]);
         gcut_onnx_define_as(o, n->scope, n->p->output[k], of);
     }
@@ -212,11 +210,7 @@ static const char *name_of(const Onnx__ValueInfoProto *p)
 
 static void add_initializers(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__GraphProto *p)
 {
-    for (size_t i = 0; i < p->n_initializer; i++) {
-        gcut_tensor *x = gcut_calloc(o->arena, 1, sizeof *x);
-        *x = gcut_onnx_tensor(o->f, p->initializer[i]);
-        gcut_onnx_define(o, s, x->name)->tensor = x;
-    }
+    for (size_t i = 0; i < p->n_initializer; i++) gcut_onnx_define_initializer(o, s, p->initializer[i]);
     if (p->n_sparse_initializer)
         gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, (gcut_place){.file = o->f->name}, NULL,
                   "the model has sparse initializers, which gradcut does not have");
@@ -229,8 +223,8 @@ static const gcut_array *constant_true(const gcut_onnx *o)
     return gcut_memdup(o->arena, &x, sizeof x);
 }
 
-const gcut_onnx_scope *gcut_onnx_body(gcut_onnx_node *n, const Onnx__GraphProto *p, gcut_graph *body,
-                                      const gcut_ref *x, uint32_t nx, gcut_ref *iteration, gcut_ref *out)
+gcut_onnx_scope *gcut_onnx_body(gcut_onnx_node *n, const Onnx__GraphProto *p, gcut_graph *body,
+                                const gcut_ref *x, uint32_t nx, gcut_ref *iteration, gcut_ref *out)
 {
     gcut_onnx *o = n->o;
     gcut_onnx_scope *s = gcut_onnx_scope_new(o, n->scope, body);
@@ -254,7 +248,7 @@ const gcut_onnx_scope *gcut_onnx_body(gcut_onnx_node *n, const Onnx__GraphProto 
     for (size_t k = 0; k < p->n_output; k++) {
         gcut_onnx_value *v = gcut_onnx_find(o, s, name_of(p->output[k]));
         if (!v) GCUT_ONNX_WRONG(n, "the subgraph has no value '%s', its output", name_of(p->output[k]));
-        out[k] = gcut_onnx_value_in(&inside, v, false);
+        if (out) out[k] = gcut_onnx_value_in(&inside, v, false);
     }
     return s;
 }

@@ -184,6 +184,7 @@ static inline msg next_attribute(onnx_text *t)
     } else if (next_is(t, "{")) {
         msg graph = new_msg(t->a);
         type = 5;
+        text(&graph, 2, "g");
         next_statements(t, &graph, NODE, false);
         message(&attr, 6, &graph);
     } else if (isalpha((unsigned char)*t->at) && !number_is_float(t->at)) {

@@ -422,6 +422,37 @@ SAMPLES(norms,
         GIVES("l1_zero",
               "in x f32[2,2] {0 0 3 -1}; y = LpNormalization(x) p=1; out y f32[2,2] {0 0 0.75 -0.25}"))
 
+/* ---- subgraphs ---- */
+
+SAMPLES(subgraphs,
+        GIVES("branch_initializer", "in x f32[3] {1 2 3}; in p bool[] {1}\n"
+                                    "y = If(p) then_branch={ init w f32[3] {1 2 4}; a = Add(x, w); out a }"
+                                    " else_branch={ init w f32[3] {5 5 6}; b = Sub(x, w); out b }\n"
+                                    "out y f32[3] {2 4 7}"),
+        GIVES("loop_initializer",
+              "in x f32[3] {1 2 3}; init n i64[] {2}\n"
+              "y = Loop(n, _, x) body={ in i; in c; in v; init w f32[3] {1 2 4}; a = Add(v, w);"
+              " out c; out a }\n"
+              "out y f32[3] {3 6 11}"),
+        GIVES("branch_shape",
+              "in x f32[N=3] {1 2 3}; init p bool[] {1}; init z i64[1] {4}; init w f32[1] {7}\n"
+              "s = If(p) then_branch={ a = Shape(x); out a } else_branch={ b = Identity(z); out b }\n"
+              "y = Expand(w, s); out y f32[3] {7 7 7}"),
+        GIVES("branch_parameter",
+              "in x f32[3] {1 2 3}; init p bool[] {1}; init w f32[3] {1 2 4}\n"
+              "s = If(p) then_branch={ a = Identity(w); out a } else_branch={ b = Identity(x); out b }\n"
+              "t = Add(x, w); y = Mul(s, t); out y f32[3] {2 8 28}"),
+        GIVES("loop_condition",
+              "in x f32[1] {1}; init n i64[] {10}; init l f32[1] {20}\n"
+              "y = Loop(n, _, x) body={ in i; in c; in v; a = Add(v, v); d = Less(a, l); out d; out a }\n"
+              "out y f32[1] {32}"),
+        GIVES("loop_iteration", "in x i64[1] {0}; in p bool[] {1}; in n i64[] {4}\n"
+                                "y = Loop(n, p, x) body={ in i; in c; in v; a = Add(v, i); out c; out a }\n"
+                                "out y i64[1] {6}"),
+        GIVES("loop_never", "in x i64[1] {5}; in p bool[] {0}; in n i64[] {4}\n"
+                            "y = Loop(n, p, x) body={ in i; in c; in v; a = Add(v, i); out c; out a }\n"
+                            "out y i64[1] {5}"))
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -429,7 +460,7 @@ int main(void)
         WITH_FIXTURE(pools),         WITH_FIXTURE(loops),          WITH_FIXTURE(recurrent_layers),
         WITH_FIXTURE(slices),        WITH_FIXTURE(shapes),         WITH_FIXTURE(elementwise),
         WITH_FIXTURE(sizes),         WITH_FIXTURE(names_of_sizes), WITH_FIXTURE(indices),
-        WITH_FIXTURE(infinite),      WITH_FIXTURE(norms),
+        WITH_FIXTURE(infinite),      WITH_FIXTURE(norms),          WITH_FIXTURE(subgraphs),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

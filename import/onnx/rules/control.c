@@ -51,8 +51,13 @@ void gcut_onnx_if(gcut_onnx_node *n)
             GCUT_ONNX_WRONG(n, "a branch has %zu outputs, the node %u", branch[k]->n_output, (unsigned)count);
     if (cond) {
         const bool holds = cond->n == 1 && cond->u.i[0];
-        gcut_onnx_body(n, branch[holds ? 0 : 1], n->b.g, NULL, 0, NULL, out);
-        for (uint32_t k = 0; k < count; k++) gcut_onnx_set(n, k, out[k]);
+        const Onnx__GraphProto *taken = branch[holds ? 0 : 1];
+        gcut_onnx_scope *s = gcut_onnx_body(n, taken, n->b.g, NULL, 0, NULL, NULL);
+        for (uint32_t k = 0; k < count; k++)
+            if (gcut_onnx_wants(n, k))
+                gcut_onnx_define_as(
+                    n->o, n->scope, n->p->output[k],
+                    gcut_onnx_find(n->o, s, taken->output[k]->name ? taken->output[k]->name : ""));
         return;
     }
     gcut_graph *body[2];
@@ -78,81 +83,78 @@ static void carry(const gcut_onnx_node *n, gcut_graph *body, const gcut_ref *v, 
     }
 }
 
-/* A number of iterations that is known, and a condition that always holds: a scan, which can be differentiated. */
-static bool loop_as_scan(gcut_onnx_node *n, const Onnx__GraphProto *p, gcut_dim length)
+/* Does it go on at every iteration? */
+static bool always_goes_on(const gcut_onnx_node *n, const Onnx__GraphProto *p, const gcut_onnx_scope *s)
 {
-    const uint32_t carries = gcut_onnx_inputs(n) - 2, yields = (uint32_t)p->n_output - 1;
-    gcut_module *m = n->b.g->module;
-    gcut_graph *body = gcut_body_new(n->b.g);
-    gcut_ref *v = gcut_calloc(m->arena, carries + 3, sizeof *v),
-             *in = gcut_calloc(m->arena, carries + 3, sizeof *in),
-             *out = gcut_calloc(m->arena, yields + 2, sizeof *out);
-    for (uint32_t k = 0; k < carries; k++) v[k] = gcut_onnx_in(n, 2 + k);
-    carry(n, body, v, carries, in + 2);
-    v[carries] = gcut_onnx_iota(n, &(gcut_type){GCUT_I64, 1, {length}}, 0);
-    in[0] =
-        gcut_param_new(body, GCUT_ROLE_input, gcut_name_fresh(body, "i"), &(gcut_type){.dtype = GCUT_I64});
-    const gcut_onnx_scope *s = gcut_onnx_body(n, p, body, in, carries + 2, &in[0], out);
-    const char *condition = p->output[0]->name ? p->output[0]->name : "";
-    const gcut_onnx_value *goes_on = gcut_onnx_find_here(n->o, s, condition);
-    if (!goes_on || !goes_on->known || !goes_on->known->u.i[0]) return false;
-    for (uint32_t k = 0; k < yields; k++) gcut_body_yield(body, out[1 + k]);
-    const gcut_attr a = gcut_attr_dim(GCUT_KEY_carries, carries);
-    gcut_ref y = close(n, GCUT_OP_scan, v, carries + 1, &body, 1, &a, 1);
-    for (uint32_t k = 0; k < yields; k++) gcut_onnx_set(n, k, y + k);
-    return true;
+    const gcut_onnx_value *v = gcut_onnx_find_here(n->o, s, p->output[0]->name ? p->output[0]->name : "");
+    return v && v->known && v->known->n == 1 && v->known->u.i[0];
 }
 
-/* Any other loop is a `while` over the iteration, the condition and the carried values. */
-static void loop_as_while(gcut_onnx_node *n, const Onnx__GraphProto *p, const gcut_array *most)
+/* Whether the iteration after i takes place, for a `while`, whose first body gets what the second one gets: the carried
+ * values, i and the condition. */
+static gcut_graph *test_of(gcut_onnx_node *n, const gcut_ref *v, uint32_t all)
 {
-    const uint32_t carries = gcut_onnx_inputs(n) - 2, all = carries + 2;
-    gcut_module *m = n->b.g->module;
-    gcut_graph *body[] = {gcut_body_new(n->b.g), gcut_body_new(n->b.g)};
-    gcut_ref *v = gcut_calloc(m->arena, all, sizeof *v), *in[2],
-             *out = gcut_calloc(m->arena, all, sizeof *out);
-    if (p->n_output != carries + 1)
-        GCUT_ONNX_UNSUPPORTED(n,
-                              "a loop whose number of iterations is not known cannot stack a value of each");
-    v[0] = gcut_onnx_number(n, GCUT_I64, NULL, 0);
-    v[1] = gcut_onnx_has(n, 1) ? gcut_onnx_reshape(n, gcut_onnx_in(n, 1), NULL, 0)
-                               : gcut_onnx_number(n, GCUT_BOOL, NULL, 1);
-    for (uint32_t k = 0; k < carries; k++) v[2 + k] = gcut_onnx_in(n, 2 + k);
-    for (uint32_t b = 0; b < 2; b++) {
-        in[b] = gcut_calloc(m->arena, all, sizeof **in);
-        carry(n, body[b], v, all, in[b]);
-    }
-    gcut_onnx_node test = *n, step = *n;
-    test.b.g = body[0];
-    step.b.g = body[1];
-    gcut_ref goes_on = in[0][1];
+    gcut_onnx_node test = *n;
+    test.b.g = gcut_body_new(n->b.g);
+    gcut_ref *in = gcut_calloc(n->b.g->module->arena, all, sizeof *in);
+    carry(n, test.b.g, v, all, in);
+    gcut_ref goes_on = in[all - 1];
     if (gcut_onnx_has(n, 0)) {
-        gcut_ref limit = gcut_body_capture(body[0], gcut_onnx_reshape(n, gcut_onnx_in(n, 0), NULL, 0));
-        goes_on = gcut_b2(&test.b, GCUT_OP_and, goes_on, gcut_b2(&test.b, GCUT_OP_lt, in[0][0], limit));
+        gcut_ref limit = gcut_body_capture(test.b.g, gcut_onnx_reshape(n, gcut_onnx_in(n, 0), NULL, 0));
+        goes_on = gcut_b2(&test.b, GCUT_OP_and, goes_on, gcut_b2(&test.b, GCUT_OP_lt, in[all - 2], limit));
     }
-    gcut_body_yield(body[0], goes_on);
-    gcut_onnx_body(n, p, body[1], in[1], all, &in[1][0], out);
-    gcut_body_yield(body[1], gcut_baddc(&step.b, in[1][0], 1));
-    gcut_body_yield(body[1], gcut_onnx_reshape(&step, out[0], NULL, 0));
-    for (uint32_t k = 0; k < carries; k++) gcut_body_yield(body[1], out[1 + k]);
-    const gcut_attr bound = gcut_attr_dim(GCUT_KEY_bound, most ? most->u.i[0] : 0);
-    gcut_ref y = close(n, GCUT_OP_while, v, all, body, 2, &bound, most ? 1 : 0);
-    for (uint32_t k = 0; k < carries; k++) gcut_onnx_set(n, k, y + 2 + k);
+    gcut_body_yield(test.b.g, goes_on);
+    return test.b.g;
 }
 
-/* The number of iterations and the condition at the start may be left out. */
+/* Where the number of iterations is known and the condition always holds, a scan, which can be differentiated; any other loop
+ * is a `while`.  Both carry values and have the iteration i, which a `while` carries, too, with the condition: within an
+ * iteration it holds. */
 void gcut_onnx_loop(gcut_onnx_node *n)
 {
     const Onnx__GraphProto *p = subgraph(n, "body");
+    const uint32_t given = gcut_onnx_inputs(n), carries = given - 2, all = given;
     const gcut_array *most = NULL, *cond = NULL;
-    if (gcut_onnx_inputs(n) < 2 || p->n_output < 1)
-        GCUT_ONNX_WRONG(n, "expected two inputs or more, and a body with outputs");
+    if (given < 2 || p->n_output < carries + 1)
+        GCUT_ONNX_WRONG(
+            n, "expected two inputs or more, and a body with an output for each of them but the first");
     if (gcut_onnx_has(n, 0)) most = gcut_onnx_maybe(n, 0);
     if (gcut_onnx_has(n, 1)) cond = gcut_onnx_maybe(n, 1);
     const bool holds = !gcut_onnx_has(n, 1) || (cond && cond->n == 1 && cond->u.i[0]);
     if (most && (most->n != 1 || (most->u.i[0] < 0 && !gcut_onnx_is_symbolic(most->u.i[0])))) most = NULL;
-    if (most && holds && loop_as_scan(n, p, most->u.i[0])) return;
-    loop_as_while(n, p, most);
+    gcut_module *m = n->b.g->module;
+    const uint32_t yields = (uint32_t)p->n_output - 1;
+    gcut_graph *body[] = {NULL, gcut_body_new(n->b.g)};
+    gcut_ref *v = gcut_calloc(m->arena, all, sizeof *v), *in = gcut_calloc(m->arena, all + 1, sizeof *in),
+             *out = gcut_calloc(m->arena, yields + 2, sizeof *out), y;
+    for (uint32_t k = 0; k < carries; k++) v[k] = gcut_onnx_in(n, 2 + k);
+    carry(n, body[1], v, carries, in + 2);
+    in[0] = gcut_param_new(body[1], GCUT_ROLE_input, gcut_name_fresh(body[1], "i"),
+                           &(gcut_type){.dtype = GCUT_I64});
+    const gcut_onnx_scope *s = gcut_onnx_body(n, p, body[1], in, all, &in[0], out);
+    for (uint32_t k = 0; k < carries; k++) gcut_body_yield(body[1], out[1 + k]);
+    if (most && holds && always_goes_on(n, p, s)) {
+        for (uint32_t k = carries; k < yields; k++) gcut_body_yield(body[1], out[1 + k]);
+        const gcut_attr a = gcut_attr_dim(GCUT_KEY_carries, carries);
+        v[carries] = gcut_onnx_iota(n, &(gcut_type){GCUT_I64, 1, {most->u.i[0]}}, 0);
+        y = close(n, GCUT_OP_scan, v, carries + 1, &body[1], 1, &a, 1);
+    } else {
+        if (yields != carries)
+            GCUT_ONNX_UNSUPPORTED(
+                n, "a loop whose number of iterations is not known cannot stack a value of each");
+        gcut_onnx_node inside = *n;
+        inside.b.g = body[1];
+        v[carries] = gcut_onnx_number(n, GCUT_I64, NULL, 0);
+        v[carries + 1] = gcut_onnx_has(n, 1) ? gcut_onnx_reshape(n, gcut_onnx_in(n, 1), NULL, 0)
+                                             : gcut_onnx_number(n, GCUT_BOOL, NULL, 1);
+        body[0] = test_of(n, v, all);
+        carry(n, body[1], v + carries + 1, 1, &in[1]);
+        gcut_body_yield(body[1], gcut_baddc(&inside.b, in[0], 1));
+        gcut_body_yield(body[1], gcut_onnx_reshape(&inside, out[0], NULL, 0));
+        const gcut_attr bound = gcut_attr_dim(GCUT_KEY_bound, most ? most->u.i[0] : 0);
+        y = close(n, GCUT_OP_while, v, all, body, 2, &bound, most ? 1 : 0);
+    }
+    for (uint32_t k = 0; k < yields; k++) gcut_onnx_set(n, k, y + k);
 }
 
 /* ---- Scan ---- */

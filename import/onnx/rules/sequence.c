@@ -46,7 +46,7 @@ static gcut_onnx_value *element(gcut_onnx_node *n, uint32_t i)
 {
     gcut_onnx_value *v = gcut_onnx_input(n, i);
     if (v->sequence) GCUT_ONNX_UNSUPPORTED(n, "sequences of sequences are not supported");
-    if (v->tensor && !v->ref && !gcut_onnx_known_value(n->o, v)) gcut_onnx_make_parameter(n->o, v, false);
+    gcut_onnx_settle(n->o, v);
     return v;
 }
 
@@ -105,7 +105,7 @@ void gcut_onnx_sequence_construct(gcut_onnx_node *n)
 void gcut_onnx_sequence_at(gcut_onnx_node *n)
 {
     const gcut_onnx_sequence *s = sequence(n, 0);
-    const gcut_onnx_value *v = s->at[place(n, 1, s, s->n)];
+    gcut_onnx_value *v = s->at[place(n, 1, s, s->n)];
     if (gcut_onnx_wants(n, 0)) gcut_onnx_define_as(n->o, n->scope, n->p->output[0], v);
 }
 
