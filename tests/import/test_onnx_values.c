@@ -372,6 +372,10 @@ SAMPLES(names_of_sizes,
 #define MATRIX "in x f32[2,3] {0 1 2 3 4 5}\n"
 
 SAMPLES(indices,
+        GIVES("scatter_bools", "in x bool[2,2] {0 0 0 1}; in i i64[1,2] {1 0}; in u bool[1,2] {1 1}\n"
+                               "y = ScatterElements(x, i, u); out y bool[2,2] {0 1 1 1}"),
+        GIVES("scatter_nd_bools", "in x bool[2,2] {0 0 0 1}; in i i64[1,1] {1}; in u bool[1,2] {1 0}\n"
+                                  "y = ScatterND(x, i, u); out y bool[2,2] {0 0 1 0}"),
         GIVES("gather_smaller",
               MATRIX "init i i64[1,2] {-1 0}; y = GatherElements(x, i) axis=1; out y f32[1,2] {2 0}"),
         GIVES("gather_rows", MATRIX "in i i64[3,2] {1 0 -1 1 0 -2}; y = GatherElements(x, i) axis=0\n"

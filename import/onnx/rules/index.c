@@ -162,6 +162,10 @@ void gcut_onnx_gather_nd(gcut_onnx_node *n)
 static gcut_ref set_rows(gcut_onnx_node *n, gcut_ref x, gcut_ref i, gcut_ref u, const char *how)
 {
     const gcut_type t = gcut_onnx_type(n, x), ti = gcut_onnx_type(n, i);
+    if (t.dtype == GCUT_BOOL) { /* which scatter_add does not add */
+        gcut_ref y = set_rows(n, gcut_bconvert(&n->b, x, GCUT_U8), i, gcut_bconvert(&n->b, u, GCUT_U8), how);
+        return gcut_onnx_convert(n, y, GCUT_BOOL);
+    }
     if (!strcmp(how, "add")) return gcut_bscatter_add(&n->b, x, i, u, 0);
     if (strcmp(how, "none"))
         GCUT_ONNX_UNSUPPORTED(n, "there is no reduction '%s' of elements that are set", how);
