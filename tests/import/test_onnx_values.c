@@ -422,6 +422,21 @@ SAMPLES(infinite,
 /* ---- norms ---- */
 
 SAMPLES(norms,
+        GIVES("batch_mixed", "in x f16[2,2,1] {1 2 3 4}; in g f16[2] {1 2}; in b f16[2] {0 1}; in m f32[2] "
+                             "{1 2}; in v f32[2] {4 1}\n"
+                             "y = BatchNormalization(x, g, b, m, v) epsilon=0.0; out y f16[2,2,1] {0 1 1 5}"),
+        GIVES("batch_mixed_training",
+              "in x f16[2,2,1] {1 2 3 4}; in g f16[2] {1 2}; in b f16[2] {0 1}; in m f32[2] {1 2}; in v "
+              "f32[2] {4 1}\n"
+              "y, n, w = BatchNormalization(x, g, b, m, v) epsilon=0.0 training_mode=1 momentum=0.5\n"
+              "out y f16[2,2,1] {-1 -1 1 3}; out n f32[2] {1.5 2.5}; out w f32[2] {2.5 1}"),
+        GIVES("layer_statistics", "in x f16[1,2] {1 3}; in g f16[2] {1 1}\n"
+                                  "y, m, i = LayerNormalization(x, g) epsilon=0.0\n"
+                                  "out y f16[1,2] {-1 1}; out m f32[1,1] {2}; out i f32[1,1] {1}"),
+        GIVES("layer_one_bias", "in x f32[1,2] {1 3}; in g f32[2] {1 1}; in b f32[1] {2}\n"
+                                "y = LayerNormalization(x, g, b) epsilon=0.0; out y f32[1,2] {1 3}"),
+        GIVES("rms_one_scale", "opset 23\nin x f32[1,2] {3 3}; in g f32[1] {2}\n"
+                               "y = RMSNormalization(x, g) epsilon=0.0; out y f32[1,2] {2 2}"),
         GIVES("lp_zero", "in x f32[2,2] {0 0 3 4}; y = LpNormalization(x); out y f32[2,2] {0 0 0.6 0.8}"),
         GIVES("l1_zero",
               "in x f32[2,2] {0 0 3 -1}; y = LpNormalization(x) p=1; out y f32[2,2] {0 0 0.75 -0.25}"))

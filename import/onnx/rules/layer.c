@@ -251,6 +251,7 @@ static gcut_ref population(gcut_onnx_node *n, gcut_ref next, gcut_ref old, gcut_
 
 static void update(gcut_onnx_node *n, uint32_t i, uint32_t k, gcut_ref old, gcut_ref next)
 {
+    next = gcut_bconvert(&n->b, next, gcut_onnx_type(n, old).dtype);
     gcut_onnx_set(n, k, next);
     const gcut_onnx_value *v = gcut_onnx_find(n->o, n->scope, n->p->input[i]);
     if (!v || !v->tensor || n->b.g != n->o->g) return;
@@ -259,26 +260,39 @@ static void update(gcut_onnx_node *n, uint32_t i, uint32_t k, gcut_ref old, gcut
     gcut_result_new(n->b.g, GCUT_ROLE_next, n->b.g->values.at[old].name, next);
 }
 
+/* Operands may have different dtypes: f16 with statistics of f32. */
+static void convert_to_widest(gcut_onnx_node *n, gcut_ref *v, uint32_t count)
+{
+    gcut_dtype widest = gcut_onnx_type(n, v[0]).dtype;
+    for (uint32_t k = 1; k < count; k++) {
+        const gcut_dtype t = gcut_onnx_type(n, v[k]).dtype;
+        if (gcut_dtype_bytes(t) > gcut_dtype_bytes(widest)) widest = t;
+    }
+    for (uint32_t k = 0; k < count; k++) v[k] = gcut_bconvert(&n->b, v[k], widest);
+}
+
 void gcut_onnx_batch_normalization(gcut_onnx_node *n)
 {
-    gcut_ref x = gcut_onnx_in(n, 0), v[] = {x, gcut_onnx_in(n, 1), gcut_onnx_in(n, 2),
-                                            gcut_onnx_in_state(n, 3), gcut_onnx_in_state(n, 4)};
+    const gcut_ref old[] = {gcut_onnx_in_state(n, 3), gcut_onnx_in_state(n, 4)};
+    gcut_ref v[] = {gcut_onnx_in(n, 0), gcut_onnx_in(n, 1), gcut_onnx_in(n, 2), old[0], old[1]};
+    const gcut_dtype t = gcut_onnx_type(n, v[0]).dtype;
     const double eps = gcut_onnx_float(n, "epsilon", 1e-5), keep = gcut_onnx_float(n, "momentum", 0.9);
     const bool trains = n->opset >= 14 ? gcut_onnx_int(n, "training_mode", 0) : gcut_onnx_wants(n, 1);
     gcut_onnx_count_mode(n, trains);
-    if (gcut_onnx_type(n, x).rank < 2) GCUT_ONNX_WRONG(n, "expected an operand with channels");
+    if (gcut_onnx_type(n, v[0]).rank < 2) GCUT_ONNX_WRONG(n, "expected an operand with channels");
     for (uint32_t k = 1; k < 5; k++) gcut_onnx_need_rank(n, v[k], 1, "a number for each channel");
+    convert_to_widest(n, v, 5);
     if (!trains) {
         gcut_build named = n->b;
         named.name = gcut_onnx_as_name(n->o, n->p->n_output ? n->p->output[0] : "");
-        gcut_onnx_set(n, 0, gcut_batch_norm_by_statistics(&named, v, eps));
+        gcut_onnx_set(n, 0, gcut_bconvert(&n->b, gcut_batch_norm_by_statistics(&named, v, eps), t));
         return;
     }
     const gcut_attr a[] = {gcut_attr_real(GCUT_KEY_eps, eps), gcut_attr_real(GCUT_KEY_momentum, 1 - keep)};
     gcut_ref y = gcut_onnx_node_new(n, GCUT_OP_batch_norm, v, 5, a, 2);
-    gcut_onnx_set(n, 0, y);
-    update(n, 3, 1, v[3], y + 1);
-    update(n, 4, 2, v[4], population(n, y + 2, v[4], x, keep));
+    gcut_onnx_set(n, 0, gcut_bconvert(&n->b, y, t));
+    update(n, 3, 1, old[0], y + 1);
+    update(n, 4, 2, old[1], population(n, y + 2, v[4], v[0], keep));
 }
 
 void gcut_onnx_instance_normalization(gcut_onnx_node *n)

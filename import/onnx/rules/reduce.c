@@ -165,37 +165,45 @@ void gcut_onnx_mean_variance(gcut_onnx_node *n)
     gcut_onnx_set(n, 0, normalised(n, x, mask, 0, &mean, &inverse));
 }
 
+static bool is_vector(const gcut_onnx_node *n, gcut_ref v, gcut_dim size)
+{
+    const gcut_type t = gcut_onnx_type(n, v);
+    return t.rank == 1 && t.dim[0] == size;
+}
+
 /* The ops of the table are over the last axis. */
 void gcut_onnx_layer_normalization(gcut_onnx_node *n)
 {
-    gcut_ref x = gcut_onnx_in(n, 0), gain = gcut_onnx_in(n, 1), mean = 0, inverse = 0, y;
-    const gcut_type t = gcut_onnx_type(n, x), tg = gcut_onnx_type(n, gain);
+    gcut_ref x = gcut_onnx_in(n, 0), gain = gcut_onnx_in(n, 1), mean = 0, inverse = 0, y,
+             bias = gcut_onnx_has(n, 2) ? gcut_onnx_in(n, 2) : 0;
+    const gcut_dtype kept = gcut_onnx_dtype_attr(n, "stash_type", 1); /* of the statistics */
+    const gcut_type t = gcut_onnx_type(n, x);
     const uint32_t axis = gcut_onnx_axis(n, gcut_onnx_int(n, "axis", -1), t.rank);
     const double eps = gcut_onnx_float(n, "epsilon", 1e-5);
     const gcut_attr a = gcut_attr_real(GCUT_KEY_eps, eps);
     const bool statistics = gcut_onnx_wants(n, 1) || gcut_onnx_wants(n, 2);
-    if (axis + 1u == t.rank && tg.rank == 1 && !statistics && tg.dim[0] == t.dim[axis]) {
-        gcut_ref v[] = {x, gain, gcut_onnx_has(n, 2) ? gcut_onnx_in(n, 2) : gcut_bconst(&n->b, gain, 0)};
+    if (axis + 1u == t.rank && !statistics && is_vector(n, gain, t.dim[axis]) &&
+        (!bias || is_vector(n, bias, t.dim[axis]))) {
+        gcut_ref v[] = {x, gain, bias ? bias : gcut_bconst(&n->b, gain, 0)};
         gcut_onnx_set(n, 0, gcut_onnx_node_new(n, GCUT_OP_layer_norm, v, 3, &a, 1));
         return;
     }
-    y = gcut_onnx_binary(n, GCUT_OP_mul,
-                         normalised(n, x, ((1u << t.rank) - 1) & ~((1u << axis) - 1), eps, &mean, &inverse),
-                         gain);
-    if (gcut_onnx_has(n, 2)) y = gcut_onnx_binary(n, GCUT_OP_add, y, gcut_onnx_in(n, 2));
-    gcut_onnx_set(n, 0, y);
-    gcut_onnx_set(n, 1, mean);
-    gcut_onnx_set(n, 2, inverse);
+    if (gcut_dtype_bytes(kept) > gcut_dtype_bytes(t.dtype)) x = gcut_bconvert(&n->b, x, kept);
+    y = normalised(n, x, ((1u << t.rank) - 1) & ~((1u << axis) - 1), eps, &mean, &inverse);
+    y = gcut_onnx_binary(n, GCUT_OP_mul, gcut_bconvert(&n->b, y, t.dtype), gain);
+    gcut_onnx_set(n, 0, bias ? gcut_onnx_binary(n, GCUT_OP_add, y, bias) : y);
+    gcut_onnx_set(n, 1, gcut_bconvert(&n->b, mean, kept));
+    gcut_onnx_set(n, 2, gcut_bconvert(&n->b, inverse, kept));
 }
 
 void gcut_onnx_rms_normalization(gcut_onnx_node *n)
 {
     gcut_ref x = gcut_onnx_in(n, 0), gain = gcut_onnx_in(n, 1);
-    const gcut_type t = gcut_onnx_type(n, x), tg = gcut_onnx_type(n, gain);
+    const gcut_type t = gcut_onnx_type(n, x);
     const uint32_t axis = gcut_onnx_axis(n, gcut_onnx_int(n, "axis", -1), t.rank);
     const double eps = gcut_onnx_float(n, "epsilon", 1e-5);
     const gcut_attr a = gcut_attr_real(GCUT_KEY_eps, eps);
-    if (axis + 1u == t.rank && tg.rank == 1) {
+    if (axis + 1u == t.rank && is_vector(n, gain, t.dim[axis])) {
         gcut_onnx_set(n, 0, gcut_onnx_node_new(n, GCUT_OP_rms_norm, (gcut_ref[]){x, gain}, 2, &a, 1));
         return;
     }
