@@ -231,6 +231,7 @@ SAMPLES(pools,
     "p = Constant() value_float=0.5; t = Constant() value=bool[] {1}; w = Constant() value_float=1.0\n"      \
     "e = Expand(w, k); d = Dropout(e, p, t)\n"
 #define ZEROS_8 " 0 0 0 0 0 0 0 0"
+#define ZEROS_36 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 " 0 0 0 0"
 #define ZEROS_64 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8
 #define DIFFERENCE                                                                                           \
     "h = ReduceMax(s) axes=[0] keepdims=0; l = ReduceMin(s) axes=[0] keepdims=0; m = Sub(h, l)\n"            \
@@ -239,6 +240,9 @@ SAMPLES(pools,
 SAMPLES(loops,
         GIVES("drop_loop", "init n i64[] {3}; init k i64[1] {64}\n"
                            "s = Loop(n, _) body={ in i; in c; " DROPS " out c; out d }\n" DIFFERENCE),
+        GIVES("drop_old", "opset 6\nin z f32[1] {1}; e = Constant() value=f32[8] {1 1 1 1 1 1 1 1}\n"
+                          "d = Dropout(e); o = Dropout(e) is_test=1; f = Sub(o, d); g = Abs(f)\n"
+                          "m = ReduceMax(g) axes=[0]; y = Add(m, z); out y f32[1] {2}"),
         GIVES("drop_scan", "in x f32[3] {1 2 3}; init k i64[1] {64}\n"
                            "s = Scan(x) num_scan_inputs=1 body={ in z; " DROPS " out d }\n" DIFFERENCE),
         GIVES("drop_while",
@@ -307,16 +311,47 @@ SAMPLES(slices,
 
 /* ---- shapes ---- */
 
-SAMPLES(shapes,
-        GIVES("expand_one", "in x f32[1] {3}; in z f32[M=4] {0 0 0 0}; s = Shape(z); y = Expand(x, s)\n"
-                            "out y f32[4] {3 3 3 3}"),
-        GIVES("expand_equal", "in x f32[N=2] {3 4}; in z f32[M=2] {0 0}; s = Shape(z); y = Expand(x, s)\n"
-                              "out y f32[2] {3 4}"),
-        REFUSED("expand_symbol", "N = 1 and M = 4",
-                "in x f32[N=1] {3}; in z f32[M=4] {0 0 0 0}; s = Shape(z); y = Expand(x, s)\n"
-                "out y f32[4] {3 3 3 3}"),
-        REFUSED("expand_other", "sizes 3 and 4",
-                "in x f32[3] {3 4 5}; init s i64[1] {4}; y = Expand(x, s); out y f32[4] {3 4 5 6}"))
+SAMPLES(
+    shapes,
+    GIVES("expand_one", "in x f32[1] {3}; in z f32[M=4] {0 0 0 0}; s = Shape(z); y = Expand(x, s)\n"
+                        "out y f32[4] {3 3 3 3}"),
+    GIVES("expand_equal", "in x f32[N=2] {3 4}; in z f32[M=2] {0 0}; s = Shape(z); y = Expand(x, s)\n"
+                          "out y f32[2] {3 4}"),
+    REFUSED("split_negative", "expected a size, found -1",
+            "in x f32[4] {1 2 3 4}; init s i64[2] {-1 5}; y, z = Split(x, s); out y f32[1] {1}"),
+    REFUSED("split_less", "sizes 2 and 4",
+            "in x f32[4] {1 2 3 4}; init s i64[2] {1 1}; y, z = Split(x, s); out y f32[1] {1}"),
+    REFUSED("sequence_negative", "expected a size, found -1",
+            "in x f32[4] {1 2 3 4}; init s i64[2] {-1 5}; init i i64[] {0}; z = SplitToSequence(x, s)\n"
+            "y = SequenceAt(z, i); out y f32[1] {1}"),
+    REFUSED("insert_twice", "an axis is inserted twice",
+            "in x f32[1] {1}; init a i64[2] {0 0}; y = Unsqueeze(x, a); out y f32[1,1,1] {1}"),
+    REFUSED("image_negative", "expected a size, found -5",
+            "opset 18\nin x f32[1,9,4] {" ZEROS_36
+            "}; init i i64[1] {-5}; init b i64[1] {9}; y = Col2Im(x, i, b)\n"
+            "out y f32[1] {1}"),
+    REFUSED("image_pads", "expected pads of 0 or more",
+            "opset 18\nin x f32[1,9,4] {" ZEROS_36 "}; init i i64[2] {4 5}; init b i64[2] {3 3}\n"
+            "y = Col2Im(x, i, b) pads=[-1,0,1,0]; out y f32[1] {1}"),
+    REFUSED("image_missing", "the shape of a block is missing",
+            "opset 18\nin x f32[1,9,4] {" ZEROS_36
+            "}; init i i64[2] {4 5}; y = Col2Im(x, i); out y f32[1] {1}"),
+    REFUSED("one_hot_scalar", "expected two values of 1 axes, found 0",
+            "in x i64[1] {0}; init d i64[] {2}; init v f32[] {1}; y = OneHot(x, d, v); out y f32[1,2] {1 0}"),
+    REFUSED(
+        "grid_batch", "sizes 1 and 2",
+        "in x f32[2,1,1,1] {1 2}; in g f32[1,1,1,2] {0 0}; y = GridSample(x, g); out y f32[2,1,1,1] {1 2}"),
+    REFUSED("regions_integers", "expected regions of floats",
+            "in x f32[1,1,1,1] {1}; init r i64[1,4] {0 0 1 1}; in b i64[1] {0}; y = RoiAlign(x, r, b)\n"
+            "out y f32[1,1,1,1] {1}"),
+    GIVES("drop_ratio_integer",
+          "in x f32[2] {1 2}; init r i64[] {0}; init t bool[] {1}; y = Dropout(x, r, t)\n"
+          "out y f32[2] {1 2}"),
+    REFUSED("expand_symbol", "N = 1 and M = 4",
+            "in x f32[N=1] {3}; in z f32[M=4] {0 0 0 0}; s = Shape(z); y = Expand(x, s)\n"
+            "out y f32[4] {3 3 3 3}"),
+    REFUSED("expand_other", "sizes 3 and 4",
+            "in x f32[3] {3 4 5}; init s i64[1] {4}; y = Expand(x, s); out y f32[4] {3 4 5 6}"))
 
 /* ---- elementwise ---- */
 

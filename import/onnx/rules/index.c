@@ -256,6 +256,7 @@ void gcut_onnx_one_hot(gcut_onnx_node *n)
         GCUT_ONNX_WRONG(n, "expected one number for the depth");
     const gcut_dim d = gcut_onnx_need_size(n, is_real ? (int64_t)depth->u.f[0] : depth->u.i[0]);
     i = indices(n, i, d);
+    gcut_onnx_need_rank(n, values, 1, "two values");
     gcut_type t = gcut_onnx_type(n, i),
               to = {.dtype = gcut_onnx_type(n, values).dtype, .rank = (uint8_t)(t.rank + 1)};
     if (to.rank > GCUT_MAX_RANK) GCUT_ONNX_UNSUPPORTED(n, "the result has more than %d axes", GCUT_MAX_RANK);

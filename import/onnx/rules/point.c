@@ -343,13 +343,13 @@ static void no_dropout(gcut_onnx_node *n)
         gcut_onnx_set(n, 1, gcut_onnx_number(n, n->opset < 10 ? t.dtype : GCUT_BOOL, &t, 1));
 }
 
-/* Since version 12 the model says whether it drops; a model in training draws with a key of its own. */
+/* Before version 7 and since version 12 the model says whether it drops; one in training draws with a key of its own. */
 void gcut_onnx_dropout(gcut_onnx_node *n)
 {
     double p = n->opset < 12 ? gcut_onnx_float(n, "ratio", 0.5) : 0.5;
-    if (gcut_onnx_has(n, 1)) p = gcut_onnx_need(n, 1, "the ratio of a dropout")->u.f[0];
-    const bool trains =
-        gcut_onnx_has(n, 2) && gcut_onnx_need(n, 2, "whether a dropout is in training")->u.i[0];
+    bool trains = n->opset < 7 && !gcut_onnx_int(n, "is_test", 0);
+    if (gcut_onnx_has(n, 1)) p = gcut_onnx_need_number(n, 1, "the ratio of a dropout").f;
+    if (gcut_onnx_has(n, 2)) trains = gcut_onnx_need_number(n, 2, "whether a dropout is in training").f != 0;
     gcut_onnx_count_mode(n, trains);
     if (!trains || p == 0) {
         no_dropout(n);

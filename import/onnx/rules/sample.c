@@ -215,6 +215,7 @@ void gcut_onnx_grid_sample(gcut_onnx_node *n)
     if (places.rank != t.rank || places.dim[t.rank - 1] != (gcut_dim)axes)
         GCUT_ONNX_WRONG(n, "expected a grid of as many axes as the operand, the last of them of %u",
                         (unsigned)axes);
+    gcut_dim_require(n->b.g, places.dim[0], t.dim[0], n->b.loc, n->p->op_type);
     places.rank--;
     for (uint32_t k = 0; k < axes; k++) {
         const gcut_dim d = t.dim[2 + k], of = (gcut_dim)(axes - 1 - k);
@@ -326,8 +327,11 @@ static gcut_ref align_each(gcut_onnx_node *n, gcut_ref rows, gcut_ref regions, g
 
 void gcut_onnx_roi_align(gcut_onnx_node *n)
 {
-    gcut_ref x = gcut_onnx_in(n, 0), regions = as_places(n, gcut_onnx_in(n, 1)),
+    gcut_ref x = gcut_onnx_in(n, 0), regions = gcut_onnx_in(n, 1),
              batch = gcut_bconvert(&n->b, gcut_onnx_in(n, 2), GCUT_I64);
+    if (!gcut_dtype_is_float(gcut_onnx_type(n, regions).dtype))
+        GCUT_ONNX_WRONG(n, "expected regions of floats");
+    regions = as_places(n, regions);
     const gcut_type t = gcut_onnx_type(n, x), tr = gcut_onnx_type(n, regions);
     const char *mode = gcut_onnx_text(n, "mode", "avg"),
                *from = gcut_onnx_text(n, "coordinate_transformation_mode",
@@ -391,14 +395,21 @@ void gcut_onnx_det(gcut_onnx_node *n)
 
 /* ---- Col2Im ---- */
 
+/* An input that has a list of integers. */
+static gcut_onnx_list integers(gcut_onnx_node *n, uint32_t i, const char *what)
+{
+    if (!gcut_onnx_has(n, i)) GCUT_ONNX_WRONG(n, "%s is missing", what);
+    return gcut_onnx_input_or_attr(n, i, what);
+}
+
 /* The blocks [N, C K, L] added up where they lie in the image [N, C, D1, …]: for each of the K places in a block, an image
  * of the L elements that are there, spaced out by the stride. */
 void gcut_onnx_col2im(gcut_onnx_node *n)
 {
     gcut_ref x = gcut_onnx_in(n, 0), sum = 0;
     const gcut_type t = gcut_onnx_type(n, x);
-    const gcut_onnx_list image = gcut_onnx_input_or_attr(n, 1, "the shape of the image"),
-                         block = gcut_onnx_input_or_attr(n, 2, "the shape of a block"),
+    const gcut_onnx_list image = integers(n, 1, "the shape of the image"),
+                         block = integers(n, 2, "the shape of a block"),
                          stride = gcut_onnx_ints(n, "strides"), dilation = gcut_onnx_ints(n, "dilations"),
                          pads = gcut_onnx_ints(n, "pads");
     const uint32_t axes = image.n;
@@ -414,6 +425,9 @@ void gcut_onnx_col2im(gcut_onnx_node *n)
         if (block.at[k] < 1 || block.at[k] > 1 << 10 || step < 1 || apart < 1 || apart > INT32_MAX)
             GCUT_ONNX_WRONG(n,
                             "expected blocks of 1 to 1024, strides of 1 or more, and dilations of 1 to 2^31");
+        if (pads.at && (pads.at[k] < 0 || pads.at[axes + k] < 0))
+            GCUT_ONNX_WRONG(n, "expected pads of 0 or more");
+        gcut_onnx_need_size(n, image.at[k]);
         places *= block.at[k];
         padded[3 + k] =
             gcut_onnx_dim(n, GCUT_DIM_ADD, image.at[k], pads.at ? pads.at[k] + pads.at[axes + k] : 0);

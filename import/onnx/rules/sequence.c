@@ -86,12 +86,14 @@ void gcut_onnx_split_to_sequence(gcut_onnx_node *n)
     gcut_onnx_sequence *s = new_sequence(n, (size_t)length);
     gcut_dim at = 0;
     for (uint32_t k = 0; k < s->n; k++) {
-        gcut_dim end = gcut_onnx_dim(n, GCUT_DIM_ADD, at, listed ? sizes->u.i[k] : each);
+        gcut_dim end =
+            gcut_onnx_dim(n, GCUT_DIM_ADD, at, listed ? gcut_onnx_need_size(n, sizes->u.i[k]) : each);
         if (!listed && k + 1 == s->n) end = t.dim[axis];
         const gcut_ref y = gcut_onnx_slice(n, x, axis, at, end, 1);
         s->at[k] = part(n, drops ? without_axis(n, y, axis) : y);
         at = end;
     }
+    gcut_dim_require(n->b.g, at, t.dim[axis], n->b.loc, n->p->op_type);
     set_sequence(n, s);
 }
 

@@ -153,7 +153,8 @@ void gcut_onnx_unsqueeze(gcut_onnx_node *n)
         GCUT_ONNX_UNSUPPORTED(n, "the result has more than %d axes", GCUT_MAX_RANK);
     const uint32_t mask = gcut_onnx_axes_mask(n, axes, rank);
     gcut_dim dim[GCUT_MAX_RANK];
-    for (uint32_t r = 0, k = 0; r < rank; r++) dim[r] = mask >> r & 1 ? 1 : k < t.rank ? t.dim[k++] : 1;
+    if ((uint32_t)__builtin_popcount(mask) != axes.n) GCUT_ONNX_WRONG(n, "an axis is inserted twice");
+    for (uint32_t r = 0, k = 0; r < rank; r++) dim[r] = mask >> r & 1 ? 1 : t.dim[k++];
     gcut_onnx_set(n, 0, gcut_onnx_reshape(n, x, dim, rank));
 }
 
@@ -319,11 +320,13 @@ void gcut_onnx_split(gcut_onnx_node *n)
     const gcut_dim each = gcut_onnx_dim(n, GCUT_DIM_CEILDIV, t.dim[axis], parts);
     gcut_dim at = 0;
     for (uint32_t k = 0; k < parts; k++) {
-        gcut_dim end = gcut_onnx_dim(n, GCUT_DIM_ADD, at, given.at ? given.at[k] : each);
+        gcut_dim end =
+            gcut_onnx_dim(n, GCUT_DIM_ADD, at, given.at ? gcut_onnx_need_size(n, given.at[k]) : each);
         if (!given.at && k + 1 == parts) end = t.dim[axis];
         gcut_onnx_set(n, k, gcut_onnx_slice(n, x, axis, at, end, 1));
         at = end;
     }
+    gcut_dim_require(n->b.g, at, t.dim[axis], n->b.loc, n->p->op_type);
 }
 
 static gcut_dim at_most(const gcut_onnx_node *n, gcut_dim a, gcut_dim b)
