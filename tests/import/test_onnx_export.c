@@ -216,12 +216,12 @@ static void every_op(void **state)
 {
     (void)state;
     int rows[GCUT_NOPS] = {0};
-#define COUNT(op, way)                                                                                       \
+#define COUNT(op, expands)                                                                                   \
     rows[GCUT_OP_##op]++;                                                                                    \
-    assert_int_equal(gcut_onnx_way_of(GCUT_OP_##op), GCUT_ONNX_WAY_##way);
-#define RULE(op, rule, as) COUNT(op, RULE)
-#define EXPAND(op) COUNT(op, EXPAND)
-#define REFUSE(op, why) COUNT(op, REFUSE)
+    assert_int_equal(gcut_onnx_expands(GCUT_OP_##op), expands);
+#define RULE(op, rule, as) COUNT(op, false)
+#define EXPAND(op) COUNT(op, true)
+#define REFUSE(op, why) COUNT(op, false)
 #include "import/onnx/export/ops.def"
 #undef RULE
 #undef EXPAND
@@ -321,6 +321,22 @@ static void unsupported(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* A shape is read once, whatever is computed from it: a Shape; two nodes, a Squeeze and an Identity for each result. */
+static void sizes(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_parse(ctx,
+                               "gcut 1\nfunc @f[N](input %x: f32[N]) -> (out a: i64[], out b: i64[]) {\n"
+                               "  %a = dim(of=3*N+1)\n  %b = dim(of=2*N+2)\n  return %a, %b\n}\n",
+                               GCUT_TO_NUL, "sizes.gcut", NULL);
+    gcut_export_info *info;
+    assert_int_equal(gcut_export_onnx(g, "sizes.onnx", NULL, &info), GCUT_OK);
+    assert_int_equal(info->nodes, 1 + 2 * 4);
+    gcut_free(info);
+    gcut_ctx_free(ctx);
+}
+
 /* A model of which the elements are in a file beside it. */
 static void beside(void *arg)
 {
@@ -349,9 +365,9 @@ static void outside(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(models),       cmocka_unit_test(ops),
-                                       cmocka_unit_test(fixed_points), cmocka_unit_test(every_op),
-                                       cmocka_unit_test(weights),      cmocka_unit_test(of_a_step),
-                                       cmocka_unit_test(unsupported),  cmocka_unit_test(outside)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models),      cmocka_unit_test(ops),     cmocka_unit_test(fixed_points),
+        cmocka_unit_test(every_op),    cmocka_unit_test(weights), cmocka_unit_test(of_a_step),
+        cmocka_unit_test(unsupported), cmocka_unit_test(sizes),   cmocka_unit_test(outside)};
     return cmocka_run_group_tests(tests, start, finish);
 }
