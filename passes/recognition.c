@@ -39,7 +39,7 @@ bool gcut_is_about(double x, double number)
     return fabs(x - number) <= 1e-6 * fabs(number);
 }
 
-/* The factors of a product: one number, which divisors are part of, and at most `most` others. */
+/* The factors of a product: one number, which divisors are part of, and the others. */
 typedef struct product {
     double number;
     uint32_t n;

@@ -164,7 +164,7 @@ static gcut_ref below_diagonal(const gcut_recognition *r, gcut_ref v)
 
 /* ---- the op ---- */
 
-/* k of k', its last two axes exchanged, as a value of dst; 0: v is not seen so. */
+/* k as a value of dst, where v is k' or, flagged, k itself; v is transposed where no transpose can be left out. */
 static gcut_ref untransposed(gcut_recognition *r, gcut_ref v, bool flag)
 {
     static const gcut_dim last_two[] = {0, 1, 3, 2};

@@ -4,6 +4,8 @@
  */
 #include "import/onnx/node.h"
 
+#include <string.h>
+
 uint32_t gcut_onnx_axis(const gcut_onnx_node *n, int64_t axis, uint32_t rank)
 {
     if (axis < -(int64_t)rank || axis >= (int64_t)rank)
@@ -104,6 +106,28 @@ gcut_ref gcut_onnx_reshape(gcut_onnx_node *n, gcut_ref x, const gcut_dim *dim, u
     return same ? x : gcut_breshape(&n->b, x, dim, rank);
 }
 
+gcut_ref gcut_onnx_insert_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis)
+{
+    gcut_type t = gcut_onnx_type(n, x);
+    if (t.rank == GCUT_MAX_RANK) GCUT_ONNX_UNSUPPORTED(n, "a value has more than %d axes", GCUT_MAX_RANK);
+    memmove(&t.dim[axis + 1], &t.dim[axis], (t.rank - axis) * sizeof *t.dim);
+    t.dim[axis] = 1;
+    return gcut_onnx_reshape(n, x, t.dim, t.rank + 1u);
+}
+
+gcut_ref gcut_onnx_remove_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis)
+{
+    gcut_type t = gcut_onnx_type(n, x);
+    memmove(&t.dim[axis], &t.dim[axis + 1], (t.rank - axis - 1u) * sizeof *t.dim);
+    return gcut_onnx_reshape(n, x, t.dim, t.rank - 1u);
+}
+
+gcut_ref gcut_onnx_clamp_node(gcut_onnx_node *n, gcut_ref x, double lo, double hi)
+{
+    const gcut_attr a[] = {gcut_attr_real(GCUT_KEY_lo, lo), gcut_attr_real(GCUT_KEY_hi, hi)};
+    return gcut_onnx_node_new(n, GCUT_OP_clamp, &x, 1, a, 2);
+}
+
 gcut_ref gcut_onnx_slice(gcut_onnx_node *n, gcut_ref x, uint32_t axis, gcut_dim start, gcut_dim limit,
                          gcut_dim step)
 {
@@ -158,4 +182,25 @@ gcut_ref gcut_onnx_iota(gcut_onnx_node *n, const gcut_type *shape, uint32_t axis
     gcut_type t = *shape;
     t.dtype = GCUT_I64;
     return gcut_biota(&n->b, &t, (int)axis);
+}
+
+gcut_ref gcut_onnx_close(gcut_onnx_node *n, gcut_op op, const gcut_ref *args, uint32_t nargs,
+                         gcut_graph **body, uint32_t nbodies, const gcut_attr *attrs, uint32_t nattrs)
+{
+    uint32_t ncaptured;
+    const uint32_t given = gcut_region_nargs(op, nargs), each[] = {given, given};
+    const gcut_ref *captured = gcut_bodies_close(body, each, nbodies, &ncaptured);
+    gcut_ref *operand = gcut_calloc(n->b.g->module->arena, nargs + ncaptured + 1, sizeof *operand);
+    gcut_region region[2] = {{body[0]}, {nbodies > 1 ? body[1] : NULL}};
+    if (nargs) memcpy(operand, args, nargs * sizeof *args);
+    if (ncaptured) memcpy(operand + nargs, captured, ncaptured * sizeof *captured);
+    return gcut_node_make(n->b.g, &(gcut_node_spec){.op = op,
+                                                    .args = operand,
+                                                    .nargs = nargs + ncaptured,
+                                                    .ncaptured = ncaptured,
+                                                    .attrs = attrs,
+                                                    .nattrs = nattrs,
+                                                    .regions = region,
+                                                    .nregs = nbodies,
+                                                    .loc = n->b.loc});
 }

@@ -128,6 +128,10 @@ gcut_ref gcut_onnx_progression(gcut_onnx_node *n, gcut_dtype t, gcut_dim count, 
 gcut_ref gcut_onnx_number(gcut_onnx_node *n, gcut_dtype t, const gcut_type *shape, double x);
 gcut_ref gcut_onnx_binary(gcut_onnx_node *n, gcut_op op, gcut_ref x, gcut_ref y); /* broadcasts */
 gcut_ref gcut_onnx_reshape(gcut_onnx_node *n, gcut_ref x, const gcut_dim *dim, uint32_t rank);
+/* x with a new axis of size 1; without an axis, whose size is 1. */
+gcut_ref gcut_onnx_insert_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis);
+gcut_ref gcut_onnx_remove_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis);
+gcut_ref gcut_onnx_clamp_node(gcut_onnx_node *n, gcut_ref x, double lo, double hi);
 /* x[start, limit) along the axis, with a step of 1 or more. */
 gcut_ref gcut_onnx_slice(gcut_onnx_node *n, gcut_ref x, uint32_t axis, gcut_dim start, gcut_dim limit,
                          gcut_dim step);
@@ -144,6 +148,10 @@ gcut_ref gcut_onnx_iota(gcut_onnx_node *n, const gcut_type *shape, uint32_t axis
 gcut_dim gcut_onnx_numel(const gcut_onnx_node *n, const gcut_type *t, uint32_t from, uint32_t to);
 
 /* ---- bodies ---- */
+
+/* A node whose bodies are complete; returns its first result. */
+gcut_ref gcut_onnx_close(gcut_onnx_node *n, gcut_op op, const gcut_ref *args, uint32_t nargs,
+                         gcut_graph **body, uint32_t nbodies, const gcut_attr *attrs, uint32_t nattrs);
 
 /* Imports a subgraph whose inputs are bound to x, values of `body`, which captures what it reads of the graphs around it;
  * 0 is the constant true, the condition of a loop.  iteration: the number of the iteration, i64[], a parameter that is made

@@ -9,12 +9,6 @@
 #include "base/file.h"
 #include "import/tensor.h"
 
-typedef enum gcut_onnx_way {
-    GCUT_ONNX_WAY_RULE,   /* a rule writes its nodes */
-    GCUT_ONNX_WAY_EXPAND, /* it is replaced by its decomposition before */
-    GCUT_ONNX_WAY_REFUSE  /* it has no counterpart */
-} gcut_onnx_way;
-gcut_onnx_way gcut_onnx_way_of(gcut_op op);
 /* Is the op replaced by its decomposition?  The `want` of gcut_pass_expand. */
 bool gcut_onnx_expands(gcut_op op);
 

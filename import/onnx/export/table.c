@@ -5,29 +5,24 @@
 #include "import/onnx/export/writer.h"
 
 typedef struct row {
-    gcut_onnx_way way;
-    gcut_onnx_export_rule *rule;
+    gcut_onnx_export_rule *rule; /* NULL: none, the op is refused or expanded before */
+    bool expands;
     const char *as; /* of a rule; else why the op is refused */
 } row;
 
 static const row rows[GCUT_NOPS] = {
-#define RULE(op, name, as) [GCUT_OP_##op] = {GCUT_ONNX_WAY_RULE, gcut_export_##name, as},
-#define EXPAND(op) [GCUT_OP_##op] = {GCUT_ONNX_WAY_EXPAND, NULL, "it is composite"},
-#define REFUSE(op, why) [GCUT_OP_##op] = {GCUT_ONNX_WAY_REFUSE, NULL, why},
+#define RULE(op, name, as) [GCUT_OP_##op] = {gcut_export_##name, false, as},
+#define EXPAND(op) [GCUT_OP_##op] = {NULL, true, "it is composite"},
+#define REFUSE(op, why) [GCUT_OP_##op] = {NULL, false, why},
 #include "import/onnx/export/ops.def"
 #undef RULE
 #undef EXPAND
 #undef REFUSE
 };
 
-gcut_onnx_way gcut_onnx_way_of(gcut_op op)
-{
-    return rows[op].way;
-}
-
 bool gcut_onnx_expands(gcut_op op)
 {
-    return rows[op].way == GCUT_ONNX_WAY_EXPAND;
+    return rows[op].expands;
 }
 
 _Noreturn void gcut_onnx_refuse(gcut_onnx_writer *w, const gcut_node *n, const char *why)

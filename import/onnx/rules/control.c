@@ -15,28 +15,6 @@ static const Onnx__GraphProto *subgraph(const gcut_onnx_node *n, const char *nam
     return a->g;
 }
 
-/* A node whose bodies are complete; returns its first result. */
-static gcut_ref close(gcut_onnx_node *n, gcut_op op, const gcut_ref *args, uint32_t nargs, gcut_graph **body,
-                      uint32_t nbodies, const gcut_attr *attrs, uint32_t nattrs)
-{
-    uint32_t ncaptured;
-    const uint32_t given = gcut_region_nargs(op, nargs), each[] = {given, given};
-    const gcut_ref *captured = gcut_bodies_close(body, each, nbodies, &ncaptured);
-    gcut_ref *operand = gcut_calloc(n->b.g->module->arena, nargs + ncaptured + 1, sizeof *operand);
-    gcut_region region[2] = {{body[0]}, {nbodies > 1 ? body[1] : NULL}};
-    if (nargs) memcpy(operand, args, nargs * sizeof *args);
-    if (ncaptured) memcpy(operand + nargs, captured, ncaptured * sizeof *captured);
-    return gcut_node_make(n->b.g, &(gcut_node_spec){.op = op,
-                                                    .args = operand,
-                                                    .nargs = nargs + ncaptured,
-                                                    .ncaptured = ncaptured,
-                                                    .attrs = attrs,
-                                                    .nattrs = nattrs,
-                                                    .regions = region,
-                                                    .nregs = nbodies,
-                                                    .loc = n->b.loc});
-}
-
 /* ---- If ---- */
 
 /* Of a constant condition only the branch that is taken becomes ops. */
@@ -67,7 +45,7 @@ void gcut_onnx_if(gcut_onnx_node *n)
         for (uint32_t k = 0; k < count; k++) gcut_body_yield(body[b], out[k]);
     }
     gcut_ref p = gcut_onnx_reshape(n, gcut_onnx_in(n, 0), NULL, 0);
-    gcut_ref y = close(n, GCUT_OP_if, &p, 1, body, 2, NULL, 0);
+    gcut_ref y = gcut_onnx_close(n, GCUT_OP_if, &p, 1, body, 2, NULL, 0);
     for (uint32_t k = 0; k < count; k++) gcut_onnx_set(n, k, y + k);
 }
 
@@ -137,7 +115,7 @@ void gcut_onnx_loop(gcut_onnx_node *n)
         for (uint32_t k = carries; k < yields; k++) gcut_body_yield(body[1], out[1 + k]);
         const gcut_attr a = gcut_attr_dim(GCUT_KEY_carries, carries);
         v[carries] = gcut_onnx_iota(n, &(gcut_type){GCUT_I64, 1, {most->u.i[0]}}, 0);
-        y = close(n, GCUT_OP_scan, v, carries + 1, &body[1], 1, &a, 1);
+        y = gcut_onnx_close(n, GCUT_OP_scan, v, carries + 1, &body[1], 1, &a, 1);
     } else {
         if (yields != carries)
             GCUT_ONNX_UNSUPPORTED(
@@ -152,7 +130,7 @@ void gcut_onnx_loop(gcut_onnx_node *n)
         gcut_body_yield(body[1], gcut_baddc(&inside.b, in[0], 1));
         gcut_body_yield(body[1], gcut_onnx_reshape(&inside, out[0], NULL, 0));
         const gcut_attr bound = gcut_attr_dim(GCUT_KEY_bound, most ? most->u.i[0] : 0);
-        y = close(n, GCUT_OP_while, v, all, body, 2, &bound, most ? 1 : 0);
+        y = gcut_onnx_close(n, GCUT_OP_while, v, all, body, 2, &bound, most ? 1 : 0);
     }
     for (uint32_t k = 0; k < yields; k++) gcut_onnx_set(n, k, y + k);
 }
@@ -167,17 +145,7 @@ static gcut_ref scanned(gcut_onnx_node *n, uint32_t i, bool batched)
     if (!batched) return x;
     if (t.rank < 1 || t.dim[0] != 1)
         GCUT_ONNX_UNSUPPORTED(n, "a scan of version 8 over a batch of more than one");
-    return gcut_onnx_reshape(n, x, t.dim + 1, t.rank - 1u);
-}
-
-static gcut_ref with_batch(gcut_onnx_node *n, gcut_ref x, bool batched)
-{
-    const gcut_type t = gcut_onnx_type(n, x);
-    gcut_dim dim[GCUT_MAX_RANK] = {1};
-    if (batched && t.rank == GCUT_MAX_RANK)
-        GCUT_ONNX_UNSUPPORTED(n, "a result has more than %d axes", GCUT_MAX_RANK);
-    for (uint32_t r = 0; r < t.rank && r + 1 < GCUT_MAX_RANK; r++) dim[r + 1] = t.dim[r];
-    return batched ? gcut_onnx_reshape(n, x, dim, t.rank + 1u) : x;
+    return gcut_onnx_remove_axis(n, x, 0);
 }
 
 void gcut_onnx_scan(gcut_onnx_node *n)
@@ -219,7 +187,7 @@ void gcut_onnx_scan(gcut_onnx_node *n)
         v[args++] = gcut_onnx_iota(n, &(gcut_type){GCUT_I64, 1, {gcut_onnx_type(n, v[carries]).dim[0]}}, 0);
     for (uint32_t k = 0; k < yields; k++) gcut_body_yield(body, out[k]);
     const gcut_attr a = gcut_attr_dim(GCUT_KEY_carries, carries);
-    gcut_ref y = close(n, GCUT_OP_scan, v, args, &body, 1, &a, 1);
+    gcut_ref y = gcut_onnx_close(n, GCUT_OP_scan, v, args, &body, 1, &a, 1);
     for (uint32_t k = 0; k < yields; k++) {
         gcut_ref z = y + k;
         if (k >= carries && gcut_onnx_item(out_back, k - carries, 0)) z = gcut_onnx_flip(n, z, 0);
@@ -227,6 +195,6 @@ void gcut_onnx_scan(gcut_onnx_node *n)
             z = gcut_baxis_first(
                 &n->b, z,
                 gcut_onnx_axis(n, gcut_onnx_item(out_axes, k - carries, 0), gcut_onnx_type(n, z).rank), true);
-        gcut_onnx_set(n, k, with_batch(n, z, batched));
+        gcut_onnx_set(n, k, batched ? gcut_onnx_insert_axis(n, z, 0) : z);
     }
 }

@@ -133,10 +133,7 @@ static gcut_ref slices(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t siz
         const gcut_dim last = gcut_onnx_dim(n, GCUT_DIM_MUL, gcut_onnx_dim(n, GCUT_DIM_SUB, out, 1), stride);
         part[k] = gcut_onnx_slice(n, x, axis, k * dilation,
                                   gcut_onnx_dim(n, GCUT_DIM_ADD, last, k * dilation + 1), stride);
-        const gcut_type t = gcut_onnx_type(n, part[k]);
-        gcut_dim dim[GCUT_MAX_RANK];
-        for (uint32_t r = 0, j = 0; r <= t.rank; r++) dim[r] = r == axis ? 1 : t.dim[j++];
-        part[k] = gcut_onnx_reshape(n, part[k], dim, t.rank + 1u);
+        part[k] = gcut_onnx_insert_axis(n, part[k], axis);
     }
     return gcut_onnx_concat(n, part, (uint32_t)size, axis);
 }

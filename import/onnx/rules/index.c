@@ -202,17 +202,8 @@ static gcut_ref combine_rows(gcut_onnx_node *n, gcut_ref x, gcut_ref i, gcut_ref
     gcut_body_yield(
         body,
         gcut_bselect(&inside.b, gcut_bbroadcast(&inside.b, hit, t.dim, t.rank, (gcut_dim[]){0}), all, old));
-    uint32_t ncaptured;
-    gcut_bodies_close(&body, (uint32_t[]){3}, 1, &ncaptured);
     const gcut_attr carries = gcut_attr_dim(GCUT_KEY_carries, 1);
-    return gcut_node_make(n->b.g, &(gcut_node_spec){.op = GCUT_OP_scan,
-                                                    .args = (gcut_ref[]){x, i, u},
-                                                    .nargs = 3,
-                                                    .attrs = &carries,
-                                                    .nattrs = 1,
-                                                    .regions = &(gcut_region){body},
-                                                    .nregs = 1,
-                                                    .loc = n->b.loc});
+    return gcut_onnx_close(n, GCUT_OP_scan, (gcut_ref[]){x, i, u}, 3, &body, 1, &carries, 1);
 }
 
 static bool combines(const char *how)

@@ -225,16 +225,10 @@ void gcut_onnx_prelu(gcut_onnx_node *n)
     gcut_onnx_set(n, 0, gcut_bselect(&n->b, positive, x, gcut_onnx_binary(n, GCUT_OP_mul, x, slope)));
 }
 
-static gcut_ref clamp(gcut_onnx_node *n, gcut_ref x, double lo, double hi)
-{
-    const gcut_attr a[] = {gcut_attr_real(GCUT_KEY_lo, lo), gcut_attr_real(GCUT_KEY_hi, hi)};
-    return gcut_onnx_node_new(n, GCUT_OP_clamp, &x, 1, a, 2);
-}
-
 void gcut_onnx_hard_sigmoid(gcut_onnx_node *n)
 {
     gcut_ref x = gcut_bscale(&n->b, gcut_onnx_in(n, 0), gcut_onnx_float(n, "alpha", 0.2));
-    gcut_onnx_set(n, 0, clamp(n, gcut_baddc(&n->b, x, gcut_onnx_float(n, "beta", 0.5)), 0, 1));
+    gcut_onnx_set(n, 0, gcut_onnx_clamp_node(n, gcut_baddc(&n->b, x, gcut_onnx_float(n, "beta", 0.5)), 0, 1));
 }
 
 void gcut_onnx_thresholded_relu(gcut_onnx_node *n)

@@ -47,10 +47,7 @@ static gcut_ref point(gcut_onnx_node *n, gcut_op op, gcut_ref x, gcut_ref y)
 
 static gcut_ref activated(const layer *l, gcut_onnx_node *n, uint32_t k, gcut_ref x)
 {
-    if (l->clip > 0) {
-        const gcut_attr a[] = {gcut_attr_real(GCUT_KEY_lo, -l->clip), gcut_attr_real(GCUT_KEY_hi, l->clip)};
-        x = gcut_onnx_node_new(n, GCUT_OP_clamp, &x, 1, a, 2);
-    }
+    if (l->clip > 0) x = gcut_onnx_clamp_node(n, x, -l->clip, l->clip);
     const gcut_attr alpha = gcut_attr_real(l->act[k]->key, l->alpha[k]);
     return gcut_onnx_node_new(n, l->act[k]->op, &x, 1, &alpha, l->act[k]->has_alpha);
 }
@@ -60,8 +57,7 @@ static gcut_ref activated(const layer *l, gcut_onnx_node *n, uint32_t k, gcut_re
 /* Slice k of the first axis, without it. */
 static gcut_ref first(gcut_onnx_node *n, gcut_ref x, uint32_t k)
 {
-    const gcut_type t = gcut_onnx_type(n, x);
-    return gcut_onnx_reshape(n, gcut_onnx_slice(n, x, 0, k, k + 1, 1), t.dim + 1, t.rank - 1u);
+    return gcut_onnx_remove_axis(n, gcut_onnx_slice(n, x, 0, k, k + 1, 1), 0);
 }
 
 /* Part k of the last axis, `size` long. */
@@ -187,9 +183,8 @@ static gcut_ref run(layer *l, gcut_ref x, gcut_ref *state, uint32_t nstates, ite
 {
     gcut_onnx_node *n = l->n, in = *n;
     gcut_graph *body = gcut_body_new(n->b.g);
-    gcut_module *m = body->module;
     gcut_ref args[4], now[2], before[2], time = 0;
-    uint32_t nargs = 0, ncaptured;
+    uint32_t nargs = 0;
     in.b.g = body;
     const gcut_type all = gcut_onnx_type(n, x), one = {all.dtype, 2, {all.dim[1], all.dim[2]}};
     for (uint32_t k = 0; k < nstates; k++) {
@@ -214,21 +209,9 @@ static gcut_ref run(layer *l, gcut_ref x, gcut_ref *state, uint32_t nstates, ite
     }
     for (uint32_t k = 0; k < nstates; k++) gcut_body_yield(body, now[k]);
     gcut_body_yield(body, y);
-    const gcut_ref *captured = gcut_bodies_close(&body, &nargs, 1, &ncaptured);
-    gcut_ref *operand = gcut_calloc(m->arena, nargs + ncaptured, sizeof *operand);
-    memcpy(operand, args, nargs * sizeof *args);
-    if (ncaptured) memcpy(operand + nargs, captured, ncaptured * sizeof *captured);
     const gcut_attr a[] = {gcut_attr_dim(GCUT_KEY_carries, nstates),
                            gcut_attr_bool(GCUT_KEY_reverse, l->reverse)};
-    gcut_ref res = gcut_node_make(n->b.g, &(gcut_node_spec){.op = GCUT_OP_scan,
-                                                            .args = operand,
-                                                            .nargs = nargs + ncaptured,
-                                                            .ncaptured = ncaptured,
-                                                            .attrs = a,
-                                                            .nattrs = 2,
-                                                            .regions = &(gcut_region){body},
-                                                            .nregs = 1,
-                                                            .loc = n->b.loc});
+    const gcut_ref res = gcut_onnx_close(n, GCUT_OP_scan, args, nargs, &body, 1, a, 2);
     for (uint32_t k = 0; k < nstates; k++) state[k] = res + k;
     return res + nstates;
 }
@@ -255,15 +238,6 @@ static void read_activations(layer *l, uint32_t count, const char *const *usual)
         if (l->act[k]->has_alpha)
             l->alpha[k] = gcut_onnx_float_item(l->n, "activation_alpha", alphas++, l->act[k]->otherwise);
     }
-}
-
-/* x with a new axis of size 1 at `axis`. */
-static gcut_ref with_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis)
-{
-    const gcut_type t = gcut_onnx_type(n, x);
-    gcut_dim dim[GCUT_MAX_RANK];
-    for (uint32_t r = 0, k = 0; r <= t.rank; r++) dim[r] = r == axis ? 1 : t.dim[k++];
-    return gcut_onnx_reshape(n, x, dim, t.rank + 1u);
 }
 
 /* Both directions, whose results are along an axis of their own.  first_separate: the gate from which on the bias of the
@@ -297,8 +271,8 @@ static void recurrent(gcut_onnx_node *n, uint32_t gates, uint32_t nstates, uint3
         if (l.length) gcut_onnx_need_rank(n, l.length, 1, "the lengths of the sequences");
         for (uint32_t k = 0; k < nstates; k++) last[d][k] = start_of(&l, 5 + k, batch_first);
         gcut_ref all = from_operand(&l, first_separate);
-        y[d] = with_axis(n, run(&l, all, last[d], nstates, step), 1);
-        for (uint32_t k = 0; k < nstates; k++) last[d][k] = with_axis(n, last[d][k], 0);
+        y[d] = gcut_onnx_insert_axis(n, run(&l, all, last[d], nstates, step), 1);
+        for (uint32_t k = 0; k < nstates; k++) last[d][k] = gcut_onnx_insert_axis(n, last[d][k], 0);
     }
     gcut_ref out = gcut_onnx_concat(n, y, directions, 1);
     if (batch_first) out = gcut_btranspose(&n->b, out, (gcut_dim[]){2, 0, 1, 3});

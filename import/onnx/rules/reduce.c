@@ -4,8 +4,6 @@
  */
 #include "import/onnx/rules.h"
 
-#include <string.h>
-
 /* The axes of a reduction; none are all, unless the model says that none are none. */
 static uint32_t reduced(gcut_onnx_node *n, uint32_t rank)
 {

@@ -59,14 +59,6 @@ static gcut_onnx_value *part(gcut_onnx_node *n, gcut_ref x)
     return v;
 }
 
-/* x without its axis, which has the size 1. */
-static gcut_ref without_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis)
-{
-    gcut_type t = gcut_onnx_type(n, x);
-    memmove(&t.dim[axis], &t.dim[axis + 1], (t.rank - axis - 1) * sizeof *t.dim);
-    return gcut_onnx_reshape(n, x, t.dim, t.rank - 1u);
-}
-
 void gcut_onnx_split_to_sequence(gcut_onnx_node *n)
 {
     gcut_ref x = gcut_onnx_in(n, 0);
@@ -90,7 +82,7 @@ void gcut_onnx_split_to_sequence(gcut_onnx_node *n)
             gcut_onnx_dim(n, GCUT_DIM_ADD, at, listed ? gcut_onnx_need_size(n, sizes->u.i[k]) : each);
         if (!listed && k + 1 == s->n) end = t.dim[axis];
         const gcut_ref y = gcut_onnx_slice(n, x, axis, at, end, 1);
-        s->at[k] = part(n, drops ? without_axis(n, y, axis) : y);
+        s->at[k] = part(n, drops ? gcut_onnx_remove_axis(n, y, axis) : y);
         at = end;
     }
     gcut_dim_require(n->b.g, at, t.dim[axis], n->b.loc, n->p->op_type);
@@ -148,12 +140,8 @@ void gcut_onnx_concat_from_sequence(gcut_onnx_node *n)
     const uint32_t axis =
         gcut_onnx_axis(n, gcut_onnx_int(n, "axis", 0), gcut_onnx_type(n, x[0]).rank + (stacks ? 1u : 0u));
     for (uint32_t k = 0; stacks && k < s->n; k++) {
-        gcut_type t = gcut_onnx_type(n, x[k]);
-        if (axis > t.rank || t.rank == GCUT_MAX_RANK)
-            GCUT_ONNX_UNSUPPORTED(n, "the result has more than %d axes", GCUT_MAX_RANK);
-        memmove(&t.dim[axis + 1], &t.dim[axis], (t.rank - axis) * sizeof *t.dim);
-        t.dim[axis] = 1;
-        x[k] = gcut_onnx_reshape(n, x[k], t.dim, t.rank + 1u);
+        if (axis > gcut_onnx_type(n, x[k]).rank) GCUT_ONNX_WRONG(n, "the tensors have different axes");
+        x[k] = gcut_onnx_insert_axis(n, x[k], axis);
     }
     gcut_onnx_set(n, 0, gcut_onnx_concat(n, x, s->n, axis));
 }

@@ -2,8 +2,6 @@
  *
  * Conditionals and loops.  A body reads captured values under the names that they have outside.
  */
-#include <string.h>
-
 #include "import/onnx/export/writer.h"
 
 /* A subgraph under construction. */
@@ -72,7 +70,7 @@ static void add_output(gcut_onnx_writer *w, body *b, const char *name, const gcu
     b->p->output = all;
 }
 
-/* The nodes of the frame, and result k as a tensor. */
+/* Result k of the frame as a tensor. */
 static const char *result(gcut_onnx_writer *w, uint32_t k)
 {
     return gcut_onnx_whole(w, w->here->g->results.at[k].value);
