@@ -344,9 +344,9 @@ SAMPLES(
     REFUSED("regions_integers", "expected regions of floats",
             "in x f32[1,1,1,1] {1}; init r i64[1,4] {0 0 1 1}; in b i64[1] {0}; y = RoiAlign(x, r, b)\n"
             "out y f32[1,1,1,1] {1}"),
-    GIVES("drop_ratio_integer",
-          "in x f32[2] {1 2}; init r i64[] {0}; init t bool[] {1}; y = Dropout(x, r, t)\n"
-          "out y f32[2] {1 2}"),
+    REFUSED(
+        "drop_ratio_integer", "below 1, not 1",
+        "in x f32[2] {1 2}; init r i64[] {1}; init t bool[] {1}; y = Dropout(x, r, t); out y f32[2] {1 2}"),
     REFUSED("expand_symbol", "N = 1 and M = 4",
             "in x f32[N=1] {3}; in z f32[M=4] {0 0 0 0}; s = Shape(z); y = Expand(x, s)\n"
             "out y f32[4] {3 3 3 3}"),
@@ -478,6 +478,25 @@ SAMPLES(norms,
 
 /* ---- subgraphs ---- */
 
+/* The body of a loop whose condition turns out not to be constant is imported once. */
+static void import_loop(void *arg)
+{
+    world *w = arg;
+    gcut_arena *a = w->env->arena;
+    const onnx_text t = read_onnx_text(a, "in x f32[1] {1}; init n i64[] {10}; init l f32[1] {20}\n"
+                                          "y = Loop(n, _, x) body={ in i; in c; in v; a = Add(v, v); b = "
+                                          "Dropout(a); d = Less(b, l); out d; out b }\n"
+                                          "out y f32[1] {32}");
+    gcut_onnx_file *f = gcut_onnx_of_bytes(a, "m.onnx", t.model.at, t.model.n);
+    assert_int_equal(gcut_onnx_import_model(f, gcut_module_new(w->env, a), "main", NULL).dropouts, 1);
+}
+
+static void body_once(void **state)
+{
+    world *w = *state;
+    must(w->env, import_loop, w);
+}
+
 SAMPLES(subgraphs,
         GIVES("branch_initializer", "in x f32[3] {1 2 3}; in p bool[] {1}\n"
                                     "y = If(p) then_branch={ init w f32[3] {1 2 4}; a = Add(x, w); out a }"
@@ -515,6 +534,7 @@ int main(void)
         WITH_FIXTURE(slices),        WITH_FIXTURE(shapes),         WITH_FIXTURE(elementwise),
         WITH_FIXTURE(sizes),         WITH_FIXTURE(names_of_sizes), WITH_FIXTURE(indices),
         WITH_FIXTURE(infinite),      WITH_FIXTURE(norms),          WITH_FIXTURE(subgraphs),
+        WITH_FIXTURE(body_once),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }
