@@ -69,7 +69,8 @@ static void put_groups(gcut_onnx_writer *w, const gcut_node *n)
 
 static void put_kernel_shape(gcut_onnx_writer *w, const gcut_node *n)
 {
-    put_numbers(w, n, "kernel_shape", gcut_onnx_operand_type(w, n, 1)->dim + 2, 2);
+    const gcut_type *t = gcut_onnx_operand_type(w, n, 1);
+    put_numbers(w, n, "kernel_shape", t->dim + 2, t->rank - 2u);
 }
 
 void gcut_export_conv(gcut_onnx_writer *w, const gcut_node *n, const char *as)
@@ -79,7 +80,7 @@ void gcut_export_conv(gcut_onnx_writer *w, const gcut_node *n, const char *as)
     put_kernel_shape(w, n);
     put_window(w, n);
     put_groups(w, n);
-    if (n->op == GCUT_OP_conv_transpose2d) put_attr(w, n, "output_padding", GCUT_KEY_output_pad);
+    put_attr(w, n, "output_padding", GCUT_KEY_output_pad);
 }
 
 /* ConvTranspose whose result has the height and width of `shape`: the padding behind is what is missing there. */
@@ -118,7 +119,11 @@ void gcut_export_pool(gcut_onnx_writer *w, const gcut_node *n, const char *as)
     const gcut_attr *stride = gcut_attr_get(w->here->g, n, GCUT_KEY_stride);
     put_window(w, n);
     if (!stride) put_attr(w, n, "strides", GCUT_KEY_window);
-    if (n->op == GCUT_OP_avg_pool2d) gcut_onnx_put_int(w, "count_include_pad", 1);
+    const gcut_attr *ceil = gcut_attr_get(w->here->g, n, GCUT_KEY_ceil),
+                    *skip_pad = gcut_attr_get(w->here->g, n, GCUT_KEY_skip_pad);
+    if (ceil && ceil->u.flag) gcut_onnx_put_int(w, "ceil_mode", 1);
+    const bool counts = n->op == GCUT_OP_avg_pool2d || n->op == GCUT_OP_avg_pool_nd;
+    if (counts && !(skip_pad && skip_pad->u.flag)) gcut_onnx_put_int(w, "count_include_pad", 1);
 }
 
 void gcut_export_layer_norm(gcut_onnx_writer *w, const gcut_node *n, const char *as)
