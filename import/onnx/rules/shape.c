@@ -389,40 +389,6 @@ void gcut_onnx_slice_of(gcut_onnx_node *n)
 
 /* ---- padding ---- */
 
-/* `count` elements beyond one end of the axis: reflected in the last element, or that repeated, or those of the other
- * end. */
-static gcut_ref beyond(gcut_onnx_node *n, gcut_ref x, uint32_t axis, gcut_dim count, const char *mode,
-                       bool before)
-{
-    const gcut_type t = gcut_onnx_type(n, x);
-    const gcut_dim d = t.dim[axis];
-    if (!strcmp(mode, "wrap"))
-        return before ? gcut_onnx_slice(n, x, axis, gcut_onnx_dim(n, GCUT_DIM_SUB, d, count), d, 1)
-                      : gcut_onnx_slice(n, x, axis, 0, count, 1);
-    const gcut_dim last = gcut_onnx_dim(n, GCUT_DIM_SUB, d, 1);
-    if (!strcmp(mode, "reflect"))
-        return gcut_onnx_flip(
-            n,
-            before ? gcut_onnx_slice(n, x, axis, 1, gcut_onnx_dim(n, GCUT_DIM_ADD, count, 1), 1)
-                   : gcut_onnx_slice(n, x, axis, gcut_onnx_dim(n, GCUT_DIM_SUB, last, count), last, 1),
-            axis);
-    gcut_type to = t;
-    gcut_ref edge = before ? gcut_onnx_slice(n, x, axis, 0, 1, 1) : gcut_onnx_slice(n, x, axis, last, d, 1);
-    to.dim[axis] = count;
-    return gcut_bspread(&n->b, edge, &to);
-}
-
-static gcut_ref pad_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis, gcut_dim low, gcut_dim high,
-                         const char *mode)
-{
-    gcut_ref part[3];
-    uint32_t k = 0;
-    if (low) part[k++] = beyond(n, x, axis, low, mode, true);
-    part[k++] = x;
-    if (high) part[k++] = beyond(n, x, axis, high, mode, false);
-    return gcut_onnx_concat(n, part, k, axis);
-}
-
 /* Negative padding cuts off. */
 static gcut_ref cut(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t low, int64_t high)
 {
@@ -443,8 +409,11 @@ void gcut_onnx_pad_of(gcut_onnx_node *n)
     if (gcut_onnx_has(n, 2)) value = gcut_onnx_need_number(n, 2, "the value of the padding");
     if (!pads.at || pads.n != 2 * count)
         GCUT_ONNX_WRONG(n, "expected two paddings for each of %u axes", (unsigned)count);
-    const bool constant = !strcmp(mode, "constant");
-    if (!constant && strcmp(mode, "reflect") && strcmp(mode, "edge") && strcmp(mode, "wrap"))
+    const gcut_op op = !strcmp(mode, "reflect") ? GCUT_OP_reflection_pad
+                       : !strcmp(mode, "edge")  ? GCUT_OP_replication_pad
+                       : !strcmp(mode, "wrap")  ? GCUT_OP_circular_pad
+                                                : GCUT_OP_pad;
+    if (op == GCUT_OP_pad && strcmp(mode, "constant"))
         GCUT_ONNX_UNSUPPORTED(n, "there is no padding of the mode '%s'", mode);
     gcut_dim low[GCUT_MAX_RANK] = {0}, high[GCUT_MAX_RANK] = {0};
     bool any = false;
@@ -454,10 +423,15 @@ void gcut_onnx_pad_of(gcut_onnx_node *n)
         x = cut(n, x, axis, a, b);
         low[axis] = is_negative(a) ? 0 : a;
         high[axis] = is_negative(b) ? 0 : b;
-        if (!constant) x = pad_axis(n, x, axis, low[axis], high[axis], mode);
         any |= low[axis] || high[axis];
     }
-    gcut_onnx_set(n, 0, constant && any ? gcut_onnx_pad(n, x, low, high, value) : x);
+    const gcut_attr a[] = {gcut_attr_dims(n->b.g->module, GCUT_KEY_low, low, t.rank),
+                           gcut_attr_dims(n->b.g->module, GCUT_KEY_high, high, t.rank)};
+    if (any && op == GCUT_OP_pad)
+        x = gcut_onnx_pad(n, x, low, high, value);
+    else if (any)
+        x = gcut_onnx_node_new(n, op, &x, 1, a, 2);
+    gcut_onnx_set(n, 0, x);
 }
 
 /* ---- patterns of places ---- */

@@ -88,16 +88,18 @@ void gcut_export_slice(gcut_onnx_writer *w, const gcut_node *n, const char *as)
     gcut_onnx_set_whole(w, n, 0, gcut_onnx_put(w, "Slice", gcut_onnx_own(w, n, 0), in, steps ? 5 : 4));
 }
 
+/* value NULL: by the mode */
 static const char *padded(gcut_onnx_writer *w, const char *x, const char *out, const gcut_dim *low,
-                          const gcut_dim *high, uint32_t rank, const char *value)
+                          const gcut_dim *high, uint32_t rank, const char *mode, const char *value)
 {
     gcut_dim pads[2 * GCUT_MAX_RANK];
     for (uint32_t r = 0; r < rank; r++) {
         pads[r] = low[r];
         pads[rank + r] = high[r];
     }
-    x = gcut_onnx_put3(w, "Pad", out, x, gcut_onnx_put_sizes(w, pads, 2 * rank), value);
-    gcut_onnx_put_text(w, "mode", "constant");
+    const char *in[] = {x, gcut_onnx_put_sizes(w, pads, 2 * rank), value};
+    x = gcut_onnx_put(w, "Pad", out, in, value ? 3 : 2);
+    gcut_onnx_put_text(w, "mode", mode);
     return x;
 }
 
@@ -117,7 +119,7 @@ static const char *spaced(gcut_onnx_writer *w, const char *x, gcut_type *t, uint
     }
     x = gcut_onnx_reshaped(w, x, t, &split, NULL);
     pads[2] = by;
-    x = padded(w, x, NULL, none, pads, 4, value);
+    x = padded(w, x, NULL, none, pads, 4, "constant", value);
     const gcut_dim wide = gcut_dim_make(dims, GCUT_DIM_ADD, by, 1);
     joined.dim[r] = gcut_dim_make(dims, GCUT_DIM_MUL, t->dim[r], wide);
     x = gcut_onnx_reshaped(w, x, NULL, &joined, NULL);
@@ -139,8 +141,16 @@ void gcut_export_pad(gcut_onnx_writer *w, const gcut_node *n, const char *as)
     const char *x = gcut_onnx_operand(w, n, 0);
     for (uint32_t r = 0; interior && r < t.rank; r++)
         if (interior->u.dims[r] != 0) x = spaced(w, x, &t, r, interior->u.dims[r], value);
+    gcut_onnx_set_whole(
+        w, n, 0, padded(w, x, gcut_onnx_own(w, n, 0), low->u.dims, high->u.dims, t.rank, "constant", value));
+}
+
+void gcut_export_border(gcut_onnx_writer *w, const gcut_node *n, const char *as)
+{
+    const gcut_attr *low = dims_attr(w, n, GCUT_KEY_low), *high = dims_attr(w, n, GCUT_KEY_high);
     gcut_onnx_set_whole(w, n, 0,
-                        padded(w, x, gcut_onnx_own(w, n, 0), low->u.dims, high->u.dims, t.rank, value));
+                        padded(w, gcut_onnx_operand(w, n, 0), gcut_onnx_own(w, n, 0), low->u.dims,
+                               high->u.dims, low->n, as, NULL));
 }
 
 void gcut_export_concat(gcut_onnx_writer *w, const gcut_node *n, const char *as)
