@@ -174,11 +174,43 @@ const char *gcut_loc_prefix(gcut_module *m, gcut_locid loc)
     return out.n ? out.at : "";
 }
 
+/* A generated name without its number. */
+static const char *generated(gcut_module *m, gcut_op op, gcut_locid loc)
+{
+    return intern(m, "%s%s%s", is_gradient(m, loc) ? "d" : "", gcut_loc_prefix(m, loc),
+                  gcut_op_get(op)->name);
+}
+
 const char *gcut_name_make_up(gcut_graph *g, gcut_op op, gcut_locid loc)
 {
-    gcut_module *m = g->module;
-    return next_name(g, intern(m, "%s%s%s", is_gradient(m, loc) ? "d" : "", gcut_loc_prefix(m, loc),
-                               gcut_op_get(op)->name));
+    return next_name(g, generated(g->module, op, loc));
+}
+
+/* Has node n a generated name with a number?  Then *base is it without. */
+static bool is_numbered(gcut_graph *g, const gcut_node *n, const char **base)
+{
+    const char *name = g->values.at[n->res0].name;
+    *base = generated(g->module, (gcut_op)n->op, n->loc);
+    const size_t k = strlen(*base);
+    return n->nres == 1 && !strncmp(name, *base, k) && name[k] == '.' && name[k + 1] &&
+           !name[k + 1 + strspn(name + k + 1, "0123456789")];
+}
+
+void gcut_names_renumber(gcut_graph *g)
+{
+    gcut_arena *a = gcut_arena_new(g->module->env, g->module->arena);
+    const char **base = gcut_calloc(a, g->nodes.n + 1u, sizeof *base);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        const char *of;
+        if (!is_numbered(g, n, &of)) continue;
+        base[i] = of;
+        *gcut_map_at(g->module->arena, &g->last_number, gcut_map_key(of)) = 0;
+        gcut_value_rename(g, n->res0, intern(g->module, "/%u", i)); /* no name of a text */
+    }
+    for (uint32_t i = 0; i < g->nodes.n; i++)
+        if (base[i]) gcut_value_rename(g, gcut_node_at(g, i)->res0, number(g, base[i], 2, has));
+    gcut_arena_free(a);
 }
 
 void gcut_name_claim(gcut_graph *g, const char *name)

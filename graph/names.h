@@ -15,6 +15,9 @@ const char *gcut_name_fresh_interned(gcut_graph *g, const char *base);
  * "block0.mlp.gelu.2".
  */
 const char *gcut_name_make_up(gcut_graph *g, gcut_op op, gcut_locid loc);
+/* Numbers the generated names of g, which no other graph copies, again: in the order of nodes, without gaps that nodes have
+ * left which are no more. */
+void gcut_names_renumber(gcut_graph *g);
 /* The prefix of generated names: "block0.mlp." for scope "block0/mlp", "" without a scope. */
 const char *gcut_loc_prefix(gcut_module *m, gcut_locid loc);
 /* The names of a function, those of its bodies included. */

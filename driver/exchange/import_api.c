@@ -95,6 +95,7 @@ static gcut_graph *run_passes(gcut_graph *g)
         gcut_module_unlist(m, g);
         g = next;
     }
+    gcut_names_renumber(g); /* an export and another import give the same names */
     g->name = name;
     return g;
 }

@@ -20,15 +20,23 @@ static const char *helper(gcut_onnx_writer *w, const char *op)
     return gcut_onnx_fresh(w, name);
 }
 
-/* "mlp/fc1/matmul" of the tensor mlp.fc1.matmul that is made at the scope mlp/fc1 */
+/* Is it the scope, or the last part of it? */
+static bool names_scope(const char *scope, const char *out)
+{
+    const size_t n = strlen(scope), k = strlen(out);
+    return n >= k && !strcmp(scope + n - k, out) && (n == k || scope[n - k - 1] == '/');
+}
+
+/* "mlp/fc1/matmul" of the tensor mlp.fc1.matmul that is made at the scope mlp/fc1.  A node of another model, which was
+ * imported, is the scope of its ops, and keeps its name. */
 static const char *node_name(gcut_onnx_writer *w, const char *out)
 {
     const gcut_module *m = w->g->module;
     const char *scope = m->locs.at[w->loc].scope, *prefix = gcut_loc_prefix(w->g->module, w->loc);
     const size_t n = strlen(prefix);
     const bool within = scope && n && !strncmp(out, prefix, n - 1);
-    if (within && !out[n - 1])
-        out = scope; /* of a node of another model, whose name is the scope of its ops */
+    if ((within && !out[n - 1]) || (scope && names_scope(scope, out)))
+        out = scope;
     else if (within && out[n - 1] == '.' && out[n])
         out = gcut_printf(w->a, "%s/%s", scope, out + n);
     else if (scope && *scope)
