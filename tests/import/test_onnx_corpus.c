@@ -34,6 +34,8 @@ static void models(void **state)
         {"loop", GCUT_OK, NULL},
         {"resize_to_none", GCUT_OK, NULL},
         {"resize", GCUT_EUNSUPPORTED, "expected an axis that gets at most 2^31 times shorter"},
+        {"resize_far", GCUT_EUNSUPPORTED,
+         "the 121 bytes of the model would become more than 1050512 elements of constants"},
         {"pad_by_size", GCUT_EUNSUPPORTED, "the value of the padding follows from sizes that are symbols"},
         {"col2im", GCUT_ETYPE,
          "expected blocks of 1 to 1024, strides of 1 or more, and dilations of 1 to 2^31"},

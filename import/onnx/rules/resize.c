@@ -255,16 +255,17 @@ static bool is_upsample(const way *w, const scaling *s)
 }
 
 /* Is each element repeated `factor` times, whatever the size is?  x(p + factor) = x(p) + 1, so that a few elements show
- * what becomes of all. */
+ * what becomes of all, and x(p) grows, so that the first and the last place of an element show what becomes of those between
+ * them. */
 static bool repeats(const way *w, const scaling *s)
 {
-    const int64_t few = 4;
-    const scaling sample = {
-        .in = few, .out = few * s->factor, .width = (double)(few * s->factor), .factor = s->factor};
-    if (w->mode != NEAREST || s->factor < 2 || w->from == ALIGN_CORNERS || w->from == CROP_AND_RESIZE)
+    const int64_t few = 4, f = s->factor;
+    if (w->mode != NEAREST || f < 2 || f > INT32_MAX || w->from == ALIGN_CORNERS ||
+        w->from == CROP_AND_RESIZE)
         return false;
-    for (int64_t p = 0; p < sample.out; p++)
-        if (nearest(w, &sample, p) != p / s->factor) return false;
+    const scaling sample = {.in = few, .out = few * f, .width = (double)(few * f), .factor = f};
+    for (int64_t k = 0; k < few; k++)
+        if (nearest(w, &sample, k * f) != k || nearest(w, &sample, k * f + f - 1) != k) return false;
     return true;
 }
 
