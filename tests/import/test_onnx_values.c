@@ -196,6 +196,8 @@ SAMPLES(
     GIVES("integers_vector", "in x i32[2] {1 2}; in z i32[2] {3 4}; y = MatMul(x, z); out y i32[] {11}"),
     GIVES("integers_gemm", "in x i64[2,1] {1 2}; in z i64[2,2] {9007199254740993 2 3 4}; in c i64[2] {1 1}\n"
                            "y = Gemm(x, z, c) transA=1 transB=0; out y i64[1,2] {9007199254741000 11}"),
+    REFUSED("einsum_ellipses", "has two ellipses",
+            "in x f32[1,1,1,1,1,1,1,2] {1 2}; y = Einsum(x) equation='...a...'; out y f32[2] {1 2}"),
     REFUSED("einsum_few", "more axes than its operand",
             "in x f32[2] {1 2}; y = Einsum(x) equation='...ab'; out y f32[2] {1 2}"))
 

@@ -134,10 +134,14 @@ static int ellipsis_of(const gcut_onnx_node *n, const equation *e, const char *t
     uint32_t letters = 0;
     bool any = false;
     for (const char *s = term; !ends_term(s); s++) {
-        if (is_ellipsis(s))
-            any = true, *before = letters, s += 2;
-        else
+        if (!is_ellipsis(s)) {
             letters++;
+            continue;
+        }
+        if (any) GCUT_ONNX_WRONG(n, "a term of '%s' has two ellipses", e->spec);
+        any = true;
+        *before = letters;
+        s += 2;
     }
     if (any && letters > rank) GCUT_ONNX_WRONG(n, "a term of '%s' has more axes than its operand", e->spec);
     return any ? (int)(rank - letters) : -1;
