@@ -174,7 +174,8 @@ static gcut_ref conv_transpose3d(composite *c)
     gcut_ref y = conv_transpose2d(c, x, taps_as_channels(c, c->x[1]), &h, &w);
     y = gcut_breshape(B, y, (gcut_dim[]){t.dim[0], t.dim[2], to.dim[1], taps, to.dim[3], to.dim[4]}, 6);
     y = gcut_btranspose(B, y, (gcut_dim[]){0, 2, 1, 3, 4, 5});
-    gcut_type all = to; /* with the padding that is cut off */
+    gcut_type all = to; /* with the padding that is cut off; f16 and bf16 are computed in f32 */
+    all.dtype = type_of(B, y).dtype;
     all.dim[2] = dim2(c, GCUT_DIM_ADD, to.dim[2], a.low + a.high);
     y = gcut_bscatter_add(B, gcut_bfull(B, &all, 0), tap_places(c, &a, t.dim[2], taps), y, 2);
     gcut_dim start[GCUT_MAX_RANK] = {0, 0, a.low}, limit[GCUT_MAX_RANK];

@@ -95,7 +95,8 @@ typedef struct gcut_madds {
 } gcut_madds;
 typedef gcut_madds gcut_madds_fn(const struct gcut_graph *g, const struct gcut_node *n);
 /* multiply_adds.c: the rules of the cost column. */
-gcut_madds_fn gcut_madds_matmul, gcut_madds_attention, gcut_madds_conv2d, gcut_madds_conv2d_weight, gcut_madds_recurrent;
+gcut_madds_fn gcut_madds_matmul, gcut_madds_attention, gcut_madds_conv2d, gcut_madds_conv2d_weight,
+    gcut_madds_recurrent;
 
 typedef struct gcut_op_info {
     const char *name;
