@@ -5,6 +5,7 @@
 #include "graph/build.h"
 
 #include <math.h>
+#include <string.h>
 
 #define TYPE(b, x) (*gcut_type_of((b)->g, (x)))
 
@@ -211,6 +212,27 @@ gcut_ref gcut_bcount(gcut_build *b, gcut_ref x, uint32_t mask, gcut_ref like)
     for (uint32_t d = 0; d < t.rank; d++)
         if (mask >> d & 1) n = gcut_dim_make(b->g->module->dims, GCUT_DIM_MUL, n, t.dim[d]);
     return gcut_bsize(b, n, t.dtype, &l);
+}
+
+gcut_ref gcut_bbodies(gcut_build *b, gcut_op op, const gcut_ref *args, uint32_t nargs, gcut_graph **body,
+                      uint32_t nbodies, const gcut_attr *attrs, uint32_t nattrs)
+{
+    uint32_t ncaptured;
+    const uint32_t given = gcut_region_nargs(op, nargs), each[] = {given, given};
+    const gcut_ref *captured = gcut_bodies_close(body, each, nbodies, &ncaptured);
+    gcut_ref *operand = gcut_calloc(b->g->module->arena, nargs + ncaptured + 1, sizeof *operand);
+    gcut_region region[2] = {{body[0]}, {nbodies > 1 ? body[1] : NULL}};
+    if (nargs) memcpy(operand, args, nargs * sizeof *args);
+    if (ncaptured) memcpy(operand + nargs, captured, ncaptured * sizeof *captured);
+    return gcut_node_make(b->g, &(gcut_node_spec){.op = op,
+                                                  .args = operand,
+                                                  .nargs = nargs + ncaptured,
+                                                  .ncaptured = ncaptured,
+                                                  .attrs = attrs,
+                                                  .nattrs = nattrs,
+                                                  .regions = region,
+                                                  .nregs = nbodies,
+                                                  .loc = b->loc});
 }
 
 /* ---- broadcasting ---- */

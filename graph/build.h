@@ -71,6 +71,11 @@ gcut_ref gcut_bspread(gcut_build *b, gcut_ref x, const gcut_type *shape);
 /* Replaces the operands by such of their common shape. */
 void gcut_bbroadcast_all(gcut_build *b, const char *op, gcut_ref *x, uint32_t n);
 
+/* A node of that op whose bodies are complete: they get parameters for what any of them captured.  No name.  Returns its first
+ * result. */
+gcut_ref gcut_bbodies(gcut_build *b, gcut_op op, const gcut_ref *args, uint32_t nargs, gcut_graph **body,
+                      uint32_t nbodies, const gcut_attr *attrs, uint32_t nattrs);
+
 /* einsum.c: NumPy's notation, with or without "->", without ellipsis.  All axes of one letter have one
  * size. */
 gcut_ref gcut_beinsum(gcut_build *b, const char *spec, const gcut_ref *v, uint32_t n);

@@ -6,8 +6,6 @@
  */
 #include "graph/decompose/decompose_rule.h"
 
-#include <string.h>
-
 /* What the attributes say of one spatial axis. */
 typedef struct axis {
     gcut_dim window, stride, dilation, low, high, output_pad;
@@ -44,11 +42,6 @@ static axis axis_at(const composite *c, uint32_t d)
     const gcut_attr *ceil = attr(c, GCUT_KEY_ceil);
     if (ceil && ceil->u.flag) extend(c, &a, d);
     return a;
-}
-
-static gcut_dim dim2(composite *c, gcut_dim_op op, gcut_dim x, gcut_dim y)
-{
-    return gcut_dim_make(B->g->module->dims, op, x, y);
 }
 
 /* ---- two axes ---- */
@@ -178,10 +171,7 @@ static gcut_ref conv_transpose3d(composite *c)
     all.dtype = type_of(B, y).dtype;
     all.dim[2] = dim2(c, GCUT_DIM_ADD, to.dim[2], a.low + a.high);
     y = gcut_bscatter_add(B, gcut_bfull(B, &all, 0), tap_places(c, &a, t.dim[2], taps), y, 2);
-    gcut_dim start[GCUT_MAX_RANK] = {0, 0, a.low}, limit[GCUT_MAX_RANK];
-    memcpy(limit, all.dim, sizeof limit);
-    limit[2] = dim2(c, GCUT_DIM_ADD, to.dim[2], a.low);
-    return a.low || a.high ? gcut_bslice(B, y, start, limit, NULL) : y;
+    return a.low || a.high ? slice_axis(B, y, 2, a.low, dim2(c, GCUT_DIM_ADD, to.dim[2], a.low)) : y;
 }
 
 /* The last two axes, then the first one with what they have become. */

@@ -32,20 +32,11 @@ static gcut_ref join_phases(gcut_build *b, gcut_ref x, uint32_t axis)
 /* Element i is x's element i - 1 (next: i + 1) along axis; the first (last) stays. */
 static gcut_ref neighbour(gcut_build *b, gcut_ref x, uint32_t axis, bool next)
 {
-    gcut_type t = type_of(b, x);
-    gcut_dims *ds = b->g->module->dims;
-    gcut_dim start[GCUT_MAX_RANK] = {0}, limit[GCUT_MAX_RANK], n = t.dim[axis];
-    memcpy(limit, t.dim, sizeof limit);
-    gcut_dim less = gcut_dim_make(ds, GCUT_DIM_SUB, n, 1);
-    start[axis] = next ? 1 : 0;
-    limit[axis] = next ? n : less;
-    gcut_ref most = gcut_bslice(b, x, start, limit, NULL);
-    start[axis] = next ? less : 0;
-    limit[axis] = next ? n : 1;
-    gcut_ref edge = gcut_bslice(b, x, start, limit, NULL);
-    gcut_attr a = gcut_attr_dim(GCUT_KEY_axis, axis);
-    return gcut_node_new(b->g, GCUT_OP_concat, next ? (gcut_ref[]){most, edge} : (gcut_ref[]){edge, most}, 2,
-                         &a, 1, b->loc, b->name);
+    const gcut_dim n = type_of(b, x).dim[axis], less = gcut_dim_make(b->g->module->dims, GCUT_DIM_SUB, n, 1);
+    gcut_ref most = slice_axis(b, x, axis, next ? 1 : 0, next ? n : less),
+             edge = slice_axis(b, x, axis, next ? less : 0, next ? n : 1);
+    return op_with_axis(b, GCUT_OP_concat, next ? (gcut_ref[]){most, edge} : (gcut_ref[]){edge, most}, 2,
+                        axis);
 }
 
 /* Phase k of pixel i lies at i + o, o = (k + 1/2) / f - 1/2, and so between i and its neighbour on the side
@@ -86,11 +77,6 @@ gcut_ref gcut_decompose_upsample(composite *c)
 }
 
 /* ---- any sizes ---- */
-
-static gcut_dim dim2(composite *c, gcut_dim_op op, gcut_dim x, gcut_dim y)
-{
-    return gcut_dim_make(B->g->module->dims, op, x, y);
-}
 
 /* op of v and a size */
 static gcut_ref with_size(composite *c, gcut_op op, gcut_ref v, gcut_dim size)

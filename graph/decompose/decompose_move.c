@@ -4,23 +4,6 @@
  */
 #include "graph/decompose/decompose_rule.h"
 
-#include <string.h>
-
-static gcut_dim dim2(composite *c, gcut_dim_op op, gcut_dim x, gcut_dim y)
-{
-    return gcut_dim_make(B->g->module->dims, op, x, y);
-}
-
-/* Elements from, ..., to-1 of an axis. */
-static gcut_ref cut(gcut_build *b, gcut_ref x, uint32_t axis, gcut_dim from, gcut_dim to)
-{
-    gcut_dim start[GCUT_MAX_RANK] = {0}, limit[GCUT_MAX_RANK];
-    memcpy(limit, type_of(b, x).dim, sizeof limit);
-    start[axis] = from;
-    limit[axis] = to;
-    return gcut_bslice(b, x, start, limit, NULL);
-}
-
 /* y[i] = x[(i - shift) mod n]: the first m elements, m = -shift mod n, go to the end. */
 gcut_ref gcut_decompose_roll(composite *c)
 {
@@ -30,7 +13,7 @@ gcut_ref gcut_decompose_roll(composite *c)
     if (n == 0 || shift == 0) return c->x[0];
     gcut_dim m = dim2(c, GCUT_DIM_MOD, shift < 0 ? -shift : shift, n);
     if (shift > 0) m = dim2(c, GCUT_DIM_SUB, n, m);
-    gcut_ref part[] = {cut(B, c->x[0], axis, m, n), cut(B, c->x[0], axis, 0, m)};
+    gcut_ref part[] = {slice_axis(B, c->x[0], axis, m, n), slice_axis(B, c->x[0], axis, 0, m)};
     return op_with_axis(B, GCUT_OP_concat, part, 2, axis);
 }
 
@@ -54,15 +37,10 @@ gcut_ref gcut_decompose_tril(composite *c)
     return triangle(c, GCUT_OP_le);
 }
 
-/* The value goes to `full` as it is written: an i64 need not be a double. */
 gcut_ref gcut_decompose_masked_fill(composite *c)
 {
     const gcut_type t = type_of(B, c->x[0]);
-    const gcut_attr a[] = {gcut_attr_dims(B->g->module, GCUT_KEY_shape, t.dim, t.rank),
-                           *attr(c, GCUT_KEY_value),
-                           gcut_attr_str(B->g->module, GCUT_KEY_dtype, gcut_dtype_name(t.dtype))};
-    gcut_ref value = gcut_node_new(B->g, GCUT_OP_full, NULL, 0, a, 3, B->loc, B->name);
-    return gcut_bselect(B, c->x[1], value, c->x[0]);
+    return gcut_bselect(B, c->x[1], gcut_bfull_of(B, &t, attr(c, GCUT_KEY_value)->u.num), c->x[0]);
 }
 
 /* ---- pads made of elements ---- */
@@ -91,7 +69,8 @@ static gcut_ref reflected(composite *c, gcut_ref x, uint32_t axis, gcut_dim n, b
 {
     const gcut_dim size = type_of(B, x).dim[axis], one = dim2(c, GCUT_DIM_ADD, n, 1);
     const gcut_dim last = high ? dim2(c, GCUT_DIM_SUB, size, 1) : 0, flipped[] = {axis};
-    gcut_ref part = high ? cut(B, x, axis, dim2(c, GCUT_DIM_SUB, size, one), last) : cut(B, x, axis, 1, one);
+    gcut_ref part = high ? slice_axis(B, x, axis, dim2(c, GCUT_DIM_SUB, size, one), last)
+                         : slice_axis(B, x, axis, 1, one);
     gcut_attr a = gcut_attr_dims(B->g->module, GCUT_KEY_axes, flipped, 1);
     return gcut_node_new(B->g, GCUT_OP_flip, &part, 1, &a, 1, B->loc, B->name);
 }
@@ -104,14 +83,14 @@ static gcut_ref replicated(composite *c, gcut_ref x, uint32_t axis, gcut_dim n, 
     const gcut_dim size = t.dim[axis], from = high ? dim2(c, GCUT_DIM_SUB, size, 1) : 0;
     for (uint32_t d = 0; d < t.rank; d++) axes[d] = d;
     t.dim[axis] = n;
-    return gcut_bbroadcast(B, cut(B, x, axis, from, high ? size : 1), t.dim, t.rank, axes);
+    return gcut_bbroadcast(B, slice_axis(B, x, axis, from, high ? size : 1), t.dim, t.rank, axes);
 }
 
 /* ... n-2 n-1 [0 1 2 .. n-1] 0 1 ... */
 static gcut_ref repeated(composite *c, gcut_ref x, uint32_t axis, gcut_dim n, bool high)
 {
     const gcut_dim size = type_of(B, x).dim[axis];
-    return high ? cut(B, x, axis, 0, n) : cut(B, x, axis, dim2(c, GCUT_DIM_SUB, size, n), size);
+    return high ? slice_axis(B, x, axis, 0, n) : slice_axis(B, x, axis, dim2(c, GCUT_DIM_SUB, size, n), size);
 }
 
 gcut_ref gcut_decompose_reflection_pad(composite *c)

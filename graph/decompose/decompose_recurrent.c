@@ -27,13 +27,9 @@ static gcut_ref add_bias(gcut_build *b, gcut_ref x, gcut_ref v)
 /* Part k of the last axis of x, as long as the state; `n` parts from there. */
 static gcut_ref parts(step *s, gcut_ref x, uint32_t k, uint32_t n)
 {
-    const gcut_type t = type_of(&s->b, x);
     gcut_dims *dims = s->b.g->module->dims;
-    gcut_dim start[GCUT_MAX_RANK] = {0}, limit[GCUT_MAX_RANK];
-    memcpy(limit, t.dim, sizeof limit);
-    start[t.rank - 1] = gcut_dim_make(dims, GCUT_DIM_MUL, s->hidden, k);
-    limit[t.rank - 1] = gcut_dim_make(dims, GCUT_DIM_MUL, s->hidden, k + n);
-    return gcut_bslice(&s->b, x, start, limit, NULL);
+    return slice_axis(&s->b, x, type_of(&s->b, x).rank - 1u, gcut_dim_make(dims, GCUT_DIM_MUL, s->hidden, k),
+                      gcut_dim_make(dims, GCUT_DIM_MUL, s->hidden, k + n));
 }
 
 /* h wh' + bh */
@@ -82,10 +78,9 @@ static gcut_ref layer(composite *c, uint32_t nstates, step_fn *of)
 {
     const gcut_type t = type_of(B, c->x[0]), th = type_of(B, c->x[1]);
     const gcut_ref *state = c->x + 1, *w = state + nstates; /* wx, wh, bx, bh */
-    gcut_dims *dims = B->g->module->dims;
     const gcut_dim wide = type_of(B, w[0]).dim[0];
-    gcut_ref x = gcut_breshape(
-        B, c->x[0], (gcut_dim[]){gcut_dim_make(dims, GCUT_DIM_MUL, t.dim[0], t.dim[1]), t.dim[2]}, 2);
+    gcut_ref x =
+        gcut_breshape(B, c->x[0], (gcut_dim[]){dim2(c, GCUT_DIM_MUL, t.dim[0], t.dim[1]), t.dim[2]}, 2);
     x = add_bias(B, gcut_bmatmul(B, x, w[0], false, true), w[2]);
     x = gcut_breshape(B, x, (gcut_dim[]){t.dim[0], t.dim[1], wide}, 3);
 
@@ -103,22 +98,9 @@ static gcut_ref layer(composite *c, uint32_t nstates, step_fn *of)
     for (uint32_t k = 0; k < nstates; k++) gcut_body_yield(body, now[k]);
     gcut_body_yield(body, now[0]);
 
-    uint32_t nargs = nstates + 1, ncaptured;
-    const gcut_ref *captured = gcut_bodies_close(&body, &nargs, 1, &ncaptured);
-    gcut_ref *operand = gcut_calloc(B->g->module->arena, nargs + ncaptured, sizeof *operand);
-    memcpy(operand, args, nargs * sizeof *args);
-    memcpy(operand + nargs, captured, ncaptured * sizeof *captured);
     const gcut_attr a[] = {gcut_attr_dim(GCUT_KEY_carries, nstates),
                            gcut_attr_bool(GCUT_KEY_reverse, flag(c, GCUT_KEY_reverse))};
-    gcut_ref res = gcut_node_make(B->g, &(gcut_node_spec){.op = GCUT_OP_scan,
-                                                          .args = operand,
-                                                          .nargs = nargs + ncaptured,
-                                                          .ncaptured = ncaptured,
-                                                          .attrs = a,
-                                                          .nattrs = 2,
-                                                          .regions = &(gcut_region){body},
-                                                          .nregs = 1,
-                                                          .loc = B->loc});
+    gcut_ref res = gcut_bbodies(B, GCUT_OP_scan, args, nstates + 1, &body, 1, a, 2);
     for (uint32_t k = 0; k < nstates; k++) c->more[k] = res + k;
     return res + nstates;
 }

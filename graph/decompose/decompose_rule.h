@@ -44,6 +44,20 @@ static inline uint32_t last_axis(const gcut_build *b, gcut_ref x)
     return 1u << (type_of(b, x).rank - 1);
 }
 
+static inline gcut_dim dim2(composite *c, gcut_dim_op op, gcut_dim x, gcut_dim y)
+{
+    return gcut_dim_make(c->b.g->module->dims, op, x, y);
+}
+/* Elements from, ..., to-1 of an axis. */
+static inline gcut_ref slice_axis(gcut_build *b, gcut_ref x, uint32_t axis, gcut_dim from, gcut_dim to)
+{
+    gcut_type t = type_of(b, x);
+    gcut_dim start[GCUT_MAX_RANK] = {0};
+    start[axis] = from;
+    t.dim[axis] = to;
+    return gcut_bslice(b, x, start, t.dim, NULL);
+}
+
 static inline const gcut_attr *attr(const composite *c, gcut_attr_key key)
 {
     return gcut_attr_get(c->src, &c->node, key);

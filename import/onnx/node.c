@@ -183,24 +183,3 @@ gcut_ref gcut_onnx_iota(gcut_onnx_node *n, const gcut_type *shape, uint32_t axis
     t.dtype = GCUT_I64;
     return gcut_biota(&n->b, &t, (int)axis);
 }
-
-gcut_ref gcut_onnx_close(gcut_onnx_node *n, gcut_op op, const gcut_ref *args, uint32_t nargs,
-                         gcut_graph **body, uint32_t nbodies, const gcut_attr *attrs, uint32_t nattrs)
-{
-    uint32_t ncaptured;
-    const uint32_t given = gcut_region_nargs(op, nargs), each[] = {given, given};
-    const gcut_ref *captured = gcut_bodies_close(body, each, nbodies, &ncaptured);
-    gcut_ref *operand = gcut_calloc(n->b.g->module->arena, nargs + ncaptured + 1, sizeof *operand);
-    gcut_region region[2] = {{body[0]}, {nbodies > 1 ? body[1] : NULL}};
-    if (nargs) memcpy(operand, args, nargs * sizeof *args);
-    if (ncaptured) memcpy(operand + nargs, captured, ncaptured * sizeof *captured);
-    return gcut_node_make(n->b.g, &(gcut_node_spec){.op = op,
-                                                    .args = operand,
-                                                    .nargs = nargs + ncaptured,
-                                                    .ncaptured = ncaptured,
-                                                    .attrs = attrs,
-                                                    .nattrs = nattrs,
-                                                    .regions = region,
-                                                    .nregs = nbodies,
-                                                    .loc = n->b.loc});
-}

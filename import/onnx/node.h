@@ -149,10 +149,6 @@ gcut_dim gcut_onnx_numel(const gcut_onnx_node *n, const gcut_type *t, uint32_t f
 
 /* ---- bodies ---- */
 
-/* A node whose bodies are complete; returns its first result. */
-gcut_ref gcut_onnx_close(gcut_onnx_node *n, gcut_op op, const gcut_ref *args, uint32_t nargs,
-                         gcut_graph **body, uint32_t nbodies, const gcut_attr *attrs, uint32_t nattrs);
-
 /* Imports a subgraph whose inputs are bound to x, values of `body`, which captures what it reads of the graphs around it;
  * 0 is the constant true, the condition of a loop.  iteration: the number of the iteration, i64[], a parameter that is made
  * when a draw needs it where it is 0; NULL: the body is not repeated.  out has room for its outputs, NULL: they are left as

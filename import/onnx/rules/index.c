@@ -203,7 +203,7 @@ static gcut_ref combine_rows(gcut_onnx_node *n, gcut_ref x, gcut_ref i, gcut_ref
         body,
         gcut_bselect(&inside.b, gcut_bbroadcast(&inside.b, hit, t.dim, t.rank, (gcut_dim[]){0}), all, old));
     const gcut_attr carries = gcut_attr_dim(GCUT_KEY_carries, 1);
-    return gcut_onnx_close(n, GCUT_OP_scan, (gcut_ref[]){x, i, u}, 3, &body, 1, &carries, 1);
+    return gcut_bbodies(&n->b, GCUT_OP_scan, (gcut_ref[]){x, i, u}, 3, &body, 1, &carries, 1);
 }
 
 static bool combines(const char *how)
