@@ -131,6 +131,20 @@ static bool is_trained(gcut_onnx *o, const gcut_tensor *x)
     return x->rank > 0 && (x->n != 1 || strchr(x->name, '.'));
 }
 
+/* Will it be a constant, whatever the options say?  Then its name is free. */
+static bool is_constant(const Onnx__TensorProto *x)
+{
+    int64_t n = 1;
+    for (size_t i = 0; i < x->n_dims; i++)
+        if (__builtin_mul_overflow(n, x->dims[i], &n)) return false;
+    switch (x->data_type) {
+    case ONNX__TENSOR_PROTO__DATA_TYPE__INT64:
+    case ONNX__TENSOR_PROTO__DATA_TYPE__INT32:
+    case ONNX__TENSOR_PROTO__DATA_TYPE__BOOL: return n <= GCUT_ONNX_MOST_KNOWN;
+    default: return false;
+    }
+}
+
 void gcut_onnx_reserve_names(gcut_onnx *o, const Onnx__GraphProto *p)
 {
     o->parameters = gcut_onnx_name_parameters(o->arena, p);
@@ -138,7 +152,8 @@ void gcut_onnx_reserve_names(gcut_onnx *o, const Onnx__GraphProto *p)
     for (uint32_t i = 0; i < o->parameters.n; i++) {
         const gcut_onnx_parameter_name *x = &o->parameters.at[i];
         *gcut_map_at(o->arena, &o->parameter_of, gcut_map_key(intern(o, x->of))) = i + 1;
-        gcut_name_set_add(&o->reserved, x->own);
+        if (i < o->parameters.ninputs || !is_constant(p->initializer[i - o->parameters.ninputs]))
+            gcut_name_set_add(&o->reserved, x->own);
     }
 }
 

@@ -5,8 +5,9 @@
     train_torch_models.py --write-reference
 
 exports each model of torch_models.py, imports it with `gradcut import`, runs a training step with `gradcut run`, and
-compares the loss, the gradient of every parameter and the running statistics with PyTorch's in float64.  Exits with 1
-where they differ or gradcut fails, with 77 where PyTorch or an exporter is not installed.
+compares the loss, the gradient of every parameter and the running statistics with PyTorch's in float64.  Then exports and
+imports it until nothing changes.  Exits with 1 where values differ or gradcut fails, with 77 where PyTorch or an exporter
+is not installed.
 
 --write-reference writes small exports into tests/onnx, each with PyTorch's numbers as NAME.npz, for
 tests/import/test_onnx_models.c: in.X, an input; loss; grad.X, of the initializer that the import calls X; next.X, a
@@ -241,6 +242,28 @@ def step(gradcut, m, folder):
     return json.loads(out), None
 
 
+def check_fixed_point(gradcut, folder):
+    """The second import of what is exported equals the first: its ops are those of ONNX already."""
+    model, texts = folder / "m.onnx", []
+    for trip in range(4):
+        at = folder / f"trip{trip}"
+        at.mkdir(exist_ok=True)
+        text = at / "m.gcut"
+        for command in [
+            ("import", model, "-o", text),
+            ("show", "--no-loc", text),
+            ("export", text, "--weights", at / "m.safetensors", "-o", at / "m.onnx"),
+        ]:
+            code, out, err = run(gradcut, *map(str, command))
+            if code:
+                raise Failed(err.strip())
+            if command[0] == "show":
+                texts.append(out)
+        model = at / "m.onnx"
+    if texts[2] != texts[3]:
+        raise Failed("the third import differs from the second")
+
+
 def try_model(gradcut, name, exporter, double, folder):
     """A row of the table: nodes before and after, error, remark; raises Failed."""
     m = torch_models.make(name)
@@ -256,6 +279,7 @@ def try_model(gradcut, name, exporter, double, folder):
     if missing:
         return "", "", "", f"skipped, op missing: {', '.join(sorted(missing))}"
     error, remark = compare(folder, m, params, train(m), 1e-6 if double else 1e-3)
+    check_fixed_point(gradcut, folder)
     return info["model_nodes"], info["nodes"], f"{error:.1e}", remark
 
 
