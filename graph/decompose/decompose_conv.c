@@ -120,16 +120,16 @@ static gcut_ref from_image(composite *c, gcut_ref x)
 
 /* ---- three axes ---- */
 
-/* places[i, k] = i stride + k dilation: where window i has its tap k */
-static gcut_ref tap_places(composite *c, const axis *a, gcut_dim windows, gcut_dim taps)
+/* places[i, k] = i stride + k dilation: where element k of window i lies */
+static gcut_ref window_places(composite *c, const axis *a, gcut_dim windows, gcut_dim depth)
 {
-    const gcut_type t = {GCUT_I64, 2, {windows, taps}};
+    const gcut_type t = {GCUT_I64, 2, {windows, depth}};
     gcut_ref from = gcut_bscale(B, gcut_biota(B, &t, 0), (double)a->stride);
     return gcut_b2(B, GCUT_OP_add, from, gcut_bscale(B, gcut_biota(B, &t, 1), (double)a->dilation));
 }
 
 /* [O, C, KD, KH, KW] -> [O, C KD, KH, KW] */
-static gcut_ref taps_as_channels(composite *c, gcut_ref f)
+static gcut_ref depth_as_channels(composite *c, gcut_ref f)
 {
     const gcut_type t = type_of(B, f);
     return gcut_breshape(
@@ -142,35 +142,35 @@ static gcut_ref conv3d(composite *c)
     const axis a = axis_at(c, 0), h = axis_at(c, 1), w = axis_at(c, 2);
     const gcut_type t = type_of(B, c->x[0]), to = *gcut_type_of(c->src, c->node.res0);
     const gcut_dim low[GCUT_MAX_RANK] = {0, 0, a.low}, high[GCUT_MAX_RANK] = {0, 0, a.high},
-                   taps = type_of(B, c->x[1]).dim[2];
+                   depth = type_of(B, c->x[1]).dim[2];
     gcut_ref x = a.low || a.high ? gcut_bpad(B, c->x[0], low, high, NULL) : c->x[0];
-    x = gcut_btake(B, x, tap_places(c, &a, to.dim[2], taps), 2);
+    x = gcut_btake(B, x, window_places(c, &a, to.dim[2], depth), 2);
     x = gcut_btranspose(B, x, (gcut_dim[]){0, 2, 1, 3, 4, 5});
     x = gcut_breshape(B, x,
                       (gcut_dim[]){dim2(c, GCUT_DIM_MUL, t.dim[0], to.dim[2]),
-                                   dim2(c, GCUT_DIM_MUL, t.dim[1], taps), t.dim[3], t.dim[4]},
+                                   dim2(c, GCUT_DIM_MUL, t.dim[1], depth), t.dim[3], t.dim[4]},
                       4);
-    gcut_ref y = conv2d(c, x, taps_as_channels(c, c->x[1]), &h, &w);
+    gcut_ref y = conv2d(c, x, depth_as_channels(c, c->x[1]), &h, &w);
     y = gcut_breshape(B, y, (gcut_dim[]){to.dim[0], to.dim[2], to.dim[1], to.dim[3], to.dim[4]}, 5);
     return gcut_btranspose(B, y, (gcut_dim[]){0, 2, 1, 3, 4});
 }
 
-/* The images [N D, O KD, OH, OW] are added up at the places of their taps. */
+/* The images [N D, O KD, OH, OW] are added up at the places of their windows. */
 static gcut_ref conv_transpose3d(composite *c)
 {
     const axis a = axis_at(c, 0), h = axis_at(c, 1), w = axis_at(c, 2);
     const gcut_type t = type_of(B, c->x[0]), to = *gcut_type_of(c->src, c->node.res0);
-    const gcut_dim taps = type_of(B, c->x[1]).dim[2];
+    const gcut_dim depth = type_of(B, c->x[1]).dim[2];
     gcut_ref x = gcut_btranspose(B, c->x[0], (gcut_dim[]){0, 2, 1, 3, 4});
     x = gcut_breshape(
         B, x, (gcut_dim[]){dim2(c, GCUT_DIM_MUL, t.dim[0], t.dim[2]), t.dim[1], t.dim[3], t.dim[4]}, 4);
-    gcut_ref y = conv_transpose2d(c, x, taps_as_channels(c, c->x[1]), &h, &w);
-    y = gcut_breshape(B, y, (gcut_dim[]){t.dim[0], t.dim[2], to.dim[1], taps, to.dim[3], to.dim[4]}, 6);
+    gcut_ref y = conv_transpose2d(c, x, depth_as_channels(c, c->x[1]), &h, &w);
+    y = gcut_breshape(B, y, (gcut_dim[]){t.dim[0], t.dim[2], to.dim[1], depth, to.dim[3], to.dim[4]}, 6);
     y = gcut_btranspose(B, y, (gcut_dim[]){0, 2, 1, 3, 4, 5});
     gcut_type all = to; /* with the padding that is cut off; f16 and bf16 are computed in f32 */
     all.dtype = type_of(B, y).dtype;
     all.dim[2] = dim2(c, GCUT_DIM_ADD, to.dim[2], a.low + a.high);
-    y = gcut_bscatter_add(B, gcut_bfull(B, &all, 0), tap_places(c, &a, t.dim[2], taps), y, 2);
+    y = gcut_bscatter_add(B, gcut_bfull(B, &all, 0), window_places(c, &a, t.dim[2], depth), y, 2);
     return a.low || a.high ? slice_axis(B, y, 2, a.low, dim2(c, GCUT_DIM_ADD, to.dim[2], a.low)) : y;
 }
 

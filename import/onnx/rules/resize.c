@@ -24,7 +24,7 @@ typedef enum coordinates { /* x(p) */
 typedef enum rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL } rounding;
 typedef enum interpolation { NEAREST, LINEAR, CUBIC } interpolation;
 
-typedef struct way {
+typedef struct resize_options {
     interpolation mode;
     coordinates from;
     rounding nearest;
@@ -32,7 +32,7 @@ typedef struct way {
     bool exclude_outside; /* elements beyond the ends have no weight */
     bool antialias;
     double beyond; /* the result where x(p) is outside, of CROP_AND_RESIZE */
-} way;
+} resize_options;
 
 typedef struct scaling {
     gcut_dim in, out;
@@ -50,7 +50,7 @@ static int named(gcut_onnx_node *n, const char *attr, const char *otherwise, con
     GCUT_ONNX_UNSUPPORTED(n, "there is no '%s' of the name '%s'", attr, given);
 }
 
-static bool stays(const way *w, const scaling *s)
+static bool stays(const resize_options *w, const scaling *s)
 {
     return s->factor == 1 && (w->from != CROP_AND_RESIZE || (s->start == 0 && s->end == 1));
 }
@@ -58,7 +58,7 @@ static bool stays(const way *w, const scaling *s)
 /* ---- places and weights ---- */
 
 /* x(p).  Products come before the quotient, so that places halfway between elements are exact. */
-static double place(const way *w, const scaling *s, int64_t k)
+static double place(const resize_options *w, const scaling *s, int64_t k)
 {
     const double p = (double)k, d = (double)s->in, last = d - 1, out = (double)s->out,
                  centre = (p + 0.5) * d / s->width;
@@ -81,7 +81,7 @@ static int64_t clamp(double x, int64_t size)
     return x < 0 ? 0 : x > (double)(size - 1) ? size - 1 : (int64_t)x;
 }
 
-static int64_t nearest(const way *w, const scaling *s, int64_t p)
+static int64_t nearest(const resize_options *w, const scaling *s, int64_t p)
 {
     const double x = place(w, s, p);
     switch (w->nearest) {
@@ -94,7 +94,7 @@ static int64_t nearest(const way *w, const scaling *s, int64_t p)
 }
 
 /* w(d): of linear interpolation, or Keys' cubic convolution with the parameter a. */
-static double kernel(const way *w, double d)
+static double kernel(const resize_options *w, double d)
 {
     const double a = w->cubic_a;
     d = fabs(d);
@@ -122,7 +122,7 @@ static selections selections_new(gcut_onnx_node *n, int64_t count, int64_t out)
     return s;
 }
 
-static selections select_nearest(gcut_onnx_node *n, const way *w, const scaling *s)
+static selections select_nearest(gcut_onnx_node *n, const resize_options *w, const scaling *s)
 {
     selections e = selections_new(n, 1, s->out);
     for (int64_t p = 0; p < s->out; p++) {
@@ -133,7 +133,7 @@ static selections select_nearest(gcut_onnx_node *n, const way *w, const scaling 
 }
 
 /* Against aliasing, the kernel is as much wider as the axis gets shorter, and its weights add up to 1 again. */
-static selections interpolate(gcut_onnx_node *n, const way *w, const scaling *s)
+static selections interpolate(gcut_onnx_node *n, const resize_options *w, const scaling *s)
 {
     const bool shrinks = w->antialias && s->width > 0 && s->width < (double)s->in;
     const double stretch = shrinks ? (double)s->in / s->width : 1;
@@ -248,7 +248,7 @@ static gcut_ref sum_selections(gcut_onnx_node *n, gcut_ref x, uint32_t axis, con
 /* ---- one axis ---- */
 
 /* Does the op `upsample` with the mode "bilinear" mean the same? */
-static bool is_upsample(const way *w, const scaling *s)
+static bool is_upsample(const resize_options *w, const scaling *s)
 {
     return w->mode == LINEAR && s->factor > 1 &&
            (w->from == HALF_PIXEL || w->from == HALF_PIXEL_SYMMETRIC || w->from == PYTORCH_HALF_PIXEL);
@@ -257,7 +257,7 @@ static bool is_upsample(const way *w, const scaling *s)
 /* Is each element repeated `factor` times, whatever the size is?  x(p + factor) = x(p) + 1, so that a few elements show
  * what becomes of all, and x(p) grows, so that the first and the last place of an element show what becomes of those between
  * them. */
-static bool repeats(const way *w, const scaling *s)
+static bool repeats(const resize_options *w, const scaling *s)
 {
     const int64_t few = 4, f = s->factor;
     if (w->mode != NEAREST || f < 2 || f > INT32_MAX || w->from == ALIGN_CORNERS ||
@@ -287,7 +287,8 @@ static gcut_ref upsample_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int6
 }
 
 /* The stated value at the places whose x(p) is outside of the operand. */
-static gcut_ref extrapolate(gcut_onnx_node *n, gcut_ref y, uint32_t axis, const way *w, const scaling *s)
+static gcut_ref extrapolate(gcut_onnx_node *n, gcut_ref y, uint32_t axis, const resize_options *w,
+                            const scaling *s)
 {
     const gcut_type t = gcut_onnx_type(n, y);
     gcut_array inside = gcut_onnx_array(n, GCUT_BOOL, 1, &s->out);
@@ -302,7 +303,8 @@ static gcut_ref extrapolate(gcut_onnx_node *n, gcut_ref y, uint32_t axis, const 
     return gcut_bselect(&n->b, mask, y, gcut_bconst(&n->b, y, w->beyond));
 }
 
-static gcut_ref resize_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis, const way *w, const scaling *s)
+static gcut_ref resize_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis, const resize_options *w,
+                            const scaling *s)
 {
     if (stays(w, s)) return x;
     if (repeats(w, s)) return repeat(n, x, axis, s->factor);
@@ -319,7 +321,7 @@ static gcut_ref resize_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis, const 
     return w->from == CROP_AND_RESIZE ? extrapolate(n, x, axis, w, s) : x;
 }
 
-static gcut_ref resize(gcut_onnx_node *n, gcut_ref x, const way *w, const scaling *s)
+static gcut_ref resize(gcut_onnx_node *n, gcut_ref x, const resize_options *w, const scaling *s)
 {
     const gcut_type t = gcut_onnx_type(n, x);
     if (t.rank == 4 && gcut_dtype_is_float(t.dtype) && stays(w, &s[0]) && stays(w, &s[1]) &&
@@ -449,7 +451,7 @@ static void resize_first(gcut_onnx_node *n, const double *scale, int64_t scales)
     const gcut_type t = gcut_onnx_type(n, x);
     scaling s[GCUT_MAX_RANK];
     uint32_t axis[GCUT_MAX_RANK];
-    const way w = {
+    const resize_options w = {
         .mode = (interpolation)named(n, "mode", "nearest", modes), .from = ASYMMETRIC, .nearest = FLOOR};
     start(s, &t, axis);
     scale_all(n, s, axis, t.rank, scale, scales);
@@ -471,14 +473,14 @@ void gcut_onnx_upsample(gcut_onnx_node *n)
     resize_first(n, scale, (int64_t)a->n_floats);
 }
 
-static way way_of(gcut_onnx_node *n)
+static resize_options resize_options_of(gcut_onnx_node *n)
 {
     static const char *const modes[] = {"nearest", "linear", "cubic", NULL};
     static const char *const from[] = {
         "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
         "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize", NULL};
     static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL};
-    return (way){
+    return (resize_options){
         .mode = (interpolation)named(n, "mode", "nearest", modes),
         .from = (coordinates)named(n, "coordinate_transformation_mode", "half_pixel", from),
         .nearest = (rounding)named(n, "nearest_mode", "round_prefer_floor", roundings),
@@ -499,7 +501,7 @@ void gcut_onnx_resize(gcut_onnx_node *n)
     }
     gcut_ref x = gcut_onnx_in(n, 0);
     const gcut_type t = gcut_onnx_type(n, x);
-    const way w = way_of(n);
+    const resize_options w = resize_options_of(n);
     const gcut_onnx_list axes = gcut_onnx_ints(n, "axes");
     const uint32_t count = axes.at ? axes.n : t.rank;
     scaling s[GCUT_MAX_RANK];

@@ -113,10 +113,10 @@ static gcut_ref combine(gcut_onnx_node *n, gcut_ref rows, const taps *axis, uint
 
 /* ---- GridSample ---- */
 
-typedef struct grid_way {
+typedef struct grid_options {
     bool nearest, cubic, corners; /* neither nearest nor cubic: linear */
     bool zeros, border;           /* neither: reflection */
-} grid_way;
+} grid_options;
 
 /* Reflected at the ends of the axis, as often as it takes: a triangular wave. */
 static gcut_ref reflect(gcut_onnx_node *n, gcut_ref p, gcut_dim size, bool corners)
@@ -159,7 +159,7 @@ static gcut_ref cubic_weight(gcut_onnx_node *n, gcut_ref f, uint32_t k)
                             : polynomial(n, d, a, -5 * a, 8 * a, -4 * a);
 }
 
-static taps grid_taps(gcut_onnx_node *n, gcut_ref p, gcut_dim size, const grid_way *w, gcut_dtype t)
+static taps grid_taps(gcut_onnx_node *n, gcut_ref p, gcut_dim size, const grid_options *w, gcut_dtype t)
 {
     taps a = {.n = w->nearest ? 1 : w->cubic ? 4 : 2, .size = size};
     if (w->nearest) p = gcut_b1(&n->b, GCUT_OP_round, p);
@@ -184,15 +184,15 @@ static taps grid_taps(gcut_onnx_node *n, gcut_ref p, gcut_dim size, const grid_w
     return a;
 }
 
-static grid_way grid_way_of(gcut_onnx_node *n)
+static grid_options grid_options_of(gcut_onnx_node *n)
 {
     const char *mode = gcut_onnx_text(n, "mode", "linear"),
                *padding = gcut_onnx_text(n, "padding_mode", "zeros");
-    const grid_way w = {.nearest = !strcmp(mode, "nearest"),
-                        .cubic = !strcmp(mode, "cubic") || !strcmp(mode, "bicubic"),
-                        .corners = gcut_onnx_int(n, "align_corners", 0) != 0,
-                        .zeros = !strcmp(padding, "zeros"),
-                        .border = !strcmp(padding, "border")};
+    const grid_options w = {.nearest = !strcmp(mode, "nearest"),
+                            .cubic = !strcmp(mode, "cubic") || !strcmp(mode, "bicubic"),
+                            .corners = gcut_onnx_int(n, "align_corners", 0) != 0,
+                            .zeros = !strcmp(padding, "zeros"),
+                            .border = !strcmp(padding, "border")};
     if (!w.nearest && !w.cubic && strcmp(mode, "linear") && strcmp(mode, "bilinear"))
         GCUT_ONNX_UNSUPPORTED(n, "there is no sampling of the mode '%s'", mode);
     if (!w.zeros && !w.border && strcmp(padding, "reflection"))
@@ -206,7 +206,7 @@ void gcut_onnx_grid_sample(gcut_onnx_node *n)
     gcut_ref x = gcut_onnx_in(n, 0), grid = as_places(n, gcut_onnx_in(n, 1));
     const gcut_type t = gcut_onnx_type(n, x);
     gcut_type places = gcut_onnx_type(n, grid);
-    const grid_way w = grid_way_of(n);
+    const grid_options w = grid_options_of(n);
     const uint32_t axes = t.rank - 2u;
     const gcut_dtype compute = gcut_dtype_is_float(t.dtype) ? t.dtype : GCUT_F32;
     taps axis[MOST_AXES];
@@ -235,15 +235,15 @@ void gcut_onnx_grid_sample(gcut_onnx_node *n)
 
 /* ---- RoiAlign ---- */
 
-typedef struct roi_way {
+typedef struct roi_options {
     double scale;  /* of the image to the operand */
     double offset; /* of pixels */
     bool max;
     int64_t out[2], samples[2]; /* along height and width; samples for each element of the result */
-} roi_way;
+} roi_options;
 
 /* Taps of the samples of all regions along one axis, [R, out * samples], as values of [R, H samples, W samples]. */
-static taps roi_taps(gcut_onnx_node *n, gcut_ref regions, uint32_t k, gcut_dim size, const roi_way *w,
+static taps roi_taps(gcut_onnx_node *n, gcut_ref regions, uint32_t k, gcut_dim size, const roi_options *w,
                      gcut_dtype t)
 {
     const gcut_type tr = gcut_onnx_type(n, regions);
@@ -283,7 +283,7 @@ static taps roi_taps(gcut_onnx_node *n, gcut_ref regions, uint32_t k, gcut_dim s
 
 /* Of regions [R, 4] that have equal numbers of samples: [R, C, H, W]. */
 static gcut_ref align(gcut_onnx_node *n, gcut_ref rows, gcut_ref regions, gcut_ref batch,
-                      const gcut_dim *size, const roi_way *w)
+                      const gcut_dim *size, const roi_options *w)
 {
     const gcut_type t = gcut_onnx_type(n, rows);
     taps axis[2];
@@ -299,7 +299,7 @@ static gcut_ref align(gcut_onnx_node *n, gcut_ref rows, gcut_ref regions, gcut_r
 
 /* One region after the other, whose sizes decide on the numbers of samples. */
 static gcut_ref align_each(gcut_onnx_node *n, gcut_ref rows, gcut_ref regions, gcut_ref batch,
-                           const gcut_dim *size, roi_way w)
+                           const gcut_dim *size, roi_options w)
 {
     const gcut_array *bound = gcut_onnx_need(n, 1, "the regions, where 'sampling_ratio' is 0,");
     const gcut_dim channels = gcut_onnx_type(n, rows).dim[1];
@@ -337,11 +337,11 @@ void gcut_onnx_roi_align(gcut_onnx_node *n)
                *from = gcut_onnx_text(n, "coordinate_transformation_mode",
                                       n->opset < 16 ? "output_half_pixel" : "half_pixel");
     const int64_t samples = gcut_onnx_int(n, "sampling_ratio", 0);
-    const roi_way w = {.scale = gcut_onnx_float(n, "spatial_scale", 1),
-                       .offset = !strcmp(from, "half_pixel") ? 0.5 : 0,
-                       .max = !strcmp(mode, "max"),
-                       .out = {gcut_onnx_int(n, "output_height", 1), gcut_onnx_int(n, "output_width", 1)},
-                       .samples = {samples, samples}};
+    const roi_options w = {.scale = gcut_onnx_float(n, "spatial_scale", 1),
+                           .offset = !strcmp(from, "half_pixel") ? 0.5 : 0,
+                           .max = !strcmp(mode, "max"),
+                           .out = {gcut_onnx_int(n, "output_height", 1), gcut_onnx_int(n, "output_width", 1)},
+                           .samples = {samples, samples}};
     if (t.rank != 4 || tr.rank != 2 || tr.dim[1] != 4)
         GCUT_ONNX_WRONG(n, "expected an operand of four axes, and regions of four numbers each");
     gcut_onnx_need_rank(n, batch, 1, "the images of the regions");
