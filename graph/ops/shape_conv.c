@@ -263,7 +263,8 @@ static void windows_of(infer *s, const sliding *v, bool ceil)
                       room = begins + item(v->pad, v->n + d, 0) - v->window[d];
         const int64_t last =
             room / v->stride[d] + (room % v->stride[d] != 0); /* the last window, by its number */
-        if (last * v->stride[d] < begins) *out = last + 1;
+        if (last <= (begins - 1) / v->stride[d])
+            *out = last + 1; /* no product, which may be beyond 64 bits */
     }
 }
 
