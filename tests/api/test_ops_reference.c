@@ -34,6 +34,7 @@ static size_t read_all(const char *path, char *text, size_t room, expected *e)
         for (int64_t i = 0; i < e[n].n; i++) assert_int_equal(fscanf(f, "%lf", &e[n].x[i]), 1);
         n++;
     }
+    assert_true(n < MAX_VALUES); /* none is left */
     fclose(f);
     return n;
 }
