@@ -37,7 +37,7 @@ gcut_num gcut_onnx_need_number(gcut_onnx_node *n, uint32_t i, const char *what)
 
 bool gcut_onnx_is_progression(const int64_t *at, int64_t n)
 {
-    int64_t step, next;
+    int64_t step = 0, next;
     if (n >= 2 && __builtin_sub_overflow(at[1], at[0], &step)) return false;
     for (int64_t k = 2; k < n; k++)
         if (__builtin_add_overflow(at[k - 1], step, &next) || at[k] != next) return false;
