@@ -43,7 +43,7 @@ int64_t gcut_binteger(double x)
     return x < 0x1p63 ? (int64_t)x : INT64_MAX;
 }
 
-int64_t gcut_bwithin(gcut_num x, bool up, gcut_dtype t)
+int64_t gcut_bround_integer(gcut_num x, bool up, gcut_dtype t)
 {
     const int64_t i = x.is_int ? x.i : gcut_binteger(up ? ceil(x.f) : floor(x.f));
     int64_t lo, hi;
@@ -199,6 +199,13 @@ gcut_ref gcut_btimes(gcut_build *b, gcut_ref v, gcut_dim d)
     return d == 1 ? v : gcut_b2(b, GCUT_OP_mul, v, gcut_bsize(b, d, t.dtype, &t));
 }
 
+gcut_ref gcut_blinear_index(gcut_build *b, const gcut_ref *index, const gcut_dim *size, uint32_t n)
+{
+    gcut_ref at = index[0];
+    for (uint32_t k = 1; k < n; k++) at = gcut_b2(b, GCUT_OP_add, gcut_btimes(b, at, size[k]), index[k]);
+    return at;
+}
+
 gcut_ref gcut_bbounded(gcut_build *b, gcut_ref i, gcut_dim d)
 {
     const gcut_attr of = gcut_attr_dim(GCUT_KEY_of, d);
@@ -214,8 +221,8 @@ gcut_ref gcut_bcount(gcut_build *b, gcut_ref x, uint32_t mask, gcut_ref like)
     return gcut_bsize(b, n, t.dtype, &l);
 }
 
-gcut_ref gcut_bbodies(gcut_build *b, gcut_op op, const gcut_ref *args, uint32_t nargs, gcut_graph **body,
-                      uint32_t nbodies, const gcut_attr *attrs, uint32_t nattrs)
+gcut_ref gcut_bregion_node(gcut_build *b, gcut_op op, const gcut_ref *args, uint32_t nargs,
+                           gcut_graph *const *body, uint32_t nbodies, const gcut_attr *attrs, uint32_t nattrs)
 {
     uint32_t ncaptured;
     const uint32_t given = gcut_region_nargs(op, nargs), each[] = {given, given};

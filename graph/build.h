@@ -22,14 +22,14 @@ gcut_ref gcut_bselect(gcut_build *b, gcut_ref p, gcut_ref x, gcut_ref y);
 gcut_ref gcut_bconvert(gcut_build *b, gcut_ref x, gcut_dtype to); /* x itself when it has that dtype */
 /* The integer that a number stands for: truncated, the nearest one of 64 bits where it is none, 0 for a NaN. */
 int64_t gcut_binteger(double x);
-/* A number as one of an integer dtype: rounded up or down, and the nearest that there is. */
-int64_t gcut_bwithin(gcut_num x, bool up, gcut_dtype t);
+/* A number rounded to an integer, up or down, and clamped to the range of an integer dtype. */
+int64_t gcut_bround_integer(gcut_num x, bool up, gcut_dtype t);
 /* A constant of the shape and dtype of `like`. */
 gcut_ref gcut_bconst(gcut_build *b, gcut_ref like, double value);
 gcut_ref gcut_bfull(gcut_build *b, const gcut_type *type, double value);
 gcut_ref gcut_bfull_of(gcut_build *b, const gcut_type *type, gcut_num value); /* all 64 bits of an integer */
-gcut_attr gcut_bnumber(gcut_attr_key key, gcut_dtype t,
-                       gcut_num x); /* a number as an attribute for elements of t */
+/* A number as an attribute for elements of dtype t. */
+gcut_attr gcut_bnumber(gcut_attr_key key, gcut_dtype t, gcut_num x);
 gcut_ref gcut_biota(gcut_build *b, const gcut_type *type, int axis); /* type->dtype: an integer */
 gcut_ref gcut_bscale(gcut_build *b, gcut_ref x, double factor);      /* x * factor */
 gcut_ref gcut_baddc(gcut_build *b, gcut_ref x, double term);         /* x + term */
@@ -56,6 +56,9 @@ gcut_ref gcut_bsize(gcut_build *b, gcut_dim d, gcut_dtype t, const gcut_type *sh
 /* v times a size. */
 gcut_ref gcut_btimes(gcut_build *b, gcut_ref v, gcut_dim d);
 
+/* The linear index of an element with these indices, of one type, along n axes of these sizes. */
+gcut_ref gcut_blinear_index(gcut_build *b, const gcut_ref *index, const gcut_dim *size, uint32_t n);
+
 /* The indices i; one that is not below d is reported. */
 gcut_ref gcut_bbounded(gcut_build *b, gcut_ref i, gcut_dim d);
 
@@ -71,10 +74,11 @@ gcut_ref gcut_bspread(gcut_build *b, gcut_ref x, const gcut_type *shape);
 /* Replaces the operands by such of their common shape. */
 void gcut_bbroadcast_all(gcut_build *b, const char *op, gcut_ref *x, uint32_t n);
 
-/* A node of that op whose bodies are complete: they get parameters for what any of them captured.  No name.  Returns its first
- * result. */
-gcut_ref gcut_bbodies(gcut_build *b, gcut_op op, const gcut_ref *args, uint32_t nargs, gcut_graph **body,
-                      uint32_t nbodies, const gcut_attr *attrs, uint32_t nattrs);
+/* Ends the construction of these bodies (gcut_bodies_close) and appends the node that has them, with a generated name.  Returns
+ * its first result. */
+gcut_ref gcut_bregion_node(gcut_build *b, gcut_op op, const gcut_ref *args, uint32_t nargs,
+                           gcut_graph *const *body, uint32_t nbodies, const gcut_attr *attrs,
+                           uint32_t nattrs);
 
 /* einsum.c: NumPy's notation, with or without "->", without ellipsis.  All axes of one letter have one
  * size. */

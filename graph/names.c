@@ -206,7 +206,7 @@ void gcut_names_renumber(gcut_graph *g)
         if (!is_numbered(g, n, &of)) continue;
         base[i] = of;
         *gcut_map_at(g->module->arena, &g->last_number, gcut_map_key(of)) = 0;
-        gcut_value_rename(g, n->res0, intern(g->module, "/%u", i)); /* no name of a text */
+        gcut_value_rename(g, n->res0, intern(g->module, "/%u", i)); /* no name in text has a '/' */
     }
     for (uint32_t i = 0; i < g->nodes.n; i++)
         if (base[i]) gcut_value_rename(g, gcut_node_at(g, i)->res0, number(g, base[i], 2, has));

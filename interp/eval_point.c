@@ -73,8 +73,8 @@ void gcut_eval_clamp(gcut_eval *e)
         }
         return;
     }
-    const int64_t l = lo ? gcut_bwithin(lo->u.num, true, x->dtype) : INT64_MIN,
-                  h = hi ? gcut_bwithin(hi->u.num, false, x->dtype) : INT64_MAX;
+    const int64_t l = lo ? gcut_bround_integer(lo->u.num, true, x->dtype) : INT64_MIN,
+                  h = hi ? gcut_bround_integer(hi->u.num, false, x->dtype) : INT64_MAX;
     for (int64_t k = 0; k < x->n; k++) {
         int64_t a = x->u.i[k];
         if (a < l) a = l;

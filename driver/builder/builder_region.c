@@ -4,6 +4,7 @@
  * a failure in it marks the body, and with it the graph around it.
  */
 #include "driver/builder/builder.h"
+#include "graph/build.h"
 #include "graph/names.h"
 
 typedef struct region_job {
@@ -85,10 +86,8 @@ static void close_bodies(void *arg)
     region_job *j = arg;
     gcut_module *m = j->g->module;
     gcut_graph *bodies[2];
-    uint32_t given[2], ncaptured = 0, n = 0;
     for (uint32_t r = 0; r < j->n; r++) {
         bodies[r] = j->region[r].body;
-        given[r] = gcut_region_nargs(j->op, (uint32_t)j->nin);
         for (int k = 0; k < j->nyields[r]; k++) {
             if (!j->yields[r][k].id)
                 WRONG(j, NULL, "the body '%s' gives no value %d", gcut_op_region(j->op, r), k);
@@ -96,21 +95,12 @@ static void close_bodies(void *arg)
                             gcut_builder_ref(bodies[r], j->yields[r][k]));
         }
     }
-    const gcut_ref *captured = gcut_bodies_close(bodies, given, j->n, &ncaptured);
-    gcut_ref *args = gcut_calloc(m->arena, (size_t)j->nin + ncaptured + 1, sizeof *args);
-    for (int k = 0; k < j->nin; k++) args[n++] = gcut_builder_ref(j->g, j->in[k]);
-    for (uint32_t k = 0; k < ncaptured; k++) args[n++] = captured[k];
+    gcut_ref *args = gcut_calloc(m->arena, (size_t)j->nin + 1, sizeof *args);
+    for (int k = 0; k < j->nin; k++) args[k] = gcut_builder_ref(j->g, j->in[k]);
     gcut_attr attrs[4];
-    gcut_node_spec s = {.op = j->op,
-                        .args = args,
-                        .nargs = n,
-                        .ncaptured = ncaptured,
-                        .attrs = attrs,
-                        .nattrs = attributes(j, attrs),
-                        .regions = j->region,
-                        .nregs = j->n,
-                        .loc = gcut_builder_loc(j->at, j->g)};
-    j->first = gcut_node_make(j->g, &s);
+    const uint32_t nattrs = attributes(j, attrs);
+    gcut_build b = {.g = j->g, .loc = gcut_builder_loc(j->at, j->g)};
+    j->first = gcut_bregion_node(&b, j->op, args, (uint32_t)j->nin, bodies, j->n, attrs, nattrs);
 }
 
 /* Do all operands, in one list, exist and belong to g or to graphs around it? */

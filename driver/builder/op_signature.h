@@ -10,7 +10,7 @@
  *   several others                     one struct gcut_<op>_options, whose zeros are the defaults, which calls may
  *                                      leave out; operands that may be missing are in it too
  *   a single list                      the macro's remaining arguments: gcut_reshape(x, N, 784)
- *   axes with keep                     likewise, no axes = all; gcut_sum and gcut_sum_keep
+ *   a reduction                        likewise, no axes = all; gcut_sum, and gcut_sum_keep for `keep=true`
  */
 #ifndef GCUT_DRIVER_BUILDER_OP_SIGNATURE_H
 #define GCUT_DRIVER_BUILDER_OP_SIGNATURE_H

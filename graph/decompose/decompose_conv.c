@@ -80,9 +80,9 @@ static gcut_ref conv_transpose2d(composite *c, gcut_ref x, gcut_ref f, const axi
     for (uint32_t d = 0; d < 2; d++) {
         axis *s = &side[d];
         const gcut_dim within = s->output_pad < s->stride ? s->output_pad : s->stride - 1,
-                       more = s->output_pad - within, kept = more < s->high ? more : s->high;
-        s->high -= kept;
-        zeros[2 + d] = more - kept;
+                       more = s->output_pad - within, uncut = more < s->high ? more : s->high;
+        s->high -= uncut;
+        zeros[2 + d] = more - uncut;
         gcut_dim steps = dim2(c, GCUT_DIM_MUL, dim2(c, GCUT_DIM_SUB, type_of(B, x).dim[2 + d], 1), s->stride);
         gcut_dim span =
             dim2(c, GCUT_DIM_MUL, dim2(c, GCUT_DIM_SUB, type_of(B, f).dim[2 + d], 1), s->dilation);

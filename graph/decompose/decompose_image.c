@@ -104,9 +104,8 @@ static position position_of(composite *c, gcut_dim n, gcut_dim m)
 {
     gcut_ref i = gcut_biota(B, &(gcut_type){GCUT_I64, 1, {m}}, 0);
     if (flag(c, GCUT_KEY_align_corners))
-        return (position){
-            with_size(c, GCUT_OP_mul, i, dim2(c, GCUT_DIM_SUB, n, 1)),
-            dim2(c, GCUT_DIM_MAXOF, dim2(c, GCUT_DIM_SUB, dim2(c, GCUT_DIM_MAXOF, m, 1), 1), 1)};
+        return (position){with_size(c, GCUT_OP_mul, i, dim2(c, GCUT_DIM_SUB, n, 1)),
+                          dim2(c, GCUT_DIM_MAXOF, dim2(c, GCUT_DIM_SUB, m, 1), 1)};
     gcut_ref odd = gcut_baddc(B, gcut_bscale(B, i, 2), 1);
     return (position){with_size(c, GCUT_OP_sub, with_size(c, GCUT_OP_mul, odd, n), m),
                       dim2(c, GCUT_DIM_MUL, m, 2)};
@@ -121,12 +120,13 @@ static gcut_ref neighbours(composite *c, gcut_ref x, uint32_t axis, gcut_ref i, 
     return gcut_btake(B, x, i, (int)axis);
 }
 
-/* The weight of a neighbour at a distance d of at most 1, or of 1 to 2 (Keys 1981, with a = -0.75 as in PyTorch). */
-static gcut_ref cubic_weight(composite *c, gcut_ref d, bool far)
+/* The weight of an inner neighbour, at a distance d of 0 to 1, or of an outer one, of 1 to 2 (Keys 1981, with a = -0.75 as in
+ * PyTorch). */
+static gcut_ref cubic_weight(composite *c, gcut_ref d, bool outer)
 {
     const double a = -0.75;
-    const double near_terms[] = {a + 2, -(a + 3), 0, 1}, far_terms[] = {a, -5 * a, 8 * a, -4 * a};
-    const double *term = far ? far_terms : near_terms;
+    const double inner_terms[] = {a + 2, -(a + 3), 0, 1}, outer_terms[] = {a, -5 * a, 8 * a, -4 * a};
+    const double *term = outer ? outer_terms : inner_terms;
     gcut_ref w = gcut_bconst(B, d, term[0]);
     for (int k = 1; k < 4; k++) w = gcut_baddc(B, gcut_b2(B, GCUT_OP_mul, w, d), term[k]);
     return w;
@@ -138,7 +138,7 @@ static gcut_ref weighted(composite *c, gcut_ref x, uint32_t axis, gcut_ref i, in
     return gcut_b2(B, GCUT_OP_mul, v, along(c, weight, v, axis));
 }
 
-/* Of integers as far as the last division, so that it is exact where an element lies on another. */
+/* Positions are integers up to the last division, so that the result is exact where an element lies on another. */
 static gcut_ref interpolated(composite *c, gcut_ref x, uint32_t axis, gcut_dim m, bool cubic)
 {
     const gcut_type t = type_of(B, x);

@@ -73,29 +73,21 @@ gcut_ref gcut_decompose_scatter_add_along(composite *c)
 static gcut_ref rows_of(composite *c, uint32_t batch, gcut_ref *rows)
 {
     const gcut_type t = type_of(B, c->x[0]);
-    gcut_type ti = type_of(B, c->x[1]), of = {.dtype = GCUT_I64};
+    const gcut_type ti = type_of(B, c->x[1]);
+    gcut_type of = {.dtype = GCUT_I64};
     const uint32_t vector = (uint32_t)ti.dim[ti.rank - 1u], first = batch + vector;
-    gcut_ref i = gcut_bconvert(B, c->x[1], GCUT_I64), at = 0;
+    gcut_ref i = gcut_bconvert(B, c->x[1], GCUT_I64), index[2 * GCUT_MAX_RANK];
     memcpy(of.dim, ti.dim, sizeof of.dim);
     of.rank = (uint8_t)(ti.rank - 1);
-    for (uint32_t d = 0; d < first; d++) {
-        gcut_ref k;
-        if (d < batch) {
-            k = gcut_biota(B, &of, (int)d);
-        } else {
-            gcut_dim start[GCUT_MAX_RANK] = {0};
-            start[of.rank] = d - batch;
-            ti.dim[of.rank] = d - batch + 1;
-            k = gcut_breshape(B, gcut_bslice(B, i, start, ti.dim, NULL), of.dim, of.rank);
-            k = gcut_bbounded(B, k, t.dim[d]);
-        }
-        k = gcut_btimes(B, k, product(B, t.dim + d + 1, first - d - 1));
-        at = at ? gcut_b2(B, GCUT_OP_add, at, k) : k;
+    for (uint32_t d = 0; d < batch; d++) index[d] = gcut_biota(B, &of, (int)d);
+    for (uint32_t d = batch; d < first; d++) {
+        gcut_ref k = slice_axis(B, i, of.rank, d - batch, d - batch + 1);
+        index[d] = gcut_bbounded(B, gcut_breshape(B, k, of.dim, of.rank), t.dim[d]);
     }
     gcut_dim shape[GCUT_MAX_RANK + 1] = {product(B, t.dim, first)};
     memcpy(shape + 1, t.dim + first, (t.rank - first) * sizeof *shape);
     *rows = gcut_breshape(B, c->x[0], shape, t.rank - first + 1);
-    return at ? at : gcut_bfull(B, &of, 0);
+    return first ? gcut_blinear_index(B, index, t.dim, first) : gcut_bfull(B, &of, 0);
 }
 
 gcut_ref gcut_decompose_take_nd(composite *c)

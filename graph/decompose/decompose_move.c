@@ -17,13 +17,13 @@ gcut_ref gcut_decompose_roll(composite *c)
     return op_with_axis(B, GCUT_OP_concat, part, 2, axis);
 }
 
-/* y[.., i, j] = x[.., i, j] where `kept` compares j - i with the diagonal, else 0 */
-static gcut_ref triangle(composite *c, gcut_op kept)
+/* y[.., i, j] = x[.., i, j] where j - i compares so with the diagonal, else 0 */
+static gcut_ref triangle(composite *c, gcut_op compare)
 {
     gcut_type t = type_of(B, c->x[0]);
     t.dtype = GCUT_I64;
     gcut_ref from = gcut_b2(B, GCUT_OP_sub, gcut_biota(B, &t, t.rank - 1), gcut_biota(B, &t, t.rank - 2));
-    gcut_ref here = gcut_b2(B, kept, from, gcut_bconst(B, from, number(c, GCUT_KEY_diagonal)));
+    gcut_ref here = gcut_b2(B, compare, from, gcut_bconst(B, from, number(c, GCUT_KEY_diagonal)));
     return gcut_bselect(B, here, c->x[0], gcut_bconst(B, c->x[0], 0));
 }
 

@@ -54,8 +54,8 @@ static void gru(step *s, gcut_ref x, gcut_ref *state)
     gcut_ref rz = gcut_b1(b, GCUT_OP_sigmoid, gcut_b2(b, GCUT_OP_add, parts(s, x, 0, 2), parts(s, y, 0, 2)));
     gcut_ref reset = gcut_b2(b, GCUT_OP_mul, parts(s, rz, 0, 1), parts(s, y, 2, 1));
     gcut_ref n = gcut_b1(b, GCUT_OP_tanh, gcut_b2(b, GCUT_OP_add, parts(s, x, 2, 1), reset));
-    gcut_ref kept = gcut_b2(b, GCUT_OP_mul, parts(s, rz, 1, 1), gcut_b2(b, GCUT_OP_sub, h, n));
-    state[0] = gcut_b2(b, GCUT_OP_add, n, kept);
+    gcut_ref carried = gcut_b2(b, GCUT_OP_mul, parts(s, rz, 1, 1), gcut_b2(b, GCUT_OP_sub, h, n));
+    state[0] = gcut_b2(b, GCUT_OP_add, n, carried);
 }
 
 /* c = f c + i g, h = o tanh c, with i, f, o = sigmoid and g = tanh of their parts, in the order i f g o
@@ -67,8 +67,8 @@ static void lstm(step *s, gcut_ref x, gcut_ref *state)
     gcut_ref input_forget = gcut_b1(b, GCUT_OP_sigmoid, parts(s, gates, 0, 2));
     gcut_ref g = gcut_b1(b, GCUT_OP_tanh, parts(s, gates, 2, 1)),
              o = gcut_b1(b, GCUT_OP_sigmoid, parts(s, gates, 3, 1));
-    gcut_ref kept = gcut_b2(b, GCUT_OP_mul, parts(s, input_forget, 1, 1), state[1]);
-    gcut_ref c = gcut_b2(b, GCUT_OP_add, kept, gcut_b2(b, GCUT_OP_mul, parts(s, input_forget, 0, 1), g));
+    gcut_ref carried = gcut_b2(b, GCUT_OP_mul, parts(s, input_forget, 1, 1), state[1]);
+    gcut_ref c = gcut_b2(b, GCUT_OP_add, carried, gcut_b2(b, GCUT_OP_mul, parts(s, input_forget, 0, 1), g));
     state[0] = gcut_b2(b, GCUT_OP_mul, o, gcut_b1(b, GCUT_OP_tanh, c));
     state[1] = c;
 }
@@ -100,7 +100,7 @@ static gcut_ref layer(composite *c, uint32_t nstates, step_fn *of)
 
     const gcut_attr a[] = {gcut_attr_dim(GCUT_KEY_carries, nstates),
                            gcut_attr_bool(GCUT_KEY_reverse, flag(c, GCUT_KEY_reverse))};
-    gcut_ref res = gcut_bbodies(B, GCUT_OP_scan, args, nstates + 1, &body, 1, a, 2);
+    gcut_ref res = gcut_bregion_node(B, GCUT_OP_scan, args, nstates + 1, &body, 1, a, 2);
     for (uint32_t k = 0; k < nstates; k++) c->more[k] = res + k;
     return res + nstates;
 }

@@ -78,9 +78,10 @@ static gcut_type rows(infer *s, const gcut_type *x, const gcut_type *i, gcut_dim
         BAD(s, "'%s': operand 2 is %s, expected index vectors along the last axis, whose size is a number",
             opname(s), show(s, i));
     const gcut_dim vector = i->dim[i->rank - 1u];
-    if (vector > x->rank || batch + vector > x->rank || batch >= i->rank)
-        BAD(s, "'%s': %lld axes of batches and indices of %lld numbers name no rows of %s by %s", opname(s),
-            (long long)batch, (long long)vector, show(s, x), show(s, i));
+    if (vector > x->rank || batch + vector > x->rank || batch >= i->rank ||
+        (batch + vector == 0 && x->rank == GCUT_MAX_RANK))
+        BAD(s, "'%s': index vectors of %lld numbers behind %lld batch axes, %s, do not fit %s", opname(s),
+            (long long)vector, (long long)batch, show(s, i), show(s, x));
     gcut_type t = {.dtype = x->dtype};
     const uint32_t first = (uint32_t)(batch + vector);
     if (i->rank - 1u + x->rank - first > GCUT_MAX_RANK)

@@ -54,11 +54,6 @@ typedef struct symbols {
     const gcut_map *axes;
 } symbols;
 
-static bool is_negative(int64_t x)
-{
-    return !gcut_onnx_is_symbolic(x) && x < 0;
-}
-
 void gcut_onnx_bounds(const gcut_graph *g, const gcut_map *axes, int64_t x, int64_t *lo, int64_t *hi)
 {
     *lo = *hi = x;
@@ -77,18 +72,18 @@ static int64_t lowest(const symbols *s, int64_t x)
 /* a + b or a - b, where neither is a number below 0.  A sum that is a number may be below 0, which no size is. */
 static bool sum(gcut_dims *t, gcut_dim_op op, int64_t a, int64_t b, int64_t *out)
 {
-    const int64_t far = INT64_C(1) << 60;
-    if (is_negative(a) || is_negative(b) || a > far || b > far) return false;
-    const gcut_dim shifted = gcut_dim_make(t, op, gcut_dim_make(t, GCUT_DIM_ADD, a, far), b);
-    *out = gcut_dim_known(shifted) ? shifted - far : gcut_dim_make(t, op, a, b);
+    const int64_t shift = INT64_C(1) << 60; /* makes the sum a size where it is a number */
+    if (gcut_onnx_is_negative(a) || gcut_onnx_is_negative(b) || a > shift || b > shift) return false;
+    const gcut_dim shifted = gcut_dim_make(t, op, gcut_dim_make(t, GCUT_DIM_ADD, a, shift), b);
+    *out = gcut_dim_known(shifted) ? shifted - shift : gcut_dim_make(t, op, a, b);
     return true;
 }
 
 static bool add(gcut_dims *t, int64_t a, int64_t b, int64_t *out)
 {
-    if (is_negative(a)) return add(t, b, a, out);
+    if (gcut_onnx_is_negative(a)) return add(t, b, a, out);
     if (b == INT64_MIN) return false;
-    return is_negative(b) ? sum(t, GCUT_DIM_SUB, a, -b, out) : sum(t, GCUT_DIM_ADD, a, b, out);
+    return gcut_onnx_is_negative(b) ? sum(t, GCUT_DIM_SUB, a, -b, out) : sum(t, GCUT_DIM_ADD, a, b, out);
 }
 
 static bool subtract(gcut_dims *t, int64_t a, int64_t b, int64_t *out)
@@ -100,8 +95,8 @@ static bool subtract(gcut_dims *t, int64_t a, int64_t b, int64_t *out)
 /* A number below 0 is no operand of a size: max(a, -k) is max(a + k, 0) - k. */
 static bool choose(const symbols *s, gcut_dim_op op, int64_t a, int64_t b, int64_t *out)
 {
-    if (is_negative(a)) return choose(s, op, b, a, out);
-    if (!is_negative(b)) return *out = gcut_dim_make(s->t, op, a, b), true;
+    if (gcut_onnx_is_negative(a)) return choose(s, op, b, a, out);
+    if (!gcut_onnx_is_negative(b)) return *out = gcut_dim_make(s->t, op, a, b), true;
     if (lowest(s, a) >= b) return *out = op == GCUT_DIM_MAXOF ? a : b, true;
     if (!subtract(s->t, a, b, out)) return false;
     *out = gcut_dim_make(s->t, op, *out, 0);
@@ -114,7 +109,7 @@ static bool arithmetic(const symbols *s, gcut_op op, int64_t a, int64_t b, int64
     if (op == GCUT_OP_sub) return subtract(s->t, a, b, out);
     if (op == GCUT_OP_max) return choose(s, GCUT_DIM_MAXOF, a, b, out);
     if (op == GCUT_OP_min) return choose(s, GCUT_DIM_MIN, a, b, out);
-    if (is_negative(a) || is_negative(b)) return false;
+    if (gcut_onnx_is_negative(a) || gcut_onnx_is_negative(b)) return false;
     if (op == GCUT_OP_mul) return *out = gcut_dim_make(s->t, GCUT_DIM_MUL, a, b), true;
     if (b == 0) return false;
     if (op == GCUT_OP_div) return *out = gcut_dim_make(s->t, GCUT_DIM_DIV, a, b), true;
@@ -127,7 +122,7 @@ static bool compare(const symbols *s, gcut_op op, int64_t a, int64_t b, int64_t 
     int64_t alo, ahi, blo, bhi;
     gcut_onnx_bounds(s->g, s->axes, a, &alo, &ahi);
     gcut_onnx_bounds(s->g, s->axes, b, &blo, &bhi);
-    const bool equal = a == b, sizes = !is_negative(a) && !is_negative(b),
+    const bool equal = a == b, sizes = !gcut_onnx_is_negative(a) && !gcut_onnx_is_negative(b),
                differ = !equal && (ahi < blo || bhi < alo || (sizes && gcut_dims_differ(s->g, a, b)));
     switch (op) {
     case GCUT_OP_eq: return *out = equal, equal || differ;

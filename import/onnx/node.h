@@ -119,6 +119,11 @@ static inline bool gcut_onnx_is_symbolic(int64_t x)
 {
     return x < -(INT64_C(1) << 62) && x != INT64_MIN;
 }
+/* A number below 0, which no size is. */
+static inline bool gcut_onnx_is_negative(int64_t x)
+{
+    return x < 0 && !gcut_onnx_is_symbolic(x);
+}
 /* Does each of n integers follow from the one before by adding the same integer? */
 bool gcut_onnx_is_progression(const int64_t *at, int64_t n);
 /* start, start + step, … */

@@ -80,8 +80,9 @@ struct gcut_onnx {
 gcut_onnx_value *gcut_onnx_define(gcut_onnx *o, gcut_onnx_scope *s, const char *name);
 /* An initializer; those of a subgraph are constants. */
 void gcut_onnx_define_initializer(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__TensorProto *p);
-/* A value that gets other names: an initializer that is a parameter becomes it now, so that it is one. */
-void gcut_onnx_settle(gcut_onnx *o, gcut_onnx_value *v);
+/* Makes the parameter of an initializer that is to be one, before the value gets a second name: both then name that
+ * parameter. */
+void gcut_onnx_need_parameter(gcut_onnx *o, gcut_onnx_value *v);
 /* The same value under another name. */
 void gcut_onnx_define_as(gcut_onnx *o, gcut_onnx_scope *s, const char *name, gcut_onnx_value *of);
 /* NULL: there is none, in the scope itself or in those around it either. */

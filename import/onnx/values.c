@@ -57,14 +57,14 @@ gcut_onnx_value *gcut_onnx_define(gcut_onnx *o, gcut_onnx_scope *s, const char *
     return v;
 }
 
-void gcut_onnx_settle(gcut_onnx *o, gcut_onnx_value *v)
+void gcut_onnx_need_parameter(gcut_onnx *o, gcut_onnx_value *v)
 {
     if (v->tensor && !v->ref && !gcut_onnx_known_value(o, v)) gcut_onnx_make_parameter(o, v, false);
 }
 
 void gcut_onnx_define_as(gcut_onnx *o, gcut_onnx_scope *s, const char *name, gcut_onnx_value *of)
 {
-    gcut_onnx_settle(o, of);
+    gcut_onnx_need_parameter(o, of);
     const gcut_onnx_value same = *of;
     gcut_onnx_value *v = gcut_onnx_define(o, s, name);
     name = v->name;

@@ -308,7 +308,7 @@ GCUT_API gcut_val gcut_pad_at(gcut_here at, gcut_val x, gcut_shape low, gcut_sha
 GCUT_API gcut_val gcut_flip_at(gcut_here at, gcut_val x, gcut_shape axes);
 #define gcut_flip(...) gcut_flip_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)))
 
-/* roll: moved by shift along axis; those moved beyond an end come in at the other */
+/* roll: the elements moved by shift along axis; those moved beyond one end continue at the other */
 GCUT_API gcut_val gcut_roll_at(gcut_here at, gcut_val x, int axis, double shift);
 #define gcut_roll(...) gcut_roll_at(GCUT_HERE, __VA_ARGS__)
 
@@ -485,7 +485,7 @@ GCUT_API gcut_val gcut_avg_pool_nd_at(gcut_here at, gcut_val x, gcut_shape windo
 #define gcut_avg_pool_nd(...) gcut_avg_pool_nd_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_avg_pool_nd_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
 #endif
 
-/* adaptive_avg_pool: means of shape windows of the last axes: window i of m over n elements is floor(i n / m) to ceil((i + 1) n / m) - 1 */
+/* adaptive_avg_pool: the mean of each window of the last axes, of which there are shape: window i of m over n elements is floor(i n / m) to ceil((i + 1) n / m) - 1 */
 GCUT_API gcut_val gcut_adaptive_avg_pool_at(gcut_here at, gcut_val x, gcut_shape shape);
 #define gcut_adaptive_avg_pool(...) gcut_adaptive_avg_pool_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)))
 
@@ -505,7 +505,7 @@ GCUT_API gcut_val gcut_pick_at(gcut_here at, gcut_val x, gcut_val i, int axis);
 GCUT_API gcut_val gcut_take_along_at(gcut_here at, gcut_val x, gcut_val i, int axis);
 #define gcut_take_along(...) gcut_take_along_at(GCUT_HERE, __VA_ARGS__)
 
-/* take_nd: the part of x at each index vector along the last axis of i, within each of the first batch axes */
+/* take_nd: the part of x at each index vector along the last axis of i; x and i share the first `batch` axes */
 GCUT_API gcut_val gcut_take_nd_at(gcut_here at, gcut_val x, gcut_val i, gcut_dim batch GCUT_ELSE_(0));
 #ifdef __cplusplus
 #define gcut_take_nd(...) gcut_take_nd_at(GCUT_HERE, __VA_ARGS__)

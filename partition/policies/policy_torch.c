@@ -149,7 +149,8 @@ static void find_fed(gcut_torch_rules *t)
     }
 }
 
-/* Gradients are, those of a loss head and what is computed from them too: a pass may have changed nodes of the head. */
+/* Gradients are computed there: what depends on a cotangent, nodes of a loss head, and what is computed from either, since a
+ * pass may have replaced nodes of the head. */
 static void find_backward(gcut_torch_rules *t)
 {
     const gcut_graph *g = t->g;

@@ -6,25 +6,11 @@
 
 #include <math.h>
 
-/* A node with these bodies, which take given[k] arguments each. */
 static gcut_ref with_bodies(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t n,
-                            gcut_graph *const *body, const uint32_t *given, uint32_t nbodies,
-                            const gcut_attr *attrs, uint32_t nattrs)
+                            gcut_graph *const *body, uint32_t nbodies, const gcut_attr *attrs,
+                            uint32_t nattrs)
 {
-    gcut_region regions[2];
-    uint32_t ncaptured;
-    gcut_ref all[16], *captured = gcut_bodies_close(body, given, nbodies, &ncaptured);
-    GCUT_ASSERT(n + ncaptured <= 16 && nbodies <= 2);
-    for (uint32_t k = 0; k < n + ncaptured; k++) all[k] = k < n ? args[k] : captured[k - n];
-    for (uint32_t k = 0; k < nbodies; k++) regions[k] = (gcut_region){body[k]};
-    return gcut_node_make(g, &(gcut_node_spec){.op = op,
-                                               .args = all,
-                                               .nargs = n + ncaptured,
-                                               .ncaptured = ncaptured,
-                                               .attrs = attrs,
-                                               .nattrs = nattrs,
-                                               .regions = regions,
-                                               .nregs = nbodies});
+    return gcut_bregion_node(&(gcut_build){.g = g}, op, args, n, body, nbodies, attrs, nattrs);
 }
 
 static gcut_ref argument(gcut_graph *body, const char *name, const gcut_type *t)
@@ -68,7 +54,7 @@ static void make_fold(graph_gen *r)
     yields(b.g, "y", gcut_b2(&b, GCUT_OP_mul, next, factor));
     gcut_attr a[] = {gcut_attr_dim(GCUT_KEY_carries, 1), gcut_attr_dim(GCUT_KEY_axis, axis),
                      gcut_attr_bool(GCUT_KEY_reverse, gen_coin(r))};
-    gcut_ref out = with_bodies(r->b.g, GCUT_OP_scan, in, 2, &b.g, (uint32_t[]){2}, 1, a, 3);
+    gcut_ref out = with_bodies(r->b.g, GCUT_OP_scan, in, 2, &b.g, 1, a, 3);
     gen_keep(r, out, 1, false);
     gen_keep(r, out + 1, r->item[k].mag, false);
 }
@@ -88,7 +74,7 @@ static void make_map(graph_gen *r)
     }
     yields(b.g, "y", y);
     gcut_attr a[] = {gcut_attr_dim(GCUT_KEY_carries, 0), gcut_attr_dim(GCUT_KEY_axis, axis)};
-    gen_keep(r, with_bodies(r->b.g, GCUT_OP_scan, &in, 1, &b.g, (uint32_t[]){1}, 1, a, 2), 1, false);
+    gen_keep(r, with_bodies(r->b.g, GCUT_OP_scan, &in, 1, &b.g, 1, a, 2), 1, false);
 }
 
 /* In the body of make_steps: a and b change places, or a becomes its sine. */
@@ -101,7 +87,7 @@ static gcut_ref swap_or_sine(gcut_graph *g, gcut_ref swaps, gcut_ref a, gcut_ref
         yields(in.g, "a", k ? gcut_b1(&in, GCUT_OP_sin, u) : v);
         yields(in.g, "b", k ? v : gcut_b2(&in, GCUT_OP_mul, u, gcut_b1(&in, GCUT_OP_cos, v)));
     }
-    return with_bodies(g, GCUT_OP_if, &swaps, 1, body, (uint32_t[]){0, 0}, 2, NULL, 0);
+    return with_bodies(g, GCUT_OP_if, &swaps, 1, body, 2, NULL, 0);
 }
 
 /* Steps over nothing but what is carried, which an `if` in them changes. */
@@ -121,7 +107,7 @@ static void make_steps(graph_gen *r)
     if (traces) yields(b.g, "trace", next);
     gcut_attr a[] = {gcut_attr_dim(GCUT_KEY_carries, 3), gcut_attr_dim(GCUT_KEY_length, gen_any_dim(r, 6))};
     double mag = fmax(1, fmax(r->item[x].mag, r->item[y].mag));
-    gcut_ref out = with_bodies(r->b.g, GCUT_OP_scan, in, 3, &b.g, (uint32_t[]){3}, 1, a, 2);
+    gcut_ref out = with_bodies(r->b.g, GCUT_OP_scan, in, 3, &b.g, 1, a, 2);
     gen_keep(r, out, mag, false);
     gen_keep(r, out + 1, mag, false);
     if (traces) gen_keep(r, out + 3, mag, false);
@@ -149,7 +135,7 @@ static void make_if(graph_gen *r)
     inside = gcut_b2(&b[1], GCUT_OP_mul, gcut_body_capture(body[1], gen_use(r, x)), other);
     yields(body[1], "a", gcut_b1(&b[1], GCUT_OP_cos, inside));
     yields(body[1], "b", gcut_bconst(&b[1], inside, 0.5));
-    gcut_ref out = with_bodies(r->b.g, GCUT_OP_if, &p, 1, body, (uint32_t[]){0, 0}, 2, NULL, 0);
+    gcut_ref out = with_bodies(r->b.g, GCUT_OP_if, &p, 1, body, 2, NULL, 0);
     gen_keep(r, out, 1, false);
     gen_keep(r, out + 1, fmax(r->item[x].mag, 1), false);
 }
@@ -171,7 +157,7 @@ static void make_while(graph_gen *r)
     yields(body[1], "x", gcut_b1(&b[1], GCUT_OP_sin, v));
     yields(body[1], "i", gcut_b2(&b[1], GCUT_OP_add, i, gcut_bconst(&b[1], i, 1)));
     gcut_attr bound = gcut_attr_dim(GCUT_KEY_bound, 3);
-    gcut_ref out = with_bodies(r->b.g, GCUT_OP_while, in, 2, body, (uint32_t[]){2, 2}, 2, &bound, 1);
+    gcut_ref out = with_bodies(r->b.g, GCUT_OP_while, in, 2, body, 2, &bound, 1);
     gen_keep(r, out, fmax(r->item[item].mag, 1), false);
     gen_add(r, out + 1, 3, true);
 }

@@ -84,8 +84,8 @@ static const char *axis_of(gcut_onnx_writer *w, gcut_ref v, uint32_t axis)
     return d;
 }
 
-/* What later sizes are computed from, too. */
-static const char *keep_size(gcut_onnx_writer *w, gcut_dim d, const char *name)
+/* Records the tensor of a size, from which later sizes are computed. */
+static const char *record_size(gcut_onnx_writer *w, gcut_dim d, const char *name)
 {
     *GCUT_PUSH(w->a, &w->size) = name;
     *gcut_map_at(w->a, &w->sizes, (uint64_t)d) = w->size.n;
@@ -105,7 +105,7 @@ static const void *visit_symbol(void *self, gcut_dim symbol)
     for (uint32_t i = 0; i < w->sized.n; i++) {
         const gcut_type *t = gcut_type_of(w->g, w->sized.at[i]);
         for (uint32_t r = 0; r < t->rank; r++)
-            if (t->dim[r] == symbol) return keep_size(w, symbol, axis_of(w, w->sized.at[i], r));
+            if (t->dim[r] == symbol) return record_size(w, symbol, axis_of(w, w->sized.at[i], r));
     }
     gcut_fail(w->env, GCUT_EUNSUPPORTED, gcut_loc_place(w->g->module, w->g->loc),
               "a size of an ONNX model is one of the shapes of its inputs",
@@ -170,7 +170,7 @@ const char *gcut_onnx_put_size(gcut_onnx_writer *w, gcut_dim d)
     const gcut_dim_visitor v = {w, visit_number, visit_symbol, visit_binary};
     const char *name = gcut_dim_visit(w->g->module->dims, d, &v);
     go_back(w, back);
-    return keep_size(w, d, name);
+    return record_size(w, d, name);
 }
 
 static gcut_onnx_size_list *same_list(gcut_onnx_writer *w, const gcut_dim *d, uint32_t n)

@@ -45,7 +45,7 @@ void gcut_onnx_if(gcut_onnx_node *n)
         for (uint32_t k = 0; k < count; k++) gcut_body_yield(body[b], out[k]);
     }
     gcut_ref p = gcut_onnx_reshape(n, gcut_onnx_in(n, 0), NULL, 0);
-    gcut_ref y = gcut_bbodies(&n->b, GCUT_OP_if, &p, 1, body, 2, NULL, 0);
+    gcut_ref y = gcut_bregion_node(&n->b, GCUT_OP_if, &p, 1, body, 2, NULL, 0);
     for (uint32_t k = 0; k < count; k++) gcut_onnx_set(n, k, y + k);
 }
 
@@ -115,7 +115,7 @@ void gcut_onnx_loop(gcut_onnx_node *n)
         for (uint32_t k = carries; k < yields; k++) gcut_body_yield(body[1], out[1 + k]);
         const gcut_attr a = gcut_attr_dim(GCUT_KEY_carries, carries);
         v[carries] = gcut_onnx_iota(n, &(gcut_type){GCUT_I64, 1, {most->u.i[0]}}, 0);
-        y = gcut_bbodies(&n->b, GCUT_OP_scan, v, carries + 1, &body[1], 1, &a, 1);
+        y = gcut_bregion_node(&n->b, GCUT_OP_scan, v, carries + 1, &body[1], 1, &a, 1);
     } else {
         if (yields != carries)
             GCUT_ONNX_UNSUPPORTED(
@@ -130,7 +130,7 @@ void gcut_onnx_loop(gcut_onnx_node *n)
         gcut_body_yield(body[1], gcut_baddc(&inside.b, in[0], 1));
         gcut_body_yield(body[1], gcut_onnx_reshape(&inside, out[0], NULL, 0));
         const gcut_attr bound = gcut_attr_dim(GCUT_KEY_bound, most ? most->u.i[0] : 0);
-        y = gcut_bbodies(&n->b, GCUT_OP_while, v, all, body, 2, &bound, most ? 1 : 0);
+        y = gcut_bregion_node(&n->b, GCUT_OP_while, v, all, body, 2, &bound, most ? 1 : 0);
     }
     for (uint32_t k = 0; k < yields; k++) gcut_onnx_set(n, k, y + k);
 }
@@ -187,7 +187,7 @@ void gcut_onnx_scan(gcut_onnx_node *n)
         v[args++] = gcut_onnx_iota(n, &(gcut_type){GCUT_I64, 1, {gcut_onnx_type(n, v[carries]).dim[0]}}, 0);
     for (uint32_t k = 0; k < yields; k++) gcut_body_yield(body, out[k]);
     const gcut_attr a = gcut_attr_dim(GCUT_KEY_carries, carries);
-    gcut_ref y = gcut_bbodies(&n->b, GCUT_OP_scan, v, args, &body, 1, &a, 1);
+    gcut_ref y = gcut_bregion_node(&n->b, GCUT_OP_scan, v, args, &body, 1, &a, 1);
     for (uint32_t k = 0; k < yields; k++) {
         gcut_ref z = y + k;
         if (k >= carries && gcut_onnx_item(out_back, k - carries, 0)) z = gcut_onnx_flip(n, z, 0);

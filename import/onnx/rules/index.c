@@ -61,13 +61,9 @@ void gcut_onnx_gather(gcut_onnx_node *n)
 static gcut_ref linear_along(gcut_onnx_node *n, gcut_ref along, const gcut_type *t, uint32_t axis)
 {
     const gcut_type ti = gcut_onnx_type(n, along);
-    gcut_ref all = 0;
-    for (uint32_t r = 0; r < t->rank; r++) {
-        gcut_ref at = r == axis ? along : gcut_onnx_iota(n, &ti, r);
-        at = gcut_btimes(&n->b, at, gcut_onnx_numel(n, t, r + 1, t->rank));
-        all = all ? gcut_b2(&n->b, GCUT_OP_add, all, at) : at;
-    }
-    return all;
+    gcut_ref index[GCUT_MAX_RANK];
+    for (uint32_t r = 0; r < t->rank; r++) index[r] = r == axis ? along : gcut_onnx_iota(n, &ti, r);
+    return gcut_blinear_index(&n->b, index, t->dim, t->rank);
 }
 
 static gcut_ref flat(gcut_onnx_node *n, gcut_ref x)
@@ -111,21 +107,17 @@ static gcut_ref rows_named(gcut_onnx_node *n, gcut_ref i, const gcut_type *t, ui
 {
     const gcut_type ti = gcut_onnx_type(n, i);
     gcut_type shape = ti;
-    gcut_ref all = 0;
+    gcut_ref index[GCUT_MAX_RANK];
     shape.rank--;
-    for (uint32_t r = 0; r < batch + k; r++) {
-        gcut_ref at;
-        if (r < batch) {
-            at = gcut_onnx_iota(n, &shape, r);
-        } else {
-            at = gcut_onnx_slice(n, i, ti.rank - 1u, r - batch, r - batch + 1, 1);
-            at = indices(n, gcut_onnx_reshape(n, at, shape.dim, shape.rank), t->dim[r]);
-            at = gcut_bbounded(&n->b, at, t->dim[r]); /* the next index would make up for it */
-        }
-        at = gcut_btimes(&n->b, at, gcut_onnx_numel(n, t, r + 1, batch + k));
-        all = all ? gcut_b2(&n->b, GCUT_OP_add, all, at) : at;
+    for (uint32_t r = 0; r < batch; r++) index[r] = gcut_onnx_iota(n, &shape, r);
+    for (uint32_t r = batch; r < batch + k; r++) {
+        gcut_ref at = gcut_onnx_slice(n, i, ti.rank - 1u, r - batch, r - batch + 1, 1);
+        at = indices(n, gcut_onnx_reshape(n, at, shape.dim, shape.rank), t->dim[r]);
+        index[r] =
+            gcut_bbounded(&n->b, at, t->dim[r]); /* another index could make up for one that is too large */
     }
-    return all ? all : gcut_onnx_number(n, GCUT_I64, &shape, 0);
+    return batch + k ? gcut_blinear_index(&n->b, index, t->dim, batch + k)
+                     : gcut_onnx_number(n, GCUT_I64, &shape, 0);
 }
 
 static uint32_t index_length(const gcut_onnx_node *n, const gcut_type *ti, uint32_t most)
@@ -203,7 +195,7 @@ static gcut_ref combine_rows(gcut_onnx_node *n, gcut_ref x, gcut_ref i, gcut_ref
         body,
         gcut_bselect(&inside.b, gcut_bbroadcast(&inside.b, hit, t.dim, t.rank, (gcut_dim[]){0}), all, old));
     const gcut_attr carries = gcut_attr_dim(GCUT_KEY_carries, 1);
-    return gcut_bbodies(&n->b, GCUT_OP_scan, (gcut_ref[]){x, i, u}, 3, &body, 1, &carries, 1);
+    return gcut_bregion_node(&n->b, GCUT_OP_scan, (gcut_ref[]){x, i, u}, 3, &body, 1, &carries, 1);
 }
 
 static bool combines(const char *how)

@@ -89,7 +89,8 @@ void gcut_onnx_div(gcut_onnx_node *n)
         gcut_onnx_set(n, 0, gcut_onnx_binary(n, GCUT_OP_div, x, y));
         return;
     }
-    if (kx && gcut_onnx_has_symbols(kx) && !may_be_negative(n, ky)) { /* no remainder of a size is compared */
+    if (kx && gcut_onnx_has_symbols(kx) &&
+        !may_be_negative(n, ky)) { /* symbolic remainders are not compared */
         gcut_ref zero = gcut_bconst(&n->b, x, 0), less = gcut_b2(&n->b, GCUT_OP_sub, zero, x);
         gcut_ref above = gcut_onnx_binary(n, GCUT_OP_div, gcut_b2(&n->b, GCUT_OP_max, x, zero), y);
         gcut_ref below = gcut_onnx_binary(n, GCUT_OP_div, gcut_b2(&n->b, GCUT_OP_max, less, zero), y);
@@ -111,7 +112,7 @@ void gcut_onnx_mod(gcut_onnx_node *n)
         gcut_onnx_set(n, 0, remainder_of(n, x, y));
         return;
     }
-    /* By an infinite divisor nothing is divided. */
+    /* x mod infinity is x. */
     gcut_ref v[] = {unary(n, GCUT_OP_abs, x), unary(n, GCUT_OP_abs, y)};
     gcut_bbroadcast_all(&n->b, n->p->op_type, v, 2);
     gcut_ref size = gcut_bselect(&n->b, gcut_b2(&n->b, GCUT_OP_lt, v[0], v[1]), v[0],

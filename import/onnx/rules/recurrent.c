@@ -211,7 +211,7 @@ static gcut_ref run(layer *l, gcut_ref x, gcut_ref *state, uint32_t nstates, ite
     gcut_body_yield(body, y);
     const gcut_attr a[] = {gcut_attr_dim(GCUT_KEY_carries, nstates),
                            gcut_attr_bool(GCUT_KEY_reverse, l->reverse)};
-    const gcut_ref res = gcut_bbodies(&n->b, GCUT_OP_scan, args, nargs, &body, 1, a, 2);
+    const gcut_ref res = gcut_bregion_node(&n->b, GCUT_OP_scan, args, nargs, &body, 1, a, 2);
     for (uint32_t k = 0; k < nstates; k++) state[k] = res + k;
     return res + nstates;
 }

@@ -174,7 +174,7 @@ void gcut_onnx_layer_normalization(gcut_onnx_node *n)
 {
     gcut_ref x = gcut_onnx_in(n, 0), gain = gcut_onnx_in(n, 1), mean = 0, inverse = 0, y,
              bias = gcut_onnx_has(n, 2) ? gcut_onnx_in(n, 2) : 0;
-    const gcut_dtype kept = gcut_onnx_dtype_attr(n, "stash_type", 1); /* of the statistics */
+    const gcut_dtype stash = gcut_onnx_dtype_attr(n, "stash_type", 1); /* of the statistics */
     const gcut_type t = gcut_onnx_type(n, x);
     const uint32_t axis = gcut_onnx_axis(n, gcut_onnx_int(n, "axis", -1), t.rank);
     const double eps = gcut_onnx_float(n, "epsilon", 1e-5);
@@ -186,12 +186,12 @@ void gcut_onnx_layer_normalization(gcut_onnx_node *n)
         gcut_onnx_set(n, 0, gcut_onnx_node_new(n, GCUT_OP_layer_norm, v, 3, &a, 1));
         return;
     }
-    if (gcut_dtype_bytes(kept) > gcut_dtype_bytes(t.dtype)) x = gcut_bconvert(&n->b, x, kept);
+    if (gcut_dtype_bytes(stash) > gcut_dtype_bytes(t.dtype)) x = gcut_bconvert(&n->b, x, stash);
     y = normalised(n, x, ((1u << t.rank) - 1) & ~((1u << axis) - 1), eps, &mean, &inverse);
     y = gcut_onnx_binary(n, GCUT_OP_mul, gcut_bconvert(&n->b, y, t.dtype), gain);
     gcut_onnx_set(n, 0, bias ? gcut_onnx_binary(n, GCUT_OP_add, y, bias) : y);
-    gcut_onnx_set(n, 1, gcut_bconvert(&n->b, mean, kept));
-    gcut_onnx_set(n, 2, gcut_bconvert(&n->b, inverse, kept));
+    gcut_onnx_set(n, 1, gcut_bconvert(&n->b, mean, stash));
+    gcut_onnx_set(n, 2, gcut_bconvert(&n->b, inverse, stash));
 }
 
 void gcut_onnx_rms_normalization(gcut_onnx_node *n)

@@ -46,7 +46,7 @@ static gcut_onnx_value *element(gcut_onnx_node *n, uint32_t i)
 {
     gcut_onnx_value *v = gcut_onnx_input(n, i);
     if (v->sequence) GCUT_ONNX_UNSUPPORTED(n, "sequences of sequences are not supported");
-    gcut_onnx_settle(n->o, v);
+    gcut_onnx_need_parameter(n->o, v);
     return v;
 }
 

@@ -28,12 +28,6 @@ static gcut_type type_of_input(gcut_onnx_node *n, uint32_t i)
     return t;
 }
 
-/* A number below 0: sizes are not. */
-static bool is_negative(int64_t x)
-{
-    return x < 0 && !gcut_onnx_is_symbolic(x);
-}
-
 static int64_t clamp(int64_t x, int64_t lo, int64_t hi)
 {
     return x < lo ? lo : x > hi ? hi : x;
@@ -349,8 +343,8 @@ static gcut_dim less(const gcut_onnx_node *n, gcut_dim a, gcut_dim b)
 static gcut_dim within(const gcut_onnx_node *n, int64_t at, gcut_dim d, bool backward)
 {
     const int64_t huge = INT64_C(1) << 30; /* exporters write some large number for "to the end" */
-    const bool from_end = is_negative(at) != backward;
-    gcut_dim k = is_negative(at) ? -at - backward : gcut_onnx_dim(n, GCUT_DIM_ADD, at, backward);
+    const bool from_end = gcut_onnx_is_negative(at) != backward;
+    gcut_dim k = gcut_onnx_is_negative(at) ? -at - backward : gcut_onnx_dim(n, GCUT_DIM_ADD, at, backward);
     if (!gcut_dim_known(d) && k >= huge) return from_end ? 0 : d;
     return from_end ? less(n, d, k) : at_most(n, k, d);
 }
@@ -389,12 +383,12 @@ void gcut_onnx_slice_of(gcut_onnx_node *n)
 
 /* ---- padding ---- */
 
-/* Negative padding cuts off. */
+/* Negative padding removes elements. */
 static gcut_ref cut(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t low, int64_t high)
 {
     const gcut_dim d = gcut_onnx_type(n, x).dim[axis];
-    return gcut_onnx_slice(n, x, axis, is_negative(low) ? -low : 0,
-                           is_negative(high) ? gcut_onnx_dim(n, GCUT_DIM_SUB, d, -high) : d, 1);
+    return gcut_onnx_slice(n, x, axis, gcut_onnx_is_negative(low) ? -low : 0,
+                           gcut_onnx_is_negative(high) ? gcut_onnx_dim(n, GCUT_DIM_SUB, d, -high) : d, 1);
 }
 
 void gcut_onnx_pad_of(gcut_onnx_node *n)
@@ -421,8 +415,8 @@ void gcut_onnx_pad_of(gcut_onnx_node *n)
         const uint32_t axis = axes.at ? gcut_onnx_axis(n, axes.at[i], t.rank) : i;
         const int64_t a = pads.at[i], b = pads.at[count + i];
         x = cut(n, x, axis, a, b);
-        low[axis] = is_negative(a) ? 0 : a;
-        high[axis] = is_negative(b) ? 0 : b;
+        low[axis] = gcut_onnx_is_negative(a) ? 0 : a;
+        high[axis] = gcut_onnx_is_negative(b) ? 0 : b;
         any |= low[axis] || high[axis];
     }
     const gcut_attr a[] = {gcut_attr_dims(n->b.g->module, GCUT_KEY_low, low, t.rank),

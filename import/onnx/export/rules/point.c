@@ -195,7 +195,7 @@ void gcut_export_bits(gcut_onnx_writer *w, const gcut_node *n, const char *as)
 static const char *bound(gcut_onnx_writer *w, const point *p, const gcut_attr *a, bool lower)
 {
     gcut_num x = a->u.num;
-    if (!gcut_dtype_is_float(p->dtype)) x = (gcut_num){true, gcut_bwithin(x, lower, p->dtype), 0};
+    if (!gcut_dtype_is_float(p->dtype)) x = (gcut_num){true, gcut_bround_integer(x, lower, p->dtype), 0};
     return gcut_onnx_scalar_of(w, p->dtype, x);
 }
 
