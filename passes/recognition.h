@@ -23,6 +23,9 @@ bool gcut_is_number(const gcut_recognition *r, gcut_ref v, double *x);
 /* Is x the number, but for rounding to f32? */
 bool gcut_is_about(double x, double number);
 
+/* recognition_triangle.c: are the last two axes of v one size, and is v, which repeats over all others, `kept` up to their
+ * diagonal, and at most `most` beyond it? */
+bool gcut_is_triangle(const gcut_recognition *r, gcut_ref v, double kept, double most);
 /* recognition_attention.c: the value of rw.dst that replaces a product of softmax, or 0. */
 gcut_ref gcut_recognize_attention(gcut_recognition *r);
 

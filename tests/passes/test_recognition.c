@@ -131,14 +131,16 @@ typedef struct trial {
     const form *f;
 } trial;
 
-/* By the interpreter in f64, on random values. */
-static gcut_array result_of(const gcut_graph *g, gcut_arena *a)
+/* By the interpreter in f64, on random values; symbols are `size`. */
+static gcut_array result_of(const gcut_graph *g, gcut_arena *a, int64_t size)
 {
     gcut_array in[16], out;
     for (uint32_t i = 0; i < g->params.n; i++) {
         const gcut_type *t = gcut_type_of(g, g->params.at[i].value);
-        in[i] = gcut_random_array(a, t->dtype, t->rank, t->dim, 7, g->values.at[g->params.at[i].value].name,
-                                  0, 1);
+        gcut_dim dims[GCUT_MAX_RANK];
+        for (uint32_t d = 0; d < t->rank; d++) dims[d] = gcut_dim_known(t->dim[d]) ? t->dim[d] : size;
+        in[i] =
+            gcut_random_array(a, t->dtype, t->rank, dims, 7, g->values.at[g->params.at[i].value].name, 0, 1);
     }
     gcut_interp(g, GCUT_EXACT, a, in, &out, NULL);
     return out;
@@ -149,6 +151,17 @@ static bool is_composite(const char *line, const char *op)
     char call[64];
     snprintf(call, sizeof call, " = %s(", op);
     return strstr(line, call) != NULL;
+}
+
+static void compare(const char *what, const gcut_graph *g, const gcut_graph *y, gcut_arena *a, int64_t size)
+{
+    const gcut_array before = result_of(g, a, size), after = result_of(y, a, size);
+    assert_int_equal(before.n, after.n);
+    for (int64_t k = 0; k < before.n; k++) {
+        const double x = before.u.f[k], z = after.u.f[k];
+        if (!(fabs(x - z) <= 1e-6 * (1 + fabs(x))) && !(isnan(x) && isnan(z)))
+            fail_msg("%s: element %lld is %.9g, %.9g before", what, (long long)k, z, x);
+    }
 }
 
 static void check(void *arg)
@@ -177,12 +190,7 @@ static void check(void *arg)
     }
     if (t->f->attr && !strstr(printed.at, t->f->attr))
         fail_msg("%s: there is no '%s':\n%s", t->f->what, t->f->attr, printed.at);
-    const gcut_array before = result_of(g, a), after = result_of(y, a);
-    assert_int_equal(before.n, after.n);
-    for (int64_t k = 0; k < before.n; k++)
-        if (!(fabs(before.u.f[k] - after.u.f[k]) <= 1e-6 * (1 + fabs(before.u.f[k]))))
-            fail_msg("%s: element %lld is %.9g, %.9g before", t->f->what, (long long)k, after.u.f[k],
-                     before.u.f[k]);
+    compare(t->f->what, g, y, a, 1);
 }
 
 static void composites_are_recognised(void **state)
@@ -195,8 +203,138 @@ static void composites_are_recognised(void **state)
     }
 }
 
+/* ---- masks over a symbol ---- */
+
+/* %m: f32[T, T], which is added to the scores, of the indices %i of rows and %j of columns, of %one, %zero and %low, all
+ * [T, T], and of an input %x: f32[T, T]. */
+typedef struct mask {
+    const char *what;
+    bool causal;
+    const char *text;
+} mask;
+
+#define CHOOSE "%m = select(%c, %zero, %low)\n"
+#define FULL(name, value, dtype) "%" name " = full(shape=[T, T], value=" value ", dtype=\"" dtype "\")\n"
+static const mask masks[] = {
+    {"column <= row", true, "%c = le(%j, %i)\n" CHOOSE},
+    {"row >= column", true, "%c = ge(%i, %j)\n" CHOOSE},
+    {"not column > row", true, "%d = gt(%j, %i)\n%c = not(%d)\n" CHOOSE},
+    {"not row < column", true, "%d = lt(%i, %j)\n%c = not(%d)\n" CHOOSE},
+    {"column < row + 1", true, FULL("o", "1", "i32") "%i1 = add(%i, %o)\n%c = lt(%j, %i1)\n" CHOOSE},
+    {"column + 1 > row + 1, chosen the other way", true,
+     FULL("o", "1",
+          "i32") "%i1 = add(%i, %o)\n%l = add(%o, %j)\n%c = gt(%l, %i1)\n%m = select(%c, %low, %zero)\n"},
+    {"row + 1 > column", true, FULL("o", "1", "i32") "%i1 = add(%i, %o)\n%c = gt(%i1, %j)\n" CHOOSE},
+    {"a triangle of ones that is 0", true,
+     "%d = le(%j, %i)\n%n = select(%d, %one, %zero)\n%e = eq(%n, %zero)\n%m = select(%e, %low, %zero)\n"},
+    {"times the lowest", true,
+     "%d = le(%j, %i)\n%n = cast(%d, to=\"f32\")\n%o = sub(%one, %n)\n%m = mul(%o, %low)\n"},
+    {"indices along one axis each", true,
+     "%a = iota(shape=[T], dtype=\"i64\")\n%r1 = reshape(%a, shape=[T, 1])\n%q1 = reshape(%a, shape=[1, T])\n"
+     "%rr = broadcast(%r1, shape=[T, T], axes=[0, 1])\n%cc = broadcast(%q1, shape=[T, T], axes=[0, 1])\n"
+     "%c = le(%cc, %rr)\n" CHOOSE},
+    {"of more axes", true,
+     "%d = le(%j, %i)\n%e = reshape(%d, shape=[1, T, T])\n%f = select(%d, %zero, %low)\n"
+     "%h = reshape(%f, shape=[1, T, T])\n%m = reshape(%h, shape=[T, T])\n"},
+    {"column < row", false, "%c = lt(%j, %i)\n" CHOOSE},
+    {"column <= row + 1", false, FULL("o", "1", "i32") "%i1 = add(%i, %o)\n%c = le(%j, %i1)\n" CHOOSE},
+    {"column >= row", false, "%c = ge(%j, %i)\n" CHOOSE},
+    {"column == row", false, "%c = eq(%j, %i)\n" CHOOSE},
+    {"column <= column", false, "%c = le(%j, %j)\n" CHOOSE},
+    {"a triangle that is 1", false, "%c = le(%j, %i)\n%m = select(%c, %one, %low)\n"},
+    {"a triangle that leaves something", false,
+     FULL("lower", "-3.0", "f32") "%c = le(%j, %i)\n%m = select(%c, %zero, %lower)\n"},
+    {"0 times infinity", false,
+     FULL("inf", "-inf", "f32") "%d = gt(%j, %i)\n%n = cast(%d, to=\"f32\")\n%m = mul(%n, %inf)\n"},
+    {"of an input", false, "%c = le(%j, %i)\n%m = select(%c, %x, %low)\n"},
+    {"of both", false, "%d = le(%j, %i)\n%e = lt(%x, %zero)\n%c = and(%d, %e)\n" CHOOSE},
+    {"indices along the same axis", false,
+     "%a = iota(shape=[T], dtype=\"i64\")\n%r1 = reshape(%a, shape=[T, 1])\n"
+     "%rr = broadcast(%r1, shape=[T, T], axes=[0, 1])\n%cc = broadcast(%a, shape=[T, T], axes=[0])\n"
+     "%c = le(%cc, %rr)\n" CHOOSE},
+};
+
+typedef struct mask_trial {
+    gcut_env *env;
+    const mask *m;
+} mask_trial;
+
+static void check_mask(void *arg)
+{
+    const mask_trial *t = arg;
+    gcut_arena *a = t->env->arena;
+    const char *text =
+        gcut_printf(a,
+                    "gcut 1\nfunc @f[T in 1..](input %%q: f32[1, 2, T, 3], input %%k: f32[1, 2, T, 3], input "
+                    "%%w: f32[1, 2, T, 3],\n"
+                    " input %%x: f32[T, T]) -> (out r: f32[1, 2, T, 3]) {\n%s"
+                    "%%i = iota(shape=[T, T], axis=0)\n%%j = iota(shape=[T, T], axis=1)\n%%one = "
+                    "full(shape=[T, T], value=1.0)\n"
+                    "%%zero = full(shape=[T, T], value=0.0)\n%%low = full(shape=[T, T], value=-3e38)\n%s"
+                    "%%mm = broadcast(%%m, shape=[1, 2, T, T], axes=[2, 3])\n%%qb = add(%%qk, %%mm)\n"
+                    "%%p = softmax(%%qb, axis=3)\n%%r = matmul(%%p, %%w)\nreturn %%r\n}\n",
+                    SCORES, t->m->text);
+    gcut_module *m = gcut_parse_module(t->env, a, "t.gcut", text, strlen(text));
+    gcut_graph *g = m->graphs.at[0], *y = gcut_pass_dce(gcut_pass_recognize(g, "recognised"), "live");
+    gcut_verify(y);
+    gcut_text printed = {.arena = a};
+    gcut_print_graph(y, &(gcut_print_options){.no_loc = true}, &printed);
+    if (!strstr(printed.at, "attention(") || !strstr(printed.at, "causal=true") != !t->m->causal)
+        fail_msg("%s: the attention is %scausal:\n%s", t->m->what, t->m->causal ? "not " : "", printed.at);
+    for (int64_t size = 1; size <= 5; size++) compare(t->m->what, g, y, a, size);
+}
+
+static void causal_masks_of_any_size_are_recognised(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+        mask_trial t = {.env = gcut_env_new(NULL, NULL), .m = &masks[i]};
+        must(t.env, check_mask, &t);
+        gcut_env_free(t.env);
+    }
+}
+
+/* A broadcast of four equal sizes, whose operand lies along the first two axes. */
+static void check_other_axes(void *arg)
+{
+    const mask_trial *t = arg;
+    gcut_arena *a = t->env->arena;
+    gcut_module *m = gcut_parse_module(t->env, a, "t.gcut", t->m->text, strlen(t->m->text));
+    gcut_graph *g = m->graphs.at[0], *y = gcut_pass_dce(gcut_pass_recognize(g, "recognised"), "live");
+    gcut_text printed = {.arena = a};
+    gcut_print_graph(y, &(gcut_print_options){.no_loc = true}, &printed);
+    if (strstr(printed.at, "causal=true")) fail_msg("a mask along other axes is causal:\n%s", printed.at);
+    compare(t->m->what, g, y, a, 4);
+}
+
+#define EVERY(n) n ", " n ", " n ", " n
+#define OTHER(f, n)                                                                                          \
+    "gcut 1\nfunc @f" f "(input %q: f32[" EVERY(n) "], input %k: f32[" EVERY(n) "], input %w: f32[" EVERY(   \
+        n) "])\n -> (out r: f32[" EVERY(n) "]) {\n" SCORES "%i = iota(shape=[" n ", " n                      \
+                                           "], axis=0)\n%j = iota(shape=[" n ", " n                          \
+                                           "], axis=1)\n%c = le(%j, %i)\n%z = full(shape=[" n ", " n         \
+                                           "], value=0.0)\n%l = full(shape=[" n ", " n                       \
+                                           "], value=-3e38)\n%m = select(%c, %z, %l)\n%mm = broadcast(%m, "  \
+                                           "shape=[" EVERY(n) "], axes=[0, 1])\n"                            \
+                                                              "%qb = add(%qk, %mm)\n%p = softmax(%qb, "      \
+                                                              "axis=3)\n%r = matmul(%p, %w)\nreturn %r\n}\n"
+
+static void a_mask_along_other_axes_is_not_causal(void **state)
+{
+    static const mask both[] = {{"of a known size", false, OTHER("", "4")},
+                                {"of any size", false, OTHER("[T in 1..]", "T")}};
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        mask_trial t = {.env = gcut_env_new(NULL, NULL), .m = &both[k]};
+        must(t.env, check_other_axes, &t);
+        gcut_env_free(t.env);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(composites_are_recognised)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(composites_are_recognised),
+                                       cmocka_unit_test(causal_masks_of_any_size_are_recognised),
+                                       cmocka_unit_test(a_mask_along_other_axes_is_not_causal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
