@@ -86,6 +86,8 @@ gcut_reverse gcut_reverse_new(gcut_graph *g, gcut_arena *tmp, const gcut_ref *x,
 
 /* ---- accumulating cotangents ---- */
 
+static gcut_ref plus(gcut_build *b, gcut_ref x, gcut_ref y);
+
 /* The derivatives of slices are pads, whose sum is their concatenation when one ends where the other begins.
  */
 typedef struct strip {
@@ -118,17 +120,27 @@ static uint32_t axis_between(const gcut_graph *g, const strip *a, const strip *b
     return axis;
 }
 
+/* Appends v, or the operands of the concat along the axis that it is. */
+static uint32_t append(gcut_graph *g, gcut_ref v, uint32_t axis, gcut_ref *args, uint32_t n)
+{
+    const gcut_node *c = gcut_def(g, v);
+    if (!c || c->op != GCUT_OP_concat || gcut_attr_get(g, c, GCUT_KEY_axis)->u.dim != axis) {
+        args[n] = v;
+        return n + 1;
+    }
+    for (uint32_t k = 0; k < c->nargs; k++) args[n + k] = gcut_arg(g, c, k);
+    return n + c->nargs;
+}
+
 /* concat(x, y) along an axis; operands of an existing concat become operands. */
 static gcut_ref join(gcut_build *b, gcut_ref x, gcut_ref y, uint32_t axis)
 {
-    const gcut_node *n = gcut_def(b->g, y);
-    bool flat = n && n->op == GCUT_OP_concat && gcut_attr_get(b->g, n, GCUT_KEY_axis)->u.dim == axis;
-    uint32_t more = flat ? n->nargs : 1;
-    gcut_ref *args = gcut_calloc(b->g->module->arena, more + 1u, sizeof *args);
+    const gcut_node *nx = gcut_def(b->g, x), *ny = gcut_def(b->g, y);
+    const uint32_t most = (nx ? nx->nargs : 0) + (ny ? ny->nargs : 0) + 2;
+    gcut_ref *args = gcut_calloc(b->g->module->arena, most, sizeof *args);
     gcut_attr along = gcut_attr_dim(GCUT_KEY_axis, axis);
-    args[0] = x;
-    for (uint32_t k = 0; k < more; k++) args[1 + k] = flat ? gcut_arg(b->g, n, k) : y;
-    return gcut_node_new(b->g, GCUT_OP_concat, args, more + 1, &along, 1, b->loc, b->name);
+    const uint32_t n = append(b->g, y, axis, args, append(b->g, x, axis, args, 0));
+    return gcut_node_new(b->g, GCUT_OP_concat, args, n, &along, 1, b->loc, b->name);
 }
 
 /* The sum of two adjacent strips as one strip; 0 when they are not adjacent. */
@@ -146,6 +158,22 @@ static gcut_ref joined(gcut_build *b, gcut_ref x, gcut_ref y)
     return gcut_shape_equal(gcut_type_of(b->g, sum), &type) ? sum : 0;
 }
 
+/* The sum of y and `sum`, where y is adjacent to it or to one of the values that it is a sum of; 0 when it is not.
+ * At most *visits values are looked at, so that a sum of many takes linear time. */
+static gcut_ref joined_into(gcut_build *b, gcut_ref sum, gcut_ref y, uint32_t *visits)
+{
+    if (!*visits) return 0;
+    --*visits;
+    gcut_ref v = joined(b, sum, y);
+    if (!v) v = joined(b, y, sum);
+    const gcut_node *n = v ? NULL : gcut_def(b->g, sum);
+    if (!n || n->op != GCUT_OP_add) return v;
+    const gcut_ref part[] = {gcut_arg(b->g, n, 0), gcut_arg(b->g, n, 1)};
+    for (uint32_t k = 0; k < 2 && !v; k++)
+        if ((v = joined_into(b, part[k], y, visits))) v = plus(b, part[1 - k], v);
+    return v;
+}
+
 /* x + y where y is a scatter_add into zeros, as one scatter_add into x. 0 when y is none, or in a 16-bit
  * float, where a row added to a large sum is lost. */
 static gcut_ref scattered(gcut_build *b, gcut_ref x, gcut_ref y)
@@ -160,8 +188,9 @@ static gcut_ref scattered(gcut_build *b, gcut_ref x, gcut_ref y)
 
 static gcut_ref plus(gcut_build *b, gcut_ref x, gcut_ref y)
 {
-    gcut_ref sum = joined(b, x, y);
-    if (!sum) sum = joined(b, y, x);
+    uint32_t visits = 32;
+    strip s;
+    gcut_ref sum = is_strip(b->g, y, &s) ? joined_into(b, x, y, &visits) : 0;
     if (!sum) sum = scattered(b, x, y);
     if (!sum) sum = scattered(b, y, x);
     return sum ? sum : gcut_b2(b, GCUT_OP_add, x, y);

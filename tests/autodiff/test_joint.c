@@ -5,6 +5,8 @@
 #include "oracle.h"
 
 #include "autodiff/autodiff.h"
+#include "interp/initial_values.h"
+#include "passes/passes.h"
 
 static const char two_layers[] = "gcut 1\n"
                                  "func @net[N in 1..](param %w1: f32[3, 4], param %w2: f32[4, 2], param "
@@ -121,10 +123,60 @@ static void bad_requests_are_refused_with_a_reason(void **state)
     }
 }
 
+/* Squares of four strips of %x, cut in any order, whose cotangents arrive in the reverse of it. */
+static void strips_body(void *arg)
+{
+    static const char *const start[] = {"0", "2", "3", "6"}, *const limit[] = {"2", "3", "6", "8"};
+    gcut_env *env = arg;
+    for (int code = 0; code < 256; code++) {
+        const int order[] = {code & 3, code >> 2 & 3, code >> 4 & 3, code >> 6};
+        unsigned seen = 0;
+        for (int k = 0; k < 4; k++) seen |= 1u << order[k];
+        if (seen != 15) continue;
+        TRY("order %d %d %d %d", order[0], order[1], order[2], order[3]);
+        gcut_arena *a = gcut_arena_new(env, NULL);
+        gcut_text t = {.arena = a};
+        gcut_text_add(
+            &t, "gcut 1\nfunc @f(param %%x: f64[2, 8]) -> (out l: f64[]) {\n%%t0 = full(shape=[], value=0.0, "
+                "dtype=\"f64\")\n");
+        for (int k = 0; k < 4; k++)
+            gcut_text_add(&t,
+                          "%%s%d = slice(%%x, start=[0, %s], limit=[2, %s])\n%%q%d = mul(%%s%d, %%s%d)\n"
+                          "%%u%d = sum(%%q%d)\n%%t%d = add(%%t%d, %%u%d)\n",
+                          k, start[order[k]], limit[order[k]], k, k, k, k, k, k + 1, k, k);
+        gcut_text_add(&t, "return %%t4\n}\n");
+        gcut_graph *g = gcut_parse_module(env, a, "strips", t.at, t.n)->graphs.at[0];
+        gcut_graph *j = gcut_pass_dce(gcut_pass_fold(gcut_joint(g, NULL, "j"), "folded"), "live");
+        assert_int_equal(count(j, GCUT_OP_pad), 0);
+        assert_int_equal(count(j, GCUT_OP_concat), 1);
+        const gcut_ref dx = j->results.at[find_result(j, GCUT_ROLE_grad, "x")].value;
+        const gcut_node *whole = gcut_def(j, dx);
+        assert_int_equal(whole->op, GCUT_OP_concat);
+        assert_int_equal(whole->nargs, 4);
+        gcut_array in[2] = {gcut_random_array(a, GCUT_F64, 2, (gcut_dim[]){2, 8}, 1, "x", 0, 1),
+                            gcut_random_array(a, GCUT_F64, 0, NULL, 1, "one", 0, 1)};
+        in[1].u.f[0] = 1;
+        gcut_array *values = gcut_calloc(a, j->values.n, sizeof *values);
+        gcut_array *out = gcut_calloc(a, j->results.n, sizeof *out);
+        gcut_interp(j, GCUT_EXACT, a, in, out, values);
+        for (int k = 0; k < 16; k++) assert_true(values[dx].u.f[k] == 2 * in[0].u.f[k]);
+        gcut_arena_free(a);
+    }
+}
+
+static void gradients_of_adjacent_slices_are_joined_in_any_order(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    must(env, strips_body, env);
+    gcut_env_free(env);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_joint_graph_is_named_located_and_minimal),
+        cmocka_unit_test(gradients_of_adjacent_slices_are_joined_in_any_order),
         cmocka_unit_test(bad_requests_are_refused_with_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
