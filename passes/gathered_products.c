@@ -16,8 +16,8 @@
  * half as many rows as there are indices (REPEATS).  Other ops are not hoisted: at a row that no index names
  * they may be infinite, or report an error.
  *
- * Where a scan slices such rows along another axis than the first, the indices, which are smaller, are
- * transposed, so that the rows are gathered in iteration order.
+ * Where such rows are transposed, or a scan slices them along another axis than the first, the indices, which are
+ * smaller, are transposed instead, so that the rows are gathered in the order in which they are read.
  *
  * Rows that no index names are computed too.  They do not occur in results, but the derivative of W
  * multiplies them by 0: an infinity or a NaN in them becomes a NaN there.
@@ -53,6 +53,20 @@ static bool size_at(const mover *m, gcut_dim d, int64_t *out)
     return gcut_dim_eval(m->rw.src->module->dims, d, m->at, m->nat, out);
 }
 
+/* A name for a new value that replaces v, unused in src. */
+static const char *name_of(const mover *m, gcut_ref v, const char *what)
+{
+    return gcut_printf(m->rw.dst->module->arena, "%s.%s", m->rw.src->values.at[v].name, what);
+}
+
+/* Is t the shape of a gather along the first axis: the index's shape and one more axis? */
+static bool is_indexed(const gcut_type *t, const gcut_type *index)
+{
+    bool alike = t->rank == index->rank + 1u;
+    for (uint32_t d = 0; alike && d < index->rank; d++) alike = t->dim[d] == index->dim[d];
+    return alike;
+}
+
 /* ---- ops that create rows, and ops that preserve them ---- */
 
 static void begin_rows(mover *m, const gcut_node *n)
@@ -85,21 +99,22 @@ static void keep_rows(mover *m, const gcut_node *n)
         m->of[n->res0] = m->of[gcut_arg(g, n, 0)];
 }
 
+/* A transpose that leaves the last axis where it is: of the indices instead, which are smaller. */
+static void turn_rows(mover *m, const gcut_node *n)
+{
+    const gcut_graph *g = m->rw.src;
+    const gcut_ref v = gcut_arg(g, n, 0);
+    const gathered *rows = rows_of(m, v);
+    const gcut_dim *perm = gcut_attr_get(g, n, GCUT_KEY_perm)->u.dims;
+    const uint32_t last = gcut_type_of(g, v)->rank - 1u;
+    if (!rows || perm[last] != last || !is_indexed(gcut_type_of(g, v), gcut_type_of(m->rw.dst, rows->index)))
+        return;
+    gcut_build b = {.g = m->rw.dst, .loc = n->loc, .name = name_of(m, n->res0, "index")};
+    m->of[n->res0] = *rows;
+    m->of[n->res0].index = gcut_btranspose(&b, rows->index, perm);
+}
+
 /* ---- moving ---- */
-
-/* A name for a new value that replaces v, unused in src. */
-static const char *name_of(const mover *m, gcut_ref v, const char *what)
-{
-    return gcut_printf(m->rw.dst->module->arena, "%s.%s", m->rw.src->values.at[v].name, what);
-}
-
-/* Is t the shape of a gather along the first axis: the index's shape and one more axis? */
-static bool is_indexed(const gcut_type *t, const gcut_type *index)
-{
-    bool alike = t->rank == index->rank + 1u;
-    for (uint32_t d = 0; alike && d < index->rank; d++) alike = t->dim[d] == index->dim[d];
-    return alike;
-}
 
 /* Replaces the result of node n by the rows of `table`, in the node's type. */
 static bool use_rows(mover *m, uint32_t id, gcut_ref table, const gathered *like)
@@ -198,6 +213,7 @@ gcut_graph *gcut_pass_gather(gcut_graph *g, const char *name, const gcut_dim_bin
         const gcut_node *n = gcut_node_at(g, i);
         if (n->op == GCUT_OP_take && n->marks.n == 0) begin_rows(&m, n);
         if (n->op == GCUT_OP_reshape && n->marks.n == 0) keep_rows(&m, n);
+        if (n->op == GCUT_OP_transpose && n->marks.n == 0) turn_rows(&m, n);
     }
     return gcut_rewrite_end(&m.rw);
 }

@@ -47,6 +47,19 @@ static const row rows[] = {
      "take reshape concat concat matmul"},
     {"rows that are contracted", "f32[4, 5]", ROWS "%q = matmul(%x, %w) %r = matmul(%x, %q, ta=true)",
      "take reshape matmul take reshape matmul"},
+    {"rows in another order", "f32[6*N, 5]",
+     "%g = take(%e, %i) %t = transpose(%g, perm=[2, 0, 1, 3]) %x = reshape(%t, shape=[6*N, 4]) %r = "
+     "matmul(%x, %w)",
+     "transpose matmul take reshape"},
+    {"rows in another order, twice, and an addend", "f32[3, 2, N, 5]",
+     "%g = take(%e, %i) %s = transpose(%g, perm=[1, 0, 2, 3]) %t = transpose(%s, perm=[2, 0, 1, 3]) "
+     "%x = reshape(%t, shape=[6*N, 4]) %p = matmul(%x, %w) %h = reshape(%p, shape=[3, 2, N, 5]) "
+     "%c = broadcast(%b, shape=[3, 2, N, 5], axes=[3]) %r = add(%h, %c)",
+     "transpose matmul broadcast add take"},
+    {"elements of rows in another order", "f32[8*N, 5]",
+     "%g = take(%e, %i) %t = transpose(%g, perm=[0, 1, 3, 2]) %x = reshape(%t, shape=[8*N, 3]) "
+     "%y = slice(%w, start=[0, 0], limit=[3, 5]) %r = matmul(%x, %y)",
+     "take transpose reshape slice matmul"},
     {"columns", "f32[3, N, 2, 3]", "%r = take(%e, %i, axis=1)", "take"},
     {"steps of a scan", "f32[N, 2, 5]",
      STEPS "%z = full(shape=[N, 2, 5], value=0.0) "
