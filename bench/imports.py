@@ -2,17 +2,24 @@
 """Training steps of imported models beside PyTorch's own.
 
     imports.py GRADCUT [--seconds S] [MODEL…]
+    imports.py GRADCUT --zoo ZOO [--exporter script|dynamo] [CASE…]
 
 Each model of tests/import/torch_models.py, at sizes that take a core some time, is exported by PyTorch, imported, compiled
 and run with SGD; then PyTorch trains the same module, eager and with torch.compile, on as many threads.  A row has the
 time from the export to the end of the first step (import and compiling), the best and the median step, and the peak of
 the step; in one run on one machine, one model after the other.
+
+With --zoo, the program of examples, the models of peers/cases.py that are of examples/models: PyTorch's module of the same
+shapes (peers/torch_models.py) is exported and imported, and both run with the optimizer of the case, in turns.  A row has
+the predicted and the median step of each, and their ratios.
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import pathlib
+import re
 import resource
 import statistics
 import subprocess
@@ -21,11 +28,18 @@ import tempfile
 import time
 import warnings
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "import"))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "tests" / "import"), str(HERE / "peers")]
 
 import torch
 import torch_models as t
 import train_torch_models as exports
+
+import cases
+
+spec = importlib.util.spec_from_file_location("zoo", HERE / "peers" / "torch_models.py")
+zoo = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(zoo)
 
 MODELS = {
     "resnet50": lambda: t.images(t.ResNet((3, 4, 6, 3), 64, 100), 64, 100, 8),
@@ -90,16 +104,84 @@ def theirs(m, compiled, seconds):
     return first, times
 
 
+# ---- beside native models ----
+
+
+def call(*command):
+    done = subprocess.run([str(x) for x in command], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return done.stdout
+
+
+def same(case, text):
+    """PyTorch's module of the case, whose result is the loss, as a Model; text: the graph, of which shapes come."""
+    shapes, given, dynamic = {}, {}, {}
+    small = {"N": 3, "T": 8}
+    for role, name, dtype, dims in re.findall(r"\b(param|input) %([\w.]+): (\w+)\[([^\]]*)\]", text):
+        dims = [x.strip() for x in dims.split(",") if x.strip()]
+        if role == "param":
+            shapes[name] = tuple(map(int, dims))
+        elif name != "lr":
+            size = [small[x] if x in small else int(x) for x in dims]
+            given[name] = torch.randint(4, size) if dtype.startswith("i") else torch.randn(size)
+            dynamic[name] = {k: x for k, x in enumerate(dims) if x in small}
+    torch.manual_seed(1)
+    module = getattr(zoo, case.net)(shapes, case.facts)
+    for p in module.parameters():
+        torch.nn.init.normal_(p, 0 if p.dim() > 1 else 1, 0.02)
+    return t.Model(module, given, {}, "y", None, dynamic)
+
+
+def beside_native(gradcut, program, case, exporter, rounds):
+    """Predicted and median steps in ms: (native, imported) each; None: PyTorch can't export it."""
+    with tempfile.TemporaryDirectory() as folder:
+        native, onnx, imported = (f"{folder}/{name}" for name in ("native.gcut", "m.onnx", "m.gcut"))
+        call(program, case.zoo[0], "--size", case.zoo[1], "--dump", native)
+        m = same(case, pathlib.Path(native).read_text())
+        try:
+            exports.export(m, exporter, onnx)
+        except Exception as e:
+            print(f"{case.name}: {str(e).splitlines()[0]}", file=sys.stderr)
+            return None
+        call(gradcut, "import", onnx, "--loss", "y", "-o", imported)
+        how = ["--at", ",".join(f"{k}={v}" for k, v in case.at.items()), "--optimizer", case.update(), "--json"]
+        predicted, measured = [[], []], [[], []]
+        for k, file in enumerate((native, imported)):
+            predicted[k] = json.loads(call(gradcut, "plan", file, *how))["step_ns"] / 1e6
+        for _ in range(rounds):
+            for k, file in enumerate((native, imported)):
+                measured[k].append(json.loads(call(gradcut, "bench", file, *how))["step_ns"] / 1e6)
+        return predicted, [statistics.median(x) for x in measured]
+
+
+def table_beside_native(gradcut, program, exporter, rounds, names):
+    print("| case | native, ms | imported, ms | ratio | predicted, ms | imported, ms | ratio |\n|---|---|---|---|---|---|---|")
+    for case in cases.CASES:
+        if not case.zoo or (names and case.name not in names):
+            continue
+        row = beside_native(gradcut, program, case, exporter, rounds)
+        if row:
+            (p, q), (x, y) = row
+            print(f"| {case.name} | {x:.3f} | {y:.3f} | {y / x:.3f} | {p:.3f} | {q:.3f} | {q / p:.3f} |", flush=True)
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("gradcut")
     p.add_argument("--seconds", type=float, default=3)
-    p.add_argument("models", nargs="*", default=list(MODELS))
+    p.add_argument("--zoo", help="the program gradcut_zoo: imports beside its models")
+    p.add_argument("--exporter", choices=["script", "dynamo"], default="script", help="with --zoo")
+    p.add_argument("--rounds", type=int, default=3, help="with --zoo")
+    p.add_argument("models", nargs="*")
     a = p.parse_intermixed_args()
     warnings.simplefilter("ignore")
+    if a.zoo:
+        table_beside_native(a.gradcut, a.zoo, a.exporter, a.rounds, a.models)
+        return
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     print("| model | | first step, s | step, ms: best | median | peak, MB |\n|---|---|---|---|---|---|")
-    for name in a.models:
+    for name in a.models or MODELS:
         m = t.make(name, MODELS)
         with tempfile.TemporaryDirectory() as folder:
             first, ms, peak = ours(os.path.abspath(a.gradcut), m, pathlib.Path(folder), a.seconds)
