@@ -156,7 +156,35 @@ static gcut_ref interpolated(composite *c, gcut_ref x, uint32_t axis, gcut_dim m
                    weighted(c, x, axis, i, 2, cubic_weight(c, gcut_baddc(B, g, 1), true)));
 }
 
-/* Axis by axis; nearest takes element floor(i n / m). */
+/* Element floor(i n / m): a slice where n is a multiple of m, a repetition where m is one of n. */
+static gcut_ref nearest(composite *c, gcut_ref x, uint32_t axis, gcut_dim m)
+{
+    gcut_type t = type_of(B, x);
+    const gcut_dim n = t.dim[axis];
+    const bool known = gcut_dim_known(n) && gcut_dim_known(m) && n > 0 && m > 0;
+    if (known && n % m == 0) {
+        gcut_dim start[GCUT_MAX_RANK] = {0}, limit[GCUT_MAX_RANK], step[GCUT_MAX_RANK];
+        for (uint32_t d = 0; d < t.rank; d++) limit[d] = t.dim[d], step[d] = d == axis ? n / m : 1;
+        return gcut_bslice(B, x, start, limit, step);
+    }
+    if (known && m % n == 0) {
+        gcut_type each = {t.dtype, (uint8_t)(t.rank + 1), {0}};
+        gcut_dim axes[GCUT_MAX_RANK];
+        if (each.rank <= GCUT_MAX_RANK) {
+            for (uint32_t d = 0; d < t.rank; d++) {
+                axes[d] = d <= axis ? d : d + 1;
+                each.dim[axes[d]] = t.dim[d];
+            }
+            each.dim[axis + 1] = m / n;
+            t.dim[axis] = m;
+            return gcut_breshape(B, gcut_bbroadcast(B, x, each.dim, each.rank, axes), t.dim, t.rank);
+        }
+    }
+    gcut_ref i = gcut_biota(B, &(gcut_type){GCUT_I64, 1, {m}}, 0);
+    return gcut_btake(B, x, with_size(c, GCUT_OP_div, with_size(c, GCUT_OP_mul, i, n), m), (int)axis);
+}
+
+/* Axis by axis. */
 gcut_ref gcut_decompose_resize(composite *c)
 {
     const gcut_attr *shape = attr(c, GCUT_KEY_shape);
@@ -164,14 +192,10 @@ gcut_ref gcut_decompose_resize(composite *c)
     gcut_ref y = c->x[0];
     for (uint32_t k = 0; k < shape->n; k++) {
         const uint32_t axis = type_of(B, y).rank - shape->n + k;
-        const gcut_dim n = type_of(B, y).dim[axis], m = shape->u.dims[k];
-        if (m == n) continue;
-        if (strcmp(mode, "nearest") != 0) {
-            y = interpolated(c, y, axis, m, !strcmp(mode, "cubic"));
-            continue;
-        }
-        gcut_ref i = gcut_biota(B, &(gcut_type){GCUT_I64, 1, {m}}, 0);
-        y = gcut_btake(B, y, with_size(c, GCUT_OP_div, with_size(c, GCUT_OP_mul, i, n), m), (int)axis);
+        const gcut_dim m = shape->u.dims[k];
+        if (m == type_of(B, y).dim[axis]) continue;
+        y = !strcmp(mode, "nearest") ? nearest(c, y, axis, m)
+                                     : interpolated(c, y, axis, m, !strcmp(mode, "cubic"));
     }
     return y;
 }

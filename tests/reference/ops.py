@@ -246,6 +246,7 @@ CASES += [
      lambda x: F.interpolate(x, (3, 7), mode="bicubic", align_corners=True)),
     ("resize6", 'resize({0}, shape=[2, 3, 1], mode="linear")', [(1, 1, 3, 2, 2)],
      lambda x: F.interpolate(x, (2, 3, 1), mode="trilinear")),
+    ("resize7", "resize({0}, shape=[3, 8])", [(1, 2, 6, 4)], lambda x: F.interpolate(x, (3, 8))),
     ("rnn1", "rnn({}, {}, {}, {}, {}, {})", *recurrent(torch.nn.RNN, 1)),
     ("rnn2", 'rnn({}, {}, {}, {}, {}, {}, mode="relu", reverse=true)',
      *recurrent(torch.nn.RNN, 1, reverse=True, nonlinearity="relu")),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Resize and Upsample, one axis after the other.  An axis becomes a sum of few selections of its elements, each with a
- * weight for each place of the result: one selection for the nearest element, two for linear, four for cubic
- * interpolation.  Selections are views where they can be, else `take` at constant indices.
+ * Resize and Upsample.  What the ops `upsample` and `resize` mean becomes one of them.  Else each axis, one after the other,
+ * becomes a sum of few selections of its elements, each with a weight for each place of the result: one selection for the
+ * nearest element, two for linear, four for cubic interpolation.  Selections are views where they can be, else `take` at
+ * constant indices.
  *
  *   x(p)       the place in the operand of place p of the result
  *   y[p] = sum over i of w(i - x(p)) x[i],   i near x(p); i beyond an end is the element at that end
@@ -269,6 +270,34 @@ static bool repeats(const resize_options *w, const scaling *s)
     return true;
 }
 
+/* Does the op `resize` mean the same, of sizes that may be symbols?  pytorch_half_pixel differs from half_pixel where the
+ * result has one element: PyTorch computes that by half_pixel. */
+static bool is_resize(const resize_options *w, const scaling *s)
+{
+    const bool known = gcut_dim_known(s->in) && gcut_dim_known(s->out), grows = known && s->in <= s->out;
+    if ((known && (s->width != (double)s->out || s->in == 0)) || (w->antialias && !grows)) return false;
+    if (w->mode == NEAREST) return w->from == ASYMMETRIC && w->nearest == FLOOR;
+    if (w->mode == CUBIC && (w->exclude_outside || w->cubic_a != -0.75)) return false;
+    return w->from == ALIGN_CORNERS || w->from == HALF_PIXEL || w->from == HALF_PIXEL_SYMMETRIC ||
+           (w->from == PYTORCH_HALF_PIXEL && s->out != 1);
+}
+
+/* The last axes of x, from the first one on that does not stay. */
+static gcut_ref resize_last(gcut_onnx_node *n, gcut_ref x, const resize_options *w, const scaling *s)
+{
+    static const char *const modes[] = {"nearest", "linear", "cubic"};
+    gcut_module *m = n->b.g->module;
+    const uint32_t rank = gcut_onnx_type(n, x).rank;
+    gcut_dim to[GCUT_MAX_RANK];
+    uint32_t first = 0;
+    while (first < rank && stays(w, &s[first])) first++;
+    for (uint32_t r = first; r < rank; r++) to[r] = s[r].out;
+    const gcut_attr a[] = {gcut_attr_dims(m, GCUT_KEY_shape, to + first, rank - first),
+                           gcut_attr_str(m, GCUT_KEY_mode, modes[w->mode]),
+                           gcut_attr_bool(GCUT_KEY_align_corners, w->from == ALIGN_CORNERS)};
+    return gcut_onnx_node_new(n, GCUT_OP_resize, &x, 1, a, w->mode == NEAREST ? 2 : 3);
+}
+
 static gcut_ref upsample(gcut_onnx_node *n, gcut_ref x, int64_t f, int64_t g, const char *mode)
 {
     const gcut_attr a[] = {gcut_attr_dims(n->b.g->module, GCUT_KEY_factor, (gcut_dim[]){f, g}, 2),
@@ -310,11 +339,11 @@ static gcut_ref resize_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis, const 
     if (repeats(w, s)) return repeat(n, x, axis, s->factor);
     if (is_upsample(w, s)) return upsample_axis(n, x, axis, s->factor);
     if (!gcut_dim_known(s->in) || !gcut_dim_known(s->out))
-        GCUT_ONNX_UNSUPPORTED(
-            n,
-            "axis %u is resized from a size that is a symbol: that needs a whole factor, and "
-            "'nearest' where it repeats elements, or 'linear' between centres of pixels",
-            (unsigned)axis);
+        GCUT_ONNX_UNSUPPORTED(n,
+                              "axis %u is resized from or to a size that is a symbol: that needs 'nearest' "
+                              "with 'asymmetric' and 'floor', or "
+                              "'linear' or 'cubic' with 'half_pixel' or 'align_corners'",
+                              (unsigned)axis);
     if (s->in == 0 && s->out != 0) GCUT_ONNX_WRONG(n, "axis %u has no elements", (unsigned)axis);
     const selections e = w->mode == NEAREST ? select_nearest(n, w, s) : interpolate(n, w, s);
     x = sum_selections(n, x, axis, &e);
@@ -332,6 +361,13 @@ static gcut_ref resize(gcut_onnx_node *n, gcut_ref x, const resize_options *w, c
         if ((stay[0] || is_upsample(w, &s[2])) && (stay[1] || is_upsample(w, &s[3])))
             return upsample(n, x, s[2].factor, s[3].factor, "bilinear");
     }
+    bool all = gcut_dtype_is_float(t.dtype), any = false;
+    for (uint32_t r = 0; r < t.rank; r++) {
+        if (stays(w, &s[r])) continue;
+        any = true;
+        all &= is_resize(w, &s[r]);
+    }
+    if (all && any) return resize_last(n, x, w, s);
     const bool real = w->mode == NEAREST || gcut_dtype_is_float(t.dtype);
     if (!real) x = gcut_bconvert(&n->b, x, GCUT_F32);
     for (int grow = 0; grow < 2; grow++) /* axes that shrink come first: the others have less to do then */
