@@ -293,9 +293,12 @@ void gcut_apply_multi_at(gcut_here at, gcut_graph *g, const char *op, const gcut
 {
     apply_job j = {.c = {.name = op}, .in = in, .n = n, .attrs = attrs, .nout = nout};
     gcut_val first = {0};
-    if (n <= 0 || gcut_builder_operands(at, op ? op : "", in, n))
+    const bool lists = !g || (gcut_builder_list(at, g, "gcut_apply", "in", in, n) &&
+                              gcut_builder_list(at, g, "gcut_apply_multi", "out", out, nout));
+    if (lists && (n <= 0 || gcut_builder_operands(at, op ? op : "", in, n)))
         first = gcut_builder_run(at, g, do_apply, &j.c);
-    for (int k = 0; k < nout; k++) out[k] = first.id ? (gcut_val){g, first.id + (uint32_t)k} : (gcut_val){0};
+    for (int k = 0; out && k < nout; k++)
+        out[k] = first.id ? (gcut_val){g, first.id + (uint32_t)k} : (gcut_val){0};
 }
 
 gcut_val gcut_apply_at(gcut_here at, gcut_graph *g, const char *op, const gcut_val *in, int n,

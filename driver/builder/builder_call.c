@@ -112,10 +112,32 @@ static void check_operands(void *arg)
     }
 }
 
+typedef struct list_job {
+    gcut_here at;
+    gcut_graph *g;
+    const char *function, *name;
+    int n;
+} list_job;
+
+static void refuse_list(void *arg)
+{
+    const list_job *j = arg;
+    if (j->n < 0) WRONG(j, NULL, "%s: a negative number of values, %d, in `%s`", j->function, j->n, j->name);
+    WRONG(j, NULL, "%s: `%s`, a list of %d, is NULL", j->function, j->name, j->n);
+}
+
+bool gcut_builder_list(gcut_here at, gcut_graph *g, const char *function, const char *name, const void *list,
+                       int n)
+{
+    if (n == 0 || (n > 0 && list)) return true;
+    if (g) gcut_guard_at(at, g, refuse_list, &(list_job){at, g, function, name, n});
+    return false;
+}
+
 gcut_graph *gcut_builder_operands(gcut_here at, const char *op, const gcut_val *in, int n)
 {
     operands_job j = {at, op, in, n, NULL};
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; in && i < n; i++) {
         if (!in[i].graph) continue;
         if (in[i].graph->failed) return NULL;
         if (!j.g) j.g = in[i].graph;

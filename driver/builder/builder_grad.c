@@ -109,12 +109,39 @@ static bool is_null(const gcut_val *v, int n)
     return false;
 }
 
+static gcut_graph *graph_of(const gcut_val *v, int n)
+{
+    for (int k = 0; v && k < n; k++)
+        if (v[k].graph) return v[k].graph;
+    return NULL;
+}
+
+/* Has the call each list that its mode has? */
+static bool has_lists(const grad_job *j)
+{
+    static const struct {
+        const char *call, *dys, *ts, *out; /* dys, ts NULL: the mode has none */
+    } modes[] = {[GRAD] = {"gcut_grad", NULL, NULL, "dxs"},
+                 [VJP] = {"gcut_vjp", "dys", NULL, "dxs"},
+                 [JVP] = {"gcut_jvp", NULL, "txs", "tys"},
+                 [HVP] = {"gcut_hvp", NULL, "vs", "hvs"}};
+    const char *function = modes[j->mode].call, *dys = modes[j->mode].dys, *ts = modes[j->mode].ts,
+               *out = modes[j->mode].out;
+    gcut_graph *g = graph_of(j->ys, j->ny);
+    if (!g) g = graph_of(j->xs, j->nx);
+    return gcut_builder_list(j->at, g, function, "ys", j->ys, j->ny) &&
+           (!dys || gcut_builder_list(j->at, g, function, dys, j->dys, j->ny)) &&
+           gcut_builder_list(j->at, g, function, "xs", j->xs, j->nx) &&
+           (!ts || gcut_builder_list(j->at, g, function, ts, j->ts, j->nx)) &&
+           gcut_builder_list(j->at, g, function, out, j->out, results(j));
+}
+
 /* Null operands give null results without an error, as in every call of the builder. */
 static void start(grad_job *j)
 {
-    for (int k = 0; k < results(j); k++) j->out[k] = (gcut_val){0};
-    if (j->ny < 1 || is_null(j->ys, j->ny) || is_null(j->dys, j->ny) || is_null(j->xs, j->nx) ||
-        is_null(j->ts, j->nx))
+    for (int k = 0; j->out && k < results(j); k++) j->out[k] = (gcut_val){0};
+    if (!has_lists(j) || j->ny < 1 || is_null(j->ys, j->ny) || is_null(j->dys, j->ny) ||
+        is_null(j->xs, j->nx) || is_null(j->ts, j->nx))
         return;
     j->g = j->ys[0].graph;
     gcut_guard_at(j->at, j->g, grad_body, j);

@@ -114,6 +114,7 @@ static bool visible(gcut_graph *g, const gcut_val *in, int n)
 static void build(region_job *j, int nout)
 {
     bool ok = true;
+    if (nout > 0 && !gcut_builder_list(j->at, j->g, gcut_op_get(j->op)->name, "out", j->out, nout)) return;
     for (int k = 0; k < nout; k++) j->out[k] = (gcut_val){0};
     if (!visible(j->g, j->in, j->nin) || !gcut_guard_at(j->at, j->g, open_bodies, j)) return;
     for (uint32_t r = 0; r < j->n; r++) j->make[r](j->user, j->region[r].body, j->args[r], j->yields[r]);
@@ -172,7 +173,7 @@ static bool took(gcut_here at, loop_job *j, bool scan, gcut_val *out)
     const gcut_loop *s = &j->own;
     if (j->given) memcpy(&j->own, j->given, j->size < sizeof j->own ? j->size : sizeof j->own);
     if (gcut_guard_at(at, j->g, take_loop, j)) return true;
-    for (int k = 0; k < s->ncarry + (scan ? s->nys : 0); k++) out[k] = (gcut_val){0};
+    for (int k = 0; out && k < s->ncarry + (scan ? s->nys : 0); k++) out[k] = (gcut_val){0};
     return false;
 }
 
@@ -184,6 +185,11 @@ static void build_loop(gcut_here at, gcut_graph *g, gcut_op op, size_t size, con
     const gcut_loop *s = &l.own;
     if (!took(at, &l, scan, out)) return;
     const int nxs = scan ? s->nxs : 0, nys = scan ? s->nys : 0, nout = s->ncarry + nys;
+    if (!gcut_builder_list(at, g, l.call, "carry", s->carry, s->ncarry) ||
+        !gcut_builder_list(at, g, l.call, "xs", s->xs, nxs)) {
+        for (int k = 0; out && k < nout; k++) out[k] = (gcut_val){0};
+        return;
+    }
     region_job j = {.at = at,
                     .g = g,
                     .op = op,
@@ -297,7 +303,9 @@ static void do_call(void *arg)
 static void call_function(call_job *j, gcut_val *out)
 {
     bool ok = j->callee && !j->callee->failed && !(j->vjp && j->vjp->failed);
-    for (int k = 0; k < j->nout; k++) out[k] = (gcut_val){0};
+    if (j->g && j->nout > 0 && !gcut_builder_list(j->at, j->g, "gcut_call", "out", out, j->nout)) return;
+    for (int k = 0; out && k < j->nout; k++) out[k] = (gcut_val){0};
+    if (j->g && !gcut_builder_list(j->at, j->g, "gcut_call", "in", j->in, j->nin)) return;
     if (!ok || !visible(j->g, j->in, j->nin) || !gcut_guard_at(j->at, j->g, do_call, j)) return;
     for (int k = 0; k < j->nout; k++) out[k] = (gcut_val){j->g, j->first + (uint32_t)k};
 }
