@@ -200,6 +200,13 @@ gcut_ref gcut_decompose_resize(composite *c)
     return y;
 }
 
+/* The first of the largest elements along the axis, where all of the derivative goes; NaN wins. */
+static gcut_ref first_largest(composite *c, gcut_ref x, uint32_t axis)
+{
+    const gcut_ref i = op_with_axis(B, GCUT_OP_argmax, &x, 1, axis);
+    return op_with_axis(B, GCUT_OP_pick, (gcut_ref[]){x, i}, 2, axis);
+}
+
 /* Windows of one size: the axis is m of them. */
 static gcut_ref even_windows(composite *c, gcut_op op, gcut_ref x, uint32_t axis, gcut_dim m)
 {
@@ -207,7 +214,8 @@ static gcut_ref even_windows(composite *c, gcut_op op, gcut_ref x, uint32_t axis
     for (uint32_t d = 0; d < t.rank; d++) to.dim[d <= axis ? d : d + 1] = t.dim[d];
     to.dim[axis] = m;
     to.dim[axis + 1] = dim2(c, GCUT_DIM_DIV, t.dim[axis], m);
-    return gcut_breduce(B, op, gcut_breshape(B, x, to.dim, to.rank), 1u << (axis + 1));
+    x = gcut_breshape(B, x, to.dim, to.rank);
+    return op == GCUT_OP_argmax ? first_largest(c, x, axis + 1) : gcut_breduce(B, op, x, 1u << (axis + 1));
 }
 
 /* Window i is floor(i n / m), ..., ceil((i + 1) n / m) - 1: at most ceil(n / m) + 1 places, of which those beyond it are its
@@ -222,7 +230,7 @@ static gcut_ref windows(composite *c, gcut_op op, gcut_ref x, uint32_t axis, gcu
     end = with_size(c, GCUT_OP_div, with_size(c, GCUT_OP_add, end, dim2(c, GCUT_DIM_SUB, m, 1)), m);
     gcut_ref at = gcut_b2(B, GCUT_OP_add, from, place);
     gcut_ref v = gcut_btake(B, x, gcut_b2(B, GCUT_OP_min, at, gcut_baddc(B, end, -1)), (int)axis);
-    if (op == GCUT_OP_max_reduce) return gcut_breduce(B, op, v, 1u << (axis + 1));
+    if (op == GCUT_OP_argmax) return first_largest(c, v, axis + 1);
     const gcut_type tv = type_of(B, v);
     gcut_ref inside =
         gcut_bbroadcast(B, gcut_b2(B, GCUT_OP_lt, at, end), tv.dim, tv.rank, (gcut_dim[]){axis, axis + 1});
@@ -232,11 +240,12 @@ static gcut_ref windows(composite *c, gcut_op op, gcut_ref x, uint32_t axis, gcu
     return gcut_b2(B, GCUT_OP_div, sum, along(c, gcut_bconvert(B, size, tv.dtype), sum, axis));
 }
 
+/* From the last axis to the first, so that of equal elements the first one in memory is taken, as by PyTorch. */
 static gcut_ref adaptive_pool(composite *c, gcut_op op)
 {
     const gcut_attr *shape = attr(c, GCUT_KEY_shape);
     gcut_ref y = c->x[0];
-    for (uint32_t k = 0; k < shape->n; k++) {
+    for (uint32_t k = shape->n; k-- > 0;) {
         const uint32_t axis = type_of(B, y).rank - shape->n + k;
         const gcut_dim n = type_of(B, y).dim[axis], m = shape->u.dims[k];
         if (m != n)
@@ -253,5 +262,5 @@ gcut_ref gcut_decompose_adaptive_avg_pool(composite *c)
 
 gcut_ref gcut_decompose_adaptive_max_pool(composite *c)
 {
-    return adaptive_pool(c, GCUT_OP_max_reduce);
+    return adaptive_pool(c, GCUT_OP_argmax);
 }

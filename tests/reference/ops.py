@@ -117,6 +117,12 @@ def added(found):
     return found.values + found.indices
 
 
+def first_of_two(x):
+    """Of two equal elements that are the largest, x beside the lower one comes first in memory."""
+    low = x - x.exp()
+    return F.adaptive_max_pool2d(torch.cat([torch.cat([low, x], 3), torch.cat([x.detach(), low], 3)], 2), 1)
+
+
 def smoothed(x):
     labels = torch.tensor([0, 1, 2, 0, 1])
     return F.cross_entropy(x, labels, ignore_index=2, label_smoothing=0.1).reshape(1)
@@ -235,6 +241,12 @@ CASES += [
     ("adaptive2", "adaptive_avg_pool({0}, shape=[4])", [(1, 2, 3)], lambda x: F.adaptive_avg_pool1d(x, 4)),
     ("adaptive3", "adaptive_max_pool({0}, shape=[3, 2, 1])", [(1, 1, 4, 3, 2)],
      lambda x: F.adaptive_max_pool3d(x, (3, 2, 1))),
+    ("adaptive4", "%{n}.s = stop_gradient({0})\n%{n}.e = exp({0})\n%{n}.o = sub({0}, %{n}.e)\n%{n}.p = concat(%{n}.o, {0}, axis=3)\n"
+     "%{n}.q = concat(%{n}.s, %{n}.o, axis=3)\n%{n}.w = concat(%{n}.p, %{n}.q, axis=2)\n"
+     "adaptive_max_pool(%{n}.w, shape=[1, 1])", [(1, 2, 1, 1)], first_of_two),
+    ("adaptive5", "%{n}.s = stop_gradient({0})\n%{n}.w = concat({0}, %{n}.s, {0}, %{n}.s, {0}, axis=2)\n"
+     "adaptive_max_pool(%{n}.w, shape=[3])", [(1, 2, 1)],
+     lambda x: F.adaptive_max_pool1d(torch.cat([x, x.detach(), x, x.detach(), x], 2), 3)),
     ("resize1", "resize({0}, shape=[3, 7])", [(1, 2, 5, 4)], lambda x: F.interpolate(x, (3, 7))),
     ("resize2", 'resize({0}, shape=[3, 7], mode="linear")', [(1, 2, 5, 4)],
      lambda x: F.interpolate(x, (3, 7), mode="bilinear")),
