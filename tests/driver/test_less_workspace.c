@@ -251,12 +251,38 @@ static void wider_ones_too(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* Convolutions of no image compute nothing and take no workspace, tiles or not; those of the same graph that have images
+ * take it. */
+static void no_images_take_none(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    for (int64_t n = 0; n < 3; n++) {
+        gcut_graph *g =
+            graph_from(ctx, "func @f[N in 0..](param %x: f32[N, 32, 6, 6], param %w: f32[32, 32, 3, 3], "
+                            "param %v: f32[8, 32, 5, 5]) -> (out l: f32[]) {\n"
+                            "  %y = conv2d(%x, %w, pad=[1, 1, 1, 1])\n  %z = conv2d(%y, %v)\n"
+                            "  %l = sum(%z)\n  return %l\n}\n");
+        const gcut_size images = {"N", n};
+        gcut_options o = options(0, NULL);
+        o.at = &images;
+        gcut_step *s = gcut_compile(g, &o);
+        if (!s) fail_msg("%s", gcut_last_error(ctx));
+        must_run(ctx, s);
+        assert_int_equal(gcut_step_stats(s)->peak_bytes, gcut_step_stats(s)->predicted_bytes);
+        assert_int_equal(gcut_step_stats(s)->arena_bytes > 4096, n > 0);
+        gcut_step_free(s);
+    }
+    gcut_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_budget_is_met),    cmocka_unit_test(results_agree),
         cmocka_unit_test(copies_are_alike),   cmocka_unit_test(files_are_replayed),
-        cmocka_unit_test(others_are_refused), cmocka_unit_test(wider_ones_too)};
+        cmocka_unit_test(others_are_refused), cmocka_unit_test(wider_ones_too),
+        cmocka_unit_test(no_images_take_none)};
     setenv("GRADCUT_MACHINE", "shipped", 1);
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

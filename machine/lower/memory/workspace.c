@@ -121,6 +121,13 @@ static gcut_dim conv_elements(const gcut_lowered *h, uint32_t kernel, gcut_windo
     return taps_elements(g->module, w, way, stride, gcut_attr_get(g, n, GCUT_KEY_dilation)->u.dims);
 }
 
+/* 1, or 0 where there is no image, of which a kernel computes nothing. */
+static gcut_dim any_image(const gcut_lowered *h, uint32_t kernel)
+{
+    const gcut_node *n = gcut_node_at(h->g, h->kernels.at[kernel].nodes.at[0]);
+    return gcut_dim_make(h->g->module->dims, GCUT_DIM_MIN, gcut_window_roles_of(h->g, n).x->dim[0], 1);
+}
+
 static gcut_window window_of(const gcut_lowered *h, uint32_t kernel)
 {
     return gcut_conv_window(h->g, gcut_node_at(h->g, h->kernels.at[kernel].nodes.at[0]));
@@ -128,7 +135,9 @@ static gcut_window window_of(const gcut_lowered *h, uint32_t kernel)
 
 int64_t gcut_workspace_difference(const gcut_lowered *h, uint32_t kernel)
 {
-    if (h->kernels.at[kernel].kind != GCUT_KERNEL_CONV || window_of(h, kernel) != GCUT_WINDOW_tiled) return 0;
+    if (h->kernels.at[kernel].kind != GCUT_KERNEL_CONV || window_of(h, kernel) != GCUT_WINDOW_tiled ||
+        any_image(h, kernel) == 0)
+        return 0;
     return conv_elements(h, kernel, GCUT_WINDOW_tiled) - conv_elements(h, kernel, GCUT_WINDOW_plain);
 }
 
@@ -141,7 +150,9 @@ gcut_workspace gcut_workspace_of(const gcut_lowered *h, uint32_t kernel)
     if (u->kind == GCUT_KERNEL_ARGSORT)
         return (gcut_workspace){.each = argsort_bytes(h, u), .each_name = "lines in order"};
     if (u->kind != GCUT_KERNEL_CONV) return (gcut_workspace){0};
-    return (gcut_workspace){.all = conv_elements(h, kernel, window_of(h, kernel)),
+    return (gcut_workspace){.all =
+                                gcut_dim_times(h->g->module, conv_elements(h, kernel, window_of(h, kernel)),
+                                               any_image(h, kernel)),
                             .type = gcut_type_of(h->g, gcut_node_at(h->g, u->nodes.at[0])->res0)->dtype,
                             .all_name = "convolution workspace"};
 }
