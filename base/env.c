@@ -77,10 +77,14 @@ gcut_status gcut_protect(gcut_env *env, void (*body)(void *), void *arg)
 {
     jmp_buf here;
     jmp_buf *const outer = env->catcher;
+    const gcut_place place = env->place;
+    const char *const place_hint = env->place_hint;
     if (!outer) env->first = env->ndiags;
     if (!outer) env->host = use_plain_locale();
     if (setjmp(here)) {
         env->catcher = outer;
+        env->place = place;
+        env->place_hint = place_hint;
         if (!outer) {
             uselocale(env->host);
             env->last_first = env->first;
@@ -92,6 +96,8 @@ gcut_status gcut_protect(gcut_env *env, void (*body)(void *), void *arg)
     env->catcher = &here;
     body(arg);
     env->catcher = outer;
+    env->place = place;
+    env->place_hint = place_hint;
     if (!outer) uselocale(env->host);
     return GCUT_OK;
 }
@@ -281,6 +287,10 @@ static void record(gcut_env *env, gcut_status status, gcut_place at, const char 
                    va_list ap)
 {
     if (!env->diag_arena) env->diag_arena = gcut_arena_new(env, NULL);
+    if (!at.file && env->place.file) {
+        at = env->place;
+        if (!hint) hint = env->place_hint;
+    }
     gcut_arena *a = env->diag_arena;
     gcut_diag d = {.status = status};
     d.message = shortened(a, on_lines(gcut_vprintf(a, fmt, ap), false));

@@ -90,6 +90,9 @@ typedef struct gcut_env {
     uint32_t cleared;        /* how often gcut_diags_clear was called */
     const char *last_text;   /* those diagnostics as text; NULL until first asked for */
     gcut_source *sources;
+    /* Where errors are that state no place, and their hint if they have none; of the innermost gcut_protect. */
+    gcut_place place;
+    const char *place_hint;
     gcut_hook hook;
     struct gcut_external *externals; /* C functions of the host program that a training step calls
                                       * (graph/external.h) */

@@ -49,6 +49,11 @@ static inline bool gcut_dim_known(gcut_dim d)
 {
     return d >= 0;
 }
+/* Can d be an expression?  The numbers of dim_table.h end at -2^62 - 2^61 - 2^32. */
+static inline bool gcut_dim_may_be_expression(gcut_dim d)
+{
+    return d < -(INT64_C(1) << 62) && d > -(INT64_C(3) << 61) - (INT64_C(1) << 32) - 2;
+}
 /* Is d a number or an expression of this table? */
 bool gcut_dim_is_of(const gcut_dims *t, gcut_dim d);
 /* NULL unless d is a bare symbol. */

@@ -114,10 +114,11 @@ gcut_ref gcut_onnx_node_new(gcut_onnx_node *n, gcut_op op, const gcut_ref *x, ui
 int64_t gcut_onnx_lowest(const gcut_onnx_node *n, int64_t x);
 void gcut_onnx_note_axis(gcut_onnx_node *n, gcut_dim d);
 gcut_dim gcut_onnx_dim(const gcut_onnx_node *n, gcut_dim_op op, gcut_dim a, gcut_dim b);
-/* Is it an expression over symbols?  Other elements are numbers, negative ones included. */
+/* Is it an expression over symbols?  Other elements are numbers, negative ones included, such as the INT64_MIN + 1 by which
+ * PyTorch's exporter ends a slice that goes backwards. */
 static inline bool gcut_onnx_is_symbolic(int64_t x)
 {
-    return x < -(INT64_C(1) << 62) && x != INT64_MIN;
+    return gcut_dim_may_be_expression(x);
 }
 /* A number below 0, which no size is. */
 static inline bool gcut_onnx_is_negative(int64_t x)

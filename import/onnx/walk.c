@@ -172,6 +172,21 @@ static void import_call(gcut_onnx_node *n, const Onnx__FunctionProto *f)
     }
 }
 
+static void run_rule(gcut_onnx_node *n, const gcut_onnx_row *row)
+{
+    gcut_onnx *o = n->o;
+    const Onnx__NodeProto *p = n->p;
+    const gcut_graph *g = n->scope->g;
+    const uint32_t before = g->values.n;
+    if (fold(n, row)) return;
+    row->rule(n);
+    gcut_onnx_count_nodes(o, g->values.n - before);
+    need_few(o, o->g->checks.n, "checks of sizes");
+    for (uint32_t k = 0; k < p->n_output; k++)
+        if (gcut_onnx_wants(n, k) && !gcut_onnx_find_here(o, n->scope, p->output[k]))
+            GCUT_ONNX_UNSUPPORTED(n, "output %u, '%s', is not supported", (unsigned)k, p->output[k]);
+}
+
 static void import_node(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__NodeProto *p)
 {
     const char *name = p->name && *p->name ? p->name : p->n_output ? p->output[0] : "";
@@ -188,14 +203,14 @@ static void import_node(gcut_onnx *o, gcut_onnx_scope *s, const Onnx__NodeProto 
     GCUT_ASSERT(row); /* gcut_onnx_import_model has listed those that are missing */
     n.op = row->op;
     n.opset = gcut_onnx_opset(s->opsets, s->nopsets, domain_of(p));
-    if (fold(&n, row)) return;
-    const uint32_t before = s->g->values.n;
-    row->rule(&n);
-    gcut_onnx_count_nodes(o, s->g->values.n - before);
-    need_few(o, o->g->checks.n, "checks of sizes");
-    for (uint32_t k = 0; k < p->n_output; k++)
-        if (gcut_onnx_wants(&n, k) && !gcut_onnx_find_here(o, s, p->output[k]))
-            GCUT_ONNX_UNSUPPORTED(&n, "output %u, '%s', is not supported", (unsigned)k, p->output[k]);
+    gcut_env *env = o->mod->env;
+    const gcut_place place = env->place; /* of the node around it */
+    const char *hint = env->place_hint;
+    env->place = gcut_loc_place(o->mod, n.b.loc);
+    env->place_hint = gcut_onnx_called(&n);
+    run_rule(&n, row);
+    env->place = place;
+    env->place_hint = hint;
 }
 
 static void import_nodes(gcut_onnx *o, gcut_onnx_scope *s, Onnx__NodeProto *const *p, size_t n)

@@ -116,8 +116,10 @@ static void convolve(gcut_onnx_node *n, gcut_op image, gcut_op any, gcut_ref x, 
     gcut_module *m = n->b.g->module;
     gcut_attr a[5];
     uint32_t na = window_attrs(n, w, a);
+    const int64_t groups = gcut_onnx_int(n, "group", 1);
+    if (groups < 1) GCUT_ONNX_WRONG(n, "expected a 'group' of 1 or more");
     a[na++] = gcut_attr_dims(m, GCUT_KEY_dilation, w->dilation, w->n);
-    a[na++] = gcut_attr_dim(GCUT_KEY_groups, gcut_onnx_int(n, "group", 1));
+    a[na++] = gcut_attr_dim(GCUT_KEY_groups, groups);
     if (output_pad) a[na++] = gcut_attr_dims(m, GCUT_KEY_output_pad, output_pad, w->n);
     gcut_ref y = gcut_onnx_node_new(n, w->n == 2 ? image : any, (gcut_ref[]){x, f}, 2, a, na);
     gcut_onnx_set(n, 0, with_bias(n, y, 2));
