@@ -334,6 +334,17 @@ static gcut_ref add_param(gcut_graph *g, gcut_role role, const char *name, const
     return v;
 }
 
+static const char first_moment[] = "m", second_moment[] = "v", rest[] = "rest", updates[] = "adamw.t";
+
+bool gcut_is_update_state(const char *state, const char *param)
+{
+    if (!param) return !strcmp(state, updates);
+    const size_t n = strlen(param);
+    if (strncmp(state, param, n) != 0 || state[n] != '.') return false;
+    const char *suffix = state + n + 1;
+    return !strcmp(suffix, first_moment) || !strcmp(suffix, second_moment) || !strcmp(suffix, rest);
+}
+
 static gcut_ref add_state(gcut_graph *g, const char *name, const gcut_type *t)
 {
     return add_param(g, GCUT_ROLE_state, name, t, &(double){0});
@@ -350,12 +361,12 @@ static gcut_ref add_states(update *u, const gcut_graph *joint, states *of)
         bool half = gcut_dtype_is_16bit_float(t.dtype);
         t.dtype = computing(t.dtype);
         u->name = joint->values.at[w].name;
-        if (u->opt->kind >= GCUT_OPT_MOMENTUM) of[i].m = add_state(g, name_of(u, "m"), &t);
-        if (u->opt->kind == GCUT_OPT_ADAMW) of[i].v = add_state(g, name_of(u, "v"), &t);
-        if (half) of[i].rest = add_state(g, name_of(u, "rest"), &t);
+        if (u->opt->kind >= GCUT_OPT_MOMENTUM) of[i].m = add_state(g, name_of(u, first_moment), &t);
+        if (u->opt->kind == GCUT_OPT_ADAMW) of[i].v = add_state(g, name_of(u, second_moment), &t);
+        if (half) of[i].rest = add_state(g, name_of(u, rest), &t);
     }
     if (u->opt->kind != GCUT_OPT_ADAMW) return 0;
-    return add_state(g, "adamw.t", &(gcut_type){.dtype = GCUT_F32});
+    return add_state(g, updates, &(gcut_type){.dtype = GCUT_F32});
 }
 
 static void update_one(update *u, const char *name, gcut_ref w, gcut_ref g, const states *s)

@@ -53,7 +53,7 @@ static gcut_tensors read_weights(gcut_arena *a, const gcut_graph *g, const gcut_
                                    .required = p->role == GCUT_ROLE_param};
     }
     const gcut_load_options load = {.rename = how->rename, .convert = how->convert, .partial = how->partial};
-    gcut_match_tensors(g, f, &load, w, n);
+    gcut_match_tensors(g, f, &load, true, w, n);
     for (uint32_t i = 0; i < n; i++) {
         if (!w[i].found) continue;
         gcut_tensor x = gcut_tensor_as(a, f, w[i].found, w[i].type->dtype);

@@ -101,7 +101,7 @@ gcut_export_info gcut_export_into(gcut_arena *a, const gcut_graph *g, const gcut
         x.name = name;
         *GCUT_PUSH(a, &own.tensor) = x;
     }
-    gcut_match_tensors(g, &own, &(gcut_load_options){.convert = how->convert}, w, n);
+    gcut_match_tensors(g, &own, &(gcut_load_options){.convert = how->convert}, false, w, n);
     gcut_tensors elements = {0};
     for (uint32_t i = 0; i < n; i++) {
         const gcut_param *p = gcut_param_find(g, w[i].name);

@@ -19,7 +19,7 @@ void gcut_step_set_weights(gcut_step *s, gcut_tensor_file *f, const gcut_load_op
         if (gcut_slot_persists(x))
             w[n++] = (gcut_wanted){.name = x->name, .type = &x->type, .required = x->role == GCUT_ROLE_param};
     }
-    gcut_match_tensors(s->p->primal, f, how, w, n);
+    gcut_match_tensors(s->p->primal, f, how, false, w, n);
     for (uint32_t i = 0; i < n; i++) {
         const gcut_tensor *t = w[i].found;
         int64_t bytes;
