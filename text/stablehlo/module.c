@@ -5,24 +5,21 @@
 #include "text/stablehlo/writer.h"
 
 typedef struct row {
-    bool expands;
-    gcut_hlo_rule *rule;
-    const char *as; /* of a rule; else why the op is refused */
+    gcut_hlo_rule *rule; /* NULL: none, the op is refused or expanded before */
+    const char *as;      /* of a rule; else why the op is refused; NULL: it is expanded */
 } row;
 
 static const row rows[GCUT_NOPS] = {
-#define RULE(op, name, as) [GCUT_OP_##op] = {false, gcut_hlo_##name, as},
-#define EXPAND(op) [GCUT_OP_##op] = {true, NULL, "it is composite"},
-#define REFUSE(op, why) [GCUT_OP_##op] = {false, NULL, why},
+#define RULE(op, name, as) [GCUT_OP_##op] = {gcut_hlo_##name, as},
+#define REFUSE(op, why) [GCUT_OP_##op] = {NULL, why},
 #include "text/stablehlo/ops.def"
 #undef RULE
-#undef EXPAND
 #undef REFUSE
 };
 
 bool gcut_stablehlo_expands(gcut_op op)
 {
-    return rows[op].expands;
+    return !rows[op].as;
 }
 
 _Noreturn void gcut_hlo_refuse(const gcut_hlo *w, const char *why)
@@ -45,6 +42,7 @@ void gcut_hlo_write_nodes(gcut_hlo *w)
         w->n = gcut_node_at(w->g, i);
         w->base = w->g->values.at[w->n->res0].name;
         const row *r = &rows[w->n->op];
+        GCUT_ASSERT(r->as);
         if (!r->rule) gcut_hlo_refuse(w, r->as);
         r->rule(w, r->as);
     }

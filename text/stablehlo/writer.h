@@ -25,11 +25,9 @@ typedef struct gcut_hlo {
 
 typedef void gcut_hlo_rule(gcut_hlo *w, const char *as);
 #define RULE(op, rule, as) gcut_hlo_rule gcut_hlo_##rule;
-#define EXPAND(op)
 #define REFUSE(op, why)
 #include "text/stablehlo/ops.def"
 #undef RULE
-#undef EXPAND
 #undef REFUSE
 
 /* Makes g, a function or a body, the graph that is written, and gives each of its values a name that no other value has. */

@@ -6,23 +6,20 @@
 
 typedef struct row {
     gcut_onnx_export_rule *rule; /* NULL: none, the op is refused or expanded before */
-    bool expands;
-    const char *as; /* of a rule; else why the op is refused */
+    const char *as;              /* of a rule; else why the op is refused; NULL: it is expanded */
 } row;
 
 static const row rows[GCUT_NOPS] = {
-#define RULE(op, name, as) [GCUT_OP_##op] = {gcut_export_##name, false, as},
-#define EXPAND(op) [GCUT_OP_##op] = {NULL, true, "it is composite"},
-#define REFUSE(op, why) [GCUT_OP_##op] = {NULL, false, why},
+#define RULE(op, name, as) [GCUT_OP_##op] = {gcut_export_##name, as},
+#define REFUSE(op, why) [GCUT_OP_##op] = {NULL, why},
 #include "import/onnx/export/ops.def"
 #undef RULE
-#undef EXPAND
 #undef REFUSE
 };
 
 bool gcut_onnx_expands(gcut_op op)
 {
-    return rows[op].expands;
+    return !rows[op].as;
 }
 
 _Noreturn void gcut_onnx_refuse(gcut_onnx_writer *w, const gcut_node *n, const char *why)
@@ -35,6 +32,7 @@ _Noreturn void gcut_onnx_refuse(gcut_onnx_writer *w, const gcut_node *n, const c
 void gcut_onnx_write_op(gcut_onnx_writer *w, const gcut_node *n)
 {
     const row *r = &rows[n->op];
+    GCUT_ASSERT(r->as);
     if (!r->rule) gcut_onnx_refuse(w, n, r->as);
     r->rule(w, n, r->as);
 }

@@ -79,11 +79,9 @@ typedef struct gcut_onnx_writer {
 
 typedef void gcut_onnx_export_rule(gcut_onnx_writer *w, const gcut_node *n, const char *as);
 #define RULE(op, rule, as) gcut_onnx_export_rule gcut_export_##rule;
-#define EXPAND(op)
 #define REFUSE(op, why)
 #include "import/onnx/export/ops.def"
 #undef RULE
-#undef EXPAND
 #undef REFUSE
 
 /* ---- table.c ---- */
