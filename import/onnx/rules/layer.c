@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Products and norms with parameters.
+ * Products, determinants, and norms with parameters.
  */
 #include "import/onnx/rules.h"
 
@@ -236,6 +236,44 @@ void gcut_onnx_einsum(gcut_onnx_node *n)
     }
     add_result(&e, strstr(e.spec, "->"));
     gcut_onnx_set(n, 0, gcut_beinsum(&n->b, e.out.at, x, count));
+}
+
+/* ---- determinants ---- */
+
+enum { MOST_ROWS = 6 };
+
+/* Laplace's expansion, each minor computed once: minor[s] is the determinant of the first rows and of the columns in s, as
+ * many as it has bits.  It is a polynomial, so that derivatives are right at singular matrices, too. */
+void gcut_onnx_det(gcut_onnx_node *n)
+{
+    gcut_ref x = gcut_onnx_in(n, 0);
+    const gcut_type t = gcut_onnx_type(n, x);
+    if (t.rank < 2 || t.dim[t.rank - 1] != t.dim[t.rank - 2]) GCUT_ONNX_WRONG(n, "expected square matrices");
+    const gcut_dim d = t.dim[t.rank - 1], batch = gcut_onnx_numel(n, &t, 0, t.rank - 2u);
+    if (!gcut_dim_known(d) || d < 1 || d > MOST_ROWS)
+        GCUT_ONNX_UNSUPPORTED(n, "expected matrices of 1 to %d rows", MOST_ROWS);
+    gcut_ref element[MOST_ROWS * MOST_ROWS], minor[1 << MOST_ROWS] = {0};
+    x = gcut_onnx_reshape(n, x, (gcut_dim[]){batch, d * d}, 2);
+    for (gcut_dim k = 0; k < d * d; k++)
+        element[k] = gcut_onnx_reshape(n, gcut_onnx_slice(n, x, 1, k, k + 1, 1), &batch, 1);
+    for (uint32_t s = 1; s < 1u << d; s++) {
+        const int row = __builtin_popcount(s) - 1;
+        for (uint32_t c = 0, before = 0; c < (uint32_t)d; c++) {
+            if (!(s >> c & 1)) continue;
+            const bool negative = ((uint32_t)row + before++) & 1;
+            gcut_ref e = element[row * d + c];
+            if (row == 0) {
+                minor[s] = e;
+                continue;
+            }
+            e = gcut_b2(&n->b, GCUT_OP_mul, e, minor[s & ~(1u << c)]);
+            if (!minor[s])
+                minor[s] = negative ? gcut_b1(&n->b, GCUT_OP_neg, e) : e;
+            else
+                minor[s] = gcut_b2(&n->b, negative ? GCUT_OP_sub : GCUT_OP_add, minor[s], e);
+        }
+    }
+    gcut_onnx_set(n, 0, gcut_onnx_reshape(n, minor[(1u << d) - 1], t.dim, t.rank - 2u));
 }
 
 /* ---- norms of channels ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Samples of images at places that are values, and determinants.  An image [N, C, D1, …] becomes rows of C elements, one
+ * Samples of images at places that are values.  An image [N, C, D1, …] becomes rows of C elements, one
  * for each of its pixels, and a sample is a sum of rows with weights: along each axis there are taps, indices with a
  * weight each, and a sample has all combinations of the taps of its axes.
  */
@@ -353,111 +353,4 @@ void gcut_onnx_roi_align(gcut_onnx_node *n)
     gcut_onnx_set(n, 0,
                   (samples ? align(n, rows, regions, batch, t.dim + 2, &w)
                            : align_each(n, rows, regions, batch, t.dim + 2, w)));
-}
-
-/* ---- Det ---- */
-
-enum { MOST_ROWS = 6 };
-
-/* Laplace's expansion, each minor computed once: minor[s] is the determinant of the first rows and of the columns in s, as
- * many as it has bits.  It is a polynomial, so that derivatives are right at singular matrices, too. */
-void gcut_onnx_det(gcut_onnx_node *n)
-{
-    gcut_ref x = gcut_onnx_in(n, 0);
-    const gcut_type t = gcut_onnx_type(n, x);
-    if (t.rank < 2 || t.dim[t.rank - 1] != t.dim[t.rank - 2]) GCUT_ONNX_WRONG(n, "expected square matrices");
-    const gcut_dim d = t.dim[t.rank - 1], batch = gcut_onnx_numel(n, &t, 0, t.rank - 2u);
-    if (!gcut_dim_known(d) || d < 1 || d > MOST_ROWS)
-        GCUT_ONNX_UNSUPPORTED(n, "expected matrices of 1 to %d rows", MOST_ROWS);
-    gcut_ref element[MOST_ROWS * MOST_ROWS], minor[1 << MOST_ROWS] = {0};
-    x = gcut_onnx_reshape(n, x, (gcut_dim[]){batch, d * d}, 2);
-    for (gcut_dim k = 0; k < d * d; k++)
-        element[k] = gcut_onnx_reshape(n, gcut_onnx_slice(n, x, 1, k, k + 1, 1), &batch, 1);
-    for (uint32_t s = 1; s < 1u << d; s++) {
-        const int row = __builtin_popcount(s) - 1;
-        for (uint32_t c = 0, before = 0; c < (uint32_t)d; c++) {
-            if (!(s >> c & 1)) continue;
-            const bool negative = ((uint32_t)row + before++) & 1;
-            gcut_ref e = element[row * d + c];
-            if (row == 0) {
-                minor[s] = e;
-                continue;
-            }
-            e = mul(n, e, minor[s & ~(1u << c)]);
-            if (!minor[s])
-                minor[s] = negative ? gcut_b1(&n->b, GCUT_OP_neg, e) : e;
-            else
-                minor[s] = negative ? sub(n, minor[s], e) : add(n, minor[s], e);
-        }
-    }
-    gcut_onnx_set(n, 0, gcut_onnx_reshape(n, minor[(1u << d) - 1], t.dim, t.rank - 2u));
-}
-
-/* ---- Col2Im ---- */
-
-/* An input that has a list of integers. */
-static gcut_onnx_list integers(gcut_onnx_node *n, uint32_t i, const char *what)
-{
-    if (!gcut_onnx_has(n, i)) GCUT_ONNX_WRONG(n, "%s is missing", what);
-    return gcut_onnx_input_or_attr(n, i, what);
-}
-
-/* The blocks [N, C K, L] added up where they lie in the image [N, C, D1, …]: for each of the K places in a block, an image
- * of the L elements that are there, spaced out by the stride. */
-void gcut_onnx_col2im(gcut_onnx_node *n)
-{
-    gcut_ref x = gcut_onnx_in(n, 0), sum = 0;
-    const gcut_type t = gcut_onnx_type(n, x);
-    const gcut_onnx_list image = integers(n, 1, "the shape of the image"),
-                         block = integers(n, 2, "the shape of a block"),
-                         stride = gcut_onnx_ints(n, "strides"), dilation = gcut_onnx_ints(n, "dilations"),
-                         pads = gcut_onnx_ints(n, "pads");
-    const uint32_t axes = image.n;
-    int64_t places = 1;
-    if (axes < 1 || axes > MOST_AXES)
-        GCUT_ONNX_UNSUPPORTED(n, "expected an image of 1 to %d axes", MOST_AXES);
-    if (t.rank != 3 || block.n != axes || (stride.at && stride.n != axes) ||
-        (dilation.at && dilation.n != axes) || (pads.at && pads.n != 2 * axes))
-        GCUT_ONNX_WRONG(n, "expected blocks, strides, dilations and pads of %u axes", (unsigned)axes);
-    gcut_dim dim[GCUT_MAX_RANK] = {t.dim[0]}, padded[GCUT_MAX_RANK] = {0}, interior[GCUT_MAX_RANK] = {0};
-    for (uint32_t k = 0; k < axes; k++) {
-        const int64_t step = stride.at ? stride.at[k] : 1, apart = dilation.at ? dilation.at[k] : 1;
-        if (block.at[k] < 1 || block.at[k] > 1 << 10 || step < 1 || apart < 1 || apart > INT32_MAX)
-            GCUT_ONNX_WRONG(n,
-                            "expected blocks of 1 to 1024, strides of 1 or more, and dilations of 1 to 2^31");
-        if (pads.at && (pads.at[k] < 0 || pads.at[axes + k] < 0))
-            GCUT_ONNX_WRONG(n, "expected pads of 0 or more");
-        gcut_onnx_need_size(n, image.at[k]);
-        places *= block.at[k];
-        padded[3 + k] =
-            gcut_onnx_dim(n, GCUT_DIM_ADD, image.at[k], pads.at ? pads.at[k] + pads.at[axes + k] : 0);
-        const gcut_dim room = gcut_onnx_dim(n, GCUT_DIM_SUB, padded[3 + k], apart * (block.at[k] - 1) + 1);
-        dim[3 + k] = gcut_onnx_dim(n, GCUT_DIM_ADD, gcut_onnx_dim(n, GCUT_DIM_DIV, room, step), 1);
-        interior[2 + k] = step - 1;
-    }
-    if (places > 1 << 10) GCUT_ONNX_UNSUPPORTED(n, "a block has more than 1024 elements");
-    const gcut_dim channels = gcut_onnx_dim(n, GCUT_DIM_DIV, t.dim[1], places);
-    dim[1] = channels;
-    dim[2] = places;
-    x = gcut_onnx_reshape(n, x, dim, 3 + axes);
-    for (uint32_t k = 2; k < 2 + axes; k++) dim[k] = dim[k + 1], padded[k] = padded[k + 1];
-    for (int64_t p = 0; p < places; p++) {
-        gcut_dim low[GCUT_MAX_RANK] = {0}, high[GCUT_MAX_RANK] = {0};
-        int64_t rest = p;
-        for (uint32_t k = axes; k-- > 0; rest /= block.at[k]) {
-            low[2 + k] = rest % block.at[k] * (dilation.at ? dilation.at[k] : 1);
-            const gcut_dim last = gcut_onnx_dim(
-                n, GCUT_DIM_MUL, gcut_onnx_dim(n, GCUT_DIM_SUB, dim[2 + k], 1), interior[2 + k] + 1);
-            high[2 + k] = gcut_onnx_dim(n, GCUT_DIM_SUB, padded[2 + k],
-                                        gcut_onnx_dim(n, GCUT_DIM_ADD, last, low[2 + k] + 1));
-        }
-        gcut_ref part = gcut_onnx_reshape(n, gcut_onnx_slice(n, x, 2, p, p + 1, 1), dim, 2 + axes);
-        part = gcut_bpad(&n->b, part, low, high, interior);
-        sum = sum ? add(n, sum, part) : part;
-    }
-    for (uint32_t k = 0; k < axes && pads.at; k++) {
-        const gcut_dim end = gcut_onnx_dim(n, GCUT_DIM_ADD, image.at[k], pads.at[k]);
-        sum = gcut_onnx_slice(n, sum, 2 + k, pads.at[k], end, 1);
-    }
-    gcut_onnx_set(n, 0, sum);
 }
