@@ -185,7 +185,7 @@ const char *gcut_calls_results(gcut_calls_scope *s, const gcut_node *n, uint32_t
     const uint32_t many = n->nres - from;
     if (!many) return "NULL";
     const char *array = gcut_calls_identifier(
-        s->taken, gcut_printf(s->file->a, "%s_out", gcut_calls_called(s, n->res0 + from)));
+        s->taken, gcut_printf(s->file->a, "out_%s", gcut_calls_called(s, n->res0 + from)));
     gcut_calls_add(s, many == 1 ? gcut_printf(s->file->a, "gcut_val %s", array)
                                 : gcut_printf(s->file->a, "gcut_val %s[%u]", array, many));
     return many == 1 ? gcut_printf(s->file->a, "&%s", array) : array;

@@ -87,7 +87,7 @@ static regions add_bodies(gcut_calls_scope *s, const gcut_node *n)
     gcut_text bodies = {.arena = f->a}, init = {.arena = f->a};
     for (uint32_t k = 0; k < n->nregs; k++) add_body(s, n, k, &r, &bodies);
     if (r.handed.n) {
-        const char *user = gcut_calls_identifier(s->taken, gcut_printf(f->a, "%s_outer", first));
+        const char *user = gcut_calls_identifier(s->taken, gcut_printf(f->a, "outer_%s", first));
         gcut_text_add(f->out, "struct %s {\n", r.name);
         for (uint32_t i = 0; i < r.handed.n; i++) {
             gcut_text_add(f->out, "    %s;\n", declaration(f->a, &r.handed.at[i]));

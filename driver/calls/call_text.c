@@ -6,39 +6,19 @@
 
 #include <ctype.h>
 
+#include "base/c_names.h"
+#include "base/quote.h"
+
 #define COLUMNS 100
 
 /* ---- identifiers ---- */
 
 gcut_name_set gcut_calls_reserved(gcut_arena *a)
 {
-    /* keywords up to C23, macros of compilers and headers, and our own variables */
-    static const char words[] =
-        "alignas alignof asm auto bool break case char const constexpr continue default do double else enum "
-        "extern false float for goto if inline int long nullptr register restrict return short signed sizeof "
-        "static static_assert struct switch thread_local true typedef typeof typeof_unqual union unsigned "
-        "void "
-        "volatile while NULL linux unix i386 ctx g in out outer user";
+    static const char *const own[] = {"ctx", "g", "in", "out", "outer", "user"};
     gcut_name_set set = {.arena = a, .all = {.arena = a}};
-    for (const char *s = words; *s; s += strspn(s, " ")) {
-        const size_t n = strcspn(s, " ");
-        gcut_name_set_add(&set, gcut_strndup(a, s, n));
-        s += n;
-    }
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) gcut_name_set_add(&set, own[i]);
     return set;
-}
-
-static bool starts(const char *s, const char *with)
-{
-    return !strncmp(s, with, strlen(with));
-}
-
-/* May headers define it: a type, or a macro? */
-static bool is_of_headers(const char *s)
-{
-    bool lower = false;
-    for (const char *c = s; *c; c++) lower |= islower((unsigned char)*c) != 0;
-    return gcut_has_suffix(s, "_t") || (!lower && strchr(s, '_'));
 }
 
 const char *gcut_calls_identifier(gcut_name_set *taken, const char *name)
@@ -46,9 +26,10 @@ const char *gcut_calls_identifier(gcut_name_set *taken, const char *name)
     char *s = gcut_printf(taken->arena, "%s", name);
     for (char *c = s; *c; c++)
         if (!isalnum((unsigned char)*c)) *c = '_';
-    if (!isalpha((unsigned char)*s) || starts(s, "gcut_") || starts(s, "GCUT_") || starts(s, "build_"))
+    if (!isalpha((unsigned char)*s) || gcut_begins_with_word_of("gcut_ GCUT_ build_", s))
         s = gcut_printf(taken->arena, "v%s%s", isdigit((unsigned char)*s) ? "" : "_", s);
-    if (is_of_headers(s)) s = gcut_printf(taken->arena, "%s_", s);
+    if (gcut_is_c_keyword(s) || gcut_may_be_c_macro(s) || gcut_has_suffix(s, "_t")) /* a type of a header */
+        s = gcut_printf(taken->arena, "%s_", s);
     for (;;) {
         const char *free = gcut_name_set_add(taken, s);
         if (!strchr(free, '.')) return free;
@@ -59,25 +40,10 @@ const char *gcut_calls_identifier(gcut_name_set *taken, const char *name)
 
 /* ---- strings ---- */
 
-/* Bytes outside of ASCII are octal, and so is what follows a `?`, which could begin a trigraph with it. */
-void gcut_calls_quote(gcut_text *out, const char *s)
-{
-    gcut_text_add(out, "\"");
-    for (const char *c = s; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            gcut_text_add(out, "\\%c", *c);
-        else if (*c < 0x20 || *c >= 0x7f || (*c == '?' && c > s && c[-1] == '?'))
-            gcut_text_add(out, "\\%03o", (unsigned char)*c);
-        else
-            gcut_text_addn(out, c, 1);
-    }
-    gcut_text_add(out, "\"");
-}
-
 const char *gcut_calls_quoted(gcut_arena *a, const char *s)
 {
     gcut_text t = {.arena = a};
-    gcut_calls_quote(&t, s);
+    gcut_text_add_literal(&t, s);
     return t.at;
 }
 

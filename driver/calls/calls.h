@@ -58,9 +58,9 @@ typedef struct gcut_calls_scope {
 
 /* A variable, or another identifier, named after a value or a function. */
 const char *gcut_calls_identifier(gcut_name_set *taken, const char *name);
-/* The names that no variable may have, in `a`. */
+/* The names of variables that the C functions have themselves, in `a`. */
 gcut_name_set gcut_calls_reserved(gcut_arena *a);
-void gcut_calls_quote(gcut_text *out, const char *s);
+/* A string literal. */
 const char *gcut_calls_quoted(gcut_arena *a, const char *s);
 /* Prints a statement in lines of at most 100 columns; strings are cut, too. */
 void gcut_calls_put(gcut_text *out, const char *statement);

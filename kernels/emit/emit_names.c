@@ -7,44 +7,9 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/c_names.h"
 #include "kernels/emit/c_text.h"
 #include "machine/lower/lowered.h"
-
-/* Keywords of C up to C23 and of C++ up to C++20 and their other spellings: never the name of a member. */
-static const char keywords[] =
-    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t "
-    "char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr "
-    "constinit continue decltype default delete do double dynamic_cast else enum explicit export "
-    "extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq "
-    "nullptr operator or or_eq private protected public register reinterpret_cast requires restrict "
-    "return short signed sizeof static static_assert static_cast struct switch template this "
-    "thread_local throw true try typedef typeid typename typeof typeof_unqual union unsigned using "
-    "virtual void volatile wchar_t while xor xor_eq";
-
-enum match { WORD, BEGINNING };
-
-/* Is s a word of the list, or does it begin with one? */
-static bool is_in(const char *list, enum match how, const char *s)
-{
-    for (const char *at = list; *at; at += strspn(at, " ")) {
-        const size_t n = strcspn(at, " ");
-        if (!strncmp(at, s, n) && (how == BEGINNING || !s[n])) return true;
-        at += n;
-    }
-    return false;
-}
-
-/* May a header of C or POSIX define s as a macro without arguments (one with arguments does not touch a
- * member)?  Macros begin with a capital, or with an underscore as keywords of compilers do, except those that
- * the standards list: words of C, what GNU C calls its systems, and members of POSIX's structs, which have a
- * prefix for each header (POSIX.1-2008, 2.2.2). */
-static bool may_be_macro(const char *s)
-{
-    return isupper((unsigned char)*s) ||
-           is_in("basename complex errno linux math_errhandling noreturn stderr stdin stdout unix imaginary",
-                 WORD, s) ||
-           is_in("d_ h_ if msg_ n_ p_ s6_ s_ sa_ si_ ss_ sched_ sigev_ sival_ st_ un_", BEGINNING, s);
-}
 
 /* ---- members of NAME_io ---- */
 
@@ -67,8 +32,9 @@ gcut_field *gcut_c_fields(const gcut_program *p)
         if (b[i].role == GCUT_ROLE_grad) base = gcut_printf(a, "grad_%s", base);
         const char *name = base;
         for (uint32_t k = 1;; k++) {
-            bool word = isdigit((unsigned char)*name) || *name == '_' || is_in(keywords, WORD, name);
-            bool escaped = word || may_be_macro(name);
+            bool word = isdigit((unsigned char)*name) || *name == '_' || gcut_is_c_keyword(name);
+            /* Every file of a program may read the header, and its own macros may begin with any capital. */
+            bool escaped = word || isupper((unsigned char)*name) || gcut_may_be_c_macro(name);
             field[i].name = escaped ? gcut_printf(a, "v_%s", name) : name;
             field[i].alias = escaped && !word ? name : "";
             if (!is_taken(field, i, field[i].name) &&
@@ -85,8 +51,8 @@ gcut_field *gcut_c_fields(const gcut_program *p)
 /* Functions and types of our library, of C11's threads and atomics and of POSIX are called so.  */
 const char *gcut_c_prefix(gcut_arena *a, const char *name)
 {
-    bool theirs = is_in("_ gcut gradcut posix_ pthread_", BEGINNING, name) ||
-                  is_in("aio atomic cnd mtx sem", WORD, name);
+    bool theirs = gcut_begins_with_word_of("_ gcut gradcut posix_ pthread_", name) ||
+                  gcut_is_word_of("aio atomic cnd mtx sem", name);
     return theirs ? gcut_printf(a, "step_%s", name) : name;
 }
 
@@ -95,6 +61,6 @@ bool gcut_c_is_free(const char *prefix, const char *s)
     size_t n = strlen(prefix);
     bool small = false;
     for (const char *c = s; *c; c++) small = small || islower((unsigned char)*c);
-    return small && !is_in(keywords, WORD, s) && !is_in("_ gcut GCUT", BEGINNING, s) &&
+    return small && !gcut_is_c_keyword(s) && !gcut_begins_with_word_of("_ gcut GCUT", s) &&
            !(!strncmp(s, prefix, n) && s[n] == '_');
 }

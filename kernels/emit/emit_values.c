@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "kernels/emit/c_text.h"
 #include "machine/lower/lowered.h"
 
@@ -40,18 +41,11 @@ void gcut_emit_values_header(const gcut_program *p, const char *name, gcut_text 
 
 /* ---- rows ---- */
 
-/* A string literal; whatever is not plain is written by its number. */
 static const char *literal(gcut_arena *a, const char *s)
 {
     gcut_text t = {.arena = a};
     if (!s) return "NULL";
-    gcut_text_add(&t, "\"");
-    for (; *s; s++)
-        if (isalnum((unsigned char)*s) || strchr("._-/+ ", *s))
-            gcut_text_addn(&t, s, 1);
-        else
-            gcut_text_add(&t, "\\%03o", (unsigned)(unsigned char)*s);
-    gcut_text_add(&t, "\"");
+    gcut_text_add_literal(&t, s);
     return t.at;
 }
 

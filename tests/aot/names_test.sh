@@ -3,7 +3,7 @@
 #
 # names_test.sh GRADCUT SOURCE_DIR [emit]
 #
-# Names of the user in emitted C.  The names that could be in the way are asked of the compiler: every macro that the
+# Names of the user in emitted C, and in the C of `show --as c`.  The names that could be in the way are asked of the compiler: every macro that the
 # headers of C17 and POSIX and ours define under -std=c17, gnu17 and c++17, with the words of both languages.
 # A model whose values, and one whose sizes have all these names, compile behind all those headers; and so does a step
 # of every name whose NAME_init, NAME_step, … a header declares.  emit: they are written and not compiled.
@@ -83,6 +83,8 @@ awk 'BEGIN { printf "gcut 1\nfunc @NAN(" }
     }' names >values.gcut
 "$gradcut" compile values.gcut --forward -o values >/dev/null
 takes values.c c17 gnu17 $cxx
+"$gradcut" show values.gcut --as c >calls.c
+takes calls.c c17 gnu17
 
 # They all get the same prefix: one in eight will do, and those in lower case.
 grep -v __ names | awk 'NR % 8 == 0 || /^[a-z]/' >some
@@ -95,6 +97,8 @@ awk 'BEGIN { printf "gcut 1\nfunc @sizes[" }
     }' some >sizes.gcut
 "$gradcut" compile sizes.gcut --forward -o sizes >/dev/null
 takes sizes.c gnu17 $cxx
+"$gradcut" show sizes.gcut --as c >calls.c
+takes calls.c gnu17
 
 # ---- the step ----
 
