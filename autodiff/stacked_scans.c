@@ -156,8 +156,11 @@ static void copy_bounded(gcut_graph *dst, const gcut_graph *src, uint32_t n, con
 
 /* ---- copies ---- */
 
-void gcut_control_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
-                       const gcut_ref *map, gcut_ref *out)
+/* Copies node n of src to dst with other operands: a scan becomes a stacked scan, a bounded `while` a
+ * stacked scan of guarded iterations. out[k] is the value that replaces result k. src and dst may be one
+ * graph. */
+static void copy_control(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
+                         const gcut_ref *map, gcut_ref *out)
 {
     const gcut_node *node = gcut_node_at(src, n);
     if (node->op == GCUT_OP_scan && gcut_control_unfolds(src, n)) {
@@ -178,7 +181,7 @@ void gcut_body_redo(gcut_graph *dst, const gcut_graph *body, gcut_ref *map)
     gcut_arena *a = dst->module->arena;
     for (uint32_t n = 0; n < body->nodes.n; n++) {
         const gcut_node *node = gcut_node_at(body, n);
-        gcut_control_copy(dst, body, n, gcut_args_mapped(a, body, node, map), map, map + node->res0);
+        copy_control(dst, body, n, gcut_args_mapped(a, body, node, map), map, map + node->res0);
     }
     gcut_checks_copy(dst, body);
 }
@@ -193,7 +196,7 @@ gcut_graph *gcut_stacked_scans(gcut_graph *g, const char *name, const bool *want
             continue;
         }
         const gcut_ref *args = gcut_args_mapped(rw.scratch, g, node, rw.map);
-        gcut_control_copy(rw.dst, g, n, args, rw.map, rw.map + node->res0);
+        copy_control(rw.dst, g, n, args, rw.map, rw.map + node->res0);
     }
     return gcut_rewrite_end(&rw);
 }
@@ -222,5 +225,5 @@ void gcut_control_unfold(gcut_graph *g, uint32_t n, const gcut_ref *args, gcut_r
     if (node.op == GCUT_OP_while && !gcut_attr_get(g, &node, GCUT_KEY_bound))
         gcut_fail(m->env, GCUT_EGRAD, gcut_loc_place(m, node.loc), "add bound=K, the most steps it can take",
                   "'while' has no derivative unless the number of its steps is bounded");
-    gcut_control_copy(g, g, n, args, NULL, out);
+    copy_control(g, g, n, args, NULL, out);
 }

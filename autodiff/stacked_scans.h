@@ -11,12 +11,6 @@
 
 #include "graph/build.h"
 
-/* Copies node n of src to dst with other operands: a scan becomes a stacked scan, a bounded `while` a
- * stacked scan of guarded iterations. out[k] is the value that replaces result k. src and dst may be one
- * graph. */
-void gcut_control_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
-                       const gcut_ref *map, gcut_ref *out);
-
 /* in: any graph.  out: the same values; scans and bounded `while`s that have wanted results (by value of g)
  * are stacked scans.  keeps: names and locations. */
 gcut_graph *gcut_stacked_scans(gcut_graph *g, const char *name, const bool *wanted);

@@ -262,7 +262,8 @@ static _Noreturn void no_broadcast(const gcut_build *b, const char *op, gcut_ref
               gcut_dim_text(m->arena, m->dims, size_at(ty, back)), (unsigned)back);
 }
 
-gcut_type gcut_bcommon_shape(gcut_build *b, const char *op, const gcut_ref *x, uint32_t n)
+/* Without a dtype. */
+static gcut_type common_shape(gcut_build *b, const char *op, const gcut_ref *x, uint32_t n)
 {
     gcut_type s = {.rank = 0};
     for (uint32_t i = 0; i < n; i++)
@@ -300,6 +301,6 @@ gcut_ref gcut_bspread(gcut_build *b, gcut_ref x, const gcut_type *s)
 
 void gcut_bbroadcast_all(gcut_build *b, const char *op, gcut_ref *x, uint32_t n)
 {
-    gcut_type s = gcut_bcommon_shape(b, op, x, n);
+    gcut_type s = common_shape(b, op, x, n);
     for (uint32_t i = 0; i < n; i++) x[i] = gcut_bspread(b, x[i], &s);
 }

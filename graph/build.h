@@ -66,12 +66,10 @@ gcut_ref gcut_bbounded(gcut_build *b, gcut_ref i, gcut_dim d);
  * symbolic) broadcast to the shape of `like`. */
 gcut_ref gcut_bcount(gcut_build *b, gcut_ref x, uint32_t mask, gcut_ref like);
 
-/* NumPy's broadcasting of operands that may differ in shape.  Axes are aligned at the end; only the literal size 1 and
- * missing axes repeat.  The common shape, without a dtype; throws GCUT_ETYPE, in the name of `op`, where there is none. */
-gcut_type gcut_bcommon_shape(gcut_build *b, const char *op, const gcut_ref *x, uint32_t n);
-/* x repeated to that shape; x itself where it has it. */
+/* NumPy's broadcasting of operands that may differ in shape: axes are aligned at the end, and only the literal size 1 and
+ * missing axes repeat.  x repeated to a shape; x itself where it has it. */
 gcut_ref gcut_bspread(gcut_build *b, gcut_ref x, const gcut_type *shape);
-/* Replaces the operands by such of their common shape. */
+/* Replaces the operands by such of their common shape; throws GCUT_ETYPE, in the name of `op`, where there is none. */
 void gcut_bbroadcast_all(gcut_build *b, const char *op, gcut_ref *x, uint32_t n);
 
 /* Ends the construction of these bodies (gcut_bodies_close) and appends the node that has them, with a generated name.  Returns

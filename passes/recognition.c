@@ -34,7 +34,8 @@ bool gcut_is_number(const gcut_recognition *r, gcut_ref v, double *x)
     return n != NULL;
 }
 
-bool gcut_is_about(double x, double number)
+/* Is x the number, but for rounding to f32? */
+static bool is_about(double x, double number)
 {
     return fabs(x - number) <= 1e-6 * fabs(number);
 }
@@ -69,7 +70,7 @@ static bool multiply(const gcut_recognition *r, gcut_ref v, int depth, product *
 static bool is_multiple(const gcut_recognition *r, gcut_ref v, gcut_ref x, double number)
 {
     product p = {.number = 1};
-    return multiply(r, v, 2, &p) && p.n == 1 && p.at[0] == x && gcut_is_about(p.number, number);
+    return multiply(r, v, 2, &p) && p.n == 1 && p.at[0] == x && is_about(p.number, number);
 }
 
 /* The other operand of a sum with that number; 0: v is none. */
@@ -89,14 +90,13 @@ static gcut_ref less_number(const gcut_recognition *r, gcut_ref v, double number
 static bool is_tanh_argument(const gcut_recognition *r, gcut_ref v, gcut_ref x)
 {
     product p = {.number = 1};
-    if (!multiply(r, v, 1, &p) || p.n != 1 || !gcut_is_about(p.number, 0.79788456080286536) ||
+    if (!multiply(r, v, 1, &p) || p.n != 1 || !is_about(p.number, 0.79788456080286536) ||
         !gcut_made_by_op(r, p.at[0], GCUT_OP_add))
         return false;
     for (uint32_t k = 0; k < 2; k++) {
         product cube = {.number = 1};
         if (gcut_operand_of(r, p.at[0], k) != x) continue;
-        if (!multiply(r, gcut_operand_of(r, p.at[0], 1 - k), 3, &cube) ||
-            !gcut_is_about(cube.number, 0.044715))
+        if (!multiply(r, gcut_operand_of(r, p.at[0], 1 - k), 3, &cube) || !is_about(cube.number, 0.044715))
             return false;
         return cube.n == 3 && cube.at[0] == x && cube.at[1] == x && cube.at[2] == x;
     }
@@ -118,7 +118,7 @@ static gcut_ref activation(gcut_recognition *r, gcut_ref v)
         const gcut_ref x = p.at[k], y = p.at[1 - k], inner = less_number(r, y, 1);
         if (p.number == 1 && gcut_made_by_op(r, y, GCUT_OP_sigmoid) && gcut_operand_of(r, y, 0) == x)
             return gcut_b1(&r->b, GCUT_OP_silu, r->rw.map[x]);
-        if (!gcut_is_about(p.number, 0.5) || !inner) continue;
+        if (!is_about(p.number, 0.5) || !inner) continue;
         if (gcut_made_by_op(r, inner, GCUT_OP_erf) &&
             is_multiple(r, gcut_operand_of(r, inner, 0), x, M_SQRT1_2))
             return gelu(r, x, "none");

@@ -20,8 +20,6 @@ const gcut_node *gcut_made_by_op(const gcut_recognition *r, gcut_ref v, gcut_op 
 gcut_ref gcut_operand_of(const gcut_recognition *r, gcut_ref v, uint32_t k);
 /* Is every element of v the same number? */
 bool gcut_is_number(const gcut_recognition *r, gcut_ref v, double *x);
-/* Is x the number, but for rounding to f32? */
-bool gcut_is_about(double x, double number);
 
 /* recognition_triangle.c: are the last two axes of v one size, and is v, which repeats over all others, `kept` up to their
  * diagonal, and at most `most` beyond it? */

@@ -109,8 +109,6 @@ gcut_val gcut_key_of_at(gcut_here at, gcut_val keys, int i)
     return gcut_reshape_at(at, one, GCUT_SCALAR);
 }
 
-/* ---- layers ---- */
-
 /* ---- ops of several results ---- */
 
 /* Results 1 to n of the node whose first result is y. */

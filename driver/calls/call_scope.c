@@ -120,40 +120,35 @@ const char *gcut_calls_values(gcut_calls_scope *s, const gcut_ref *v, uint32_t n
 
 /* ---- sizes ---- */
 
-/* s NULL: asks whether there is a call for it; the result is NULL where there is none. */
-typedef struct size_printer {
-    gcut_calls_scope *s;
-} size_printer;
-
+/* The scope NULL asks whether there is a call for it; the result is NULL where there is none. */
 static const void *print_number(void *self, int64_t x)
 {
-    const size_printer *p = self;
-    return p->s ? gcut_printf(p->s->file->a, "%" PRId64, x) : "";
+    const gcut_calls_scope *s = self;
+    return s ? gcut_printf(s->file->a, "%" PRId64, x) : "";
 }
 
 static const void *print_symbol(void *self, gcut_dim symbol)
 {
-    const size_printer *p = self;
-    return p->s ? other(p->s, "gcut_dim", (uint64_t)symbol) : "";
+    gcut_calls_scope *s = self;
+    return s ? other(s, "gcut_dim", (uint64_t)symbol) : "";
 }
 
 static const void *print_binary(void *self, gcut_dim_op op, const void *a, const void *b, gcut_dim x)
 {
     static const char *const names[] = {
         [GCUT_DIM_ADD] = "add", [GCUT_DIM_SUB] = "sub", [GCUT_DIM_MUL] = "mul", [GCUT_DIM_DIV] = "div"};
-    const size_printer *p = self;
+    gcut_calls_scope *s = self;
     (void)x;
     if (!a || !b || (size_t)op >= sizeof names / sizeof *names) return NULL;
-    if (!p->s) return "";
-    return gcut_printf(p->s->file->a, "gcut_dim_%s(%s, %s, %s)", names[op], gcut_calls_graph(p->s),
-                       (const char *)a, (const char *)b);
+    if (!s) return "";
+    return gcut_printf(s->file->a, "gcut_dim_%s(%s, %s, %s)", names[op], gcut_calls_graph(s), (const char *)a,
+                       (const char *)b);
 }
 
 static const char *visit(const gcut_calls_scope *s, gcut_dim d, gcut_calls_scope *out)
 {
-    size_printer p = {out};
     return gcut_dim_visit(s->file->m->dims, d,
-                          &(gcut_dim_visitor){&p, print_number, print_symbol, print_binary});
+                          &(gcut_dim_visitor){out, print_number, print_symbol, print_binary});
 }
 
 bool gcut_calls_has_size(const gcut_calls_scope *s, gcut_dim d)

@@ -104,11 +104,10 @@ static position position_of(composite *c, gcut_dim n, gcut_dim m)
 {
     gcut_ref i = gcut_biota(B, &(gcut_type){GCUT_I64, 1, {m}}, 0);
     if (flag(c, GCUT_KEY_align_corners))
-        return (position){with_size(c, GCUT_OP_mul, i, dim2(c, GCUT_DIM_SUB, n, 1)),
+        return (position){gcut_btimes(B, i, dim2(c, GCUT_DIM_SUB, n, 1)),
                           dim2(c, GCUT_DIM_MAXOF, dim2(c, GCUT_DIM_SUB, m, 1), 1)};
     gcut_ref odd = gcut_baddc(B, gcut_bscale(B, i, 2), 1);
-    return (position){with_size(c, GCUT_OP_sub, with_size(c, GCUT_OP_mul, odd, n), m),
-                      dim2(c, GCUT_DIM_MUL, m, 2)};
+    return (position){with_size(c, GCUT_OP_sub, gcut_btimes(B, odd, n), m), dim2(c, GCUT_DIM_MUL, m, 2)};
 }
 
 /* x at the places i + k of an axis, or at its ends where those lie outside. */
@@ -181,7 +180,7 @@ static gcut_ref nearest(composite *c, gcut_ref x, uint32_t axis, gcut_dim m)
         }
     }
     gcut_ref i = gcut_biota(B, &(gcut_type){GCUT_I64, 1, {m}}, 0);
-    return gcut_btake(B, x, with_size(c, GCUT_OP_div, with_size(c, GCUT_OP_mul, i, n), m), (int)axis);
+    return gcut_btake(B, x, with_size(c, GCUT_OP_div, gcut_btimes(B, i, n), m), (int)axis);
 }
 
 /* Axis by axis. */
@@ -225,8 +224,8 @@ static gcut_ref windows(composite *c, gcut_op op, gcut_ref x, uint32_t axis, gcu
     const gcut_dim n = type_of(B, x).dim[axis];
     const gcut_type t = {GCUT_I64, 2, {m, dim2(c, GCUT_DIM_ADD, dim2(c, GCUT_DIM_CEILDIV, n, m), 1)}};
     gcut_ref i = gcut_biota(B, &t, 0), place = gcut_biota(B, &t, 1);
-    gcut_ref from = with_size(c, GCUT_OP_div, with_size(c, GCUT_OP_mul, i, n), m);
-    gcut_ref end = with_size(c, GCUT_OP_mul, gcut_baddc(B, i, 1), n);
+    gcut_ref from = with_size(c, GCUT_OP_div, gcut_btimes(B, i, n), m);
+    gcut_ref end = gcut_btimes(B, gcut_baddc(B, i, 1), n);
     end = with_size(c, GCUT_OP_div, with_size(c, GCUT_OP_add, end, dim2(c, GCUT_DIM_SUB, m, 1)), m);
     gcut_ref at = gcut_b2(B, GCUT_OP_add, from, place);
     gcut_ref v = gcut_btake(B, x, gcut_b2(B, GCUT_OP_min, at, gcut_baddc(B, end, -1)), (int)axis);

@@ -58,8 +58,6 @@ static inline bool gcut_dim_may_be_expression(gcut_dim d)
 bool gcut_dim_is_of(const gcut_dims *t, gcut_dim d);
 /* NULL unless d is a bare symbol. */
 const char *gcut_dim_symbol_name(const gcut_dims *t, gcut_dim d);
-/* Does the symbol `sym` occur in d? */
-bool gcut_dim_uses(const gcut_dims *t, gcut_dim d, gcut_dim sym);
 #define GCUT_DIM_MAX_SYMBOLS 2048 /* of one size */
 /* Fills `out` with the bare symbols of d, each once, in order of first interning, and returns their number. */
 uint32_t gcut_dim_symbols(const gcut_dims *t, gcut_dim d, gcut_dim out[GCUT_DIM_MAX_SYMBOLS]);

@@ -82,15 +82,6 @@ bool gcut_dim_eval(const gcut_dims *t, gcut_dim d, const gcut_dim_binding *b, ui
     return eval(&(bindings){t, b, nb}, d, out) && *out >= 0;
 }
 
-const char *gcut_dim_unbound(const gcut_dims *t, gcut_dim d, const gcut_dim_binding *b, uint32_t nb)
-{
-    int64_t value;
-    for (uint32_t i = 0; i < t->symbols.n; i++)
-        if (gcut_dim_uses(t, d, t->symbols.at[i]) && !gcut_dim_eval(t, t->symbols.at[i], b, nb, &value))
-            return gcut_dim_symbol_name(t, t->symbols.at[i]);
-    return NULL;
-}
-
 int64_t gcut_dim_at(const gcut_dims *t, gcut_dim d, const gcut_dim_binding *b, uint32_t nb, gcut_place place)
 {
     int64_t value;
@@ -295,10 +286,20 @@ static bool uses(const gcut_dims *t, gcut_dim d, const gcut_dim_atom *sym)
     return false;
 }
 
-bool gcut_dim_uses(const gcut_dims *t, gcut_dim d, gcut_dim sym)
+/* Does the symbol `sym` occur in d? */
+static bool has_symbol(const gcut_dims *t, gcut_dim d, gcut_dim sym)
 {
     const gcut_dim_expr *e = gcut_dim_expr_of(t, sym);
     return uses(t, d, &t->atoms.at[t->monos.at[e->term[0].mono].atom[0]]);
+}
+
+const char *gcut_dim_unbound(const gcut_dims *t, gcut_dim d, const gcut_dim_binding *b, uint32_t nb)
+{
+    int64_t value;
+    for (uint32_t i = 0; i < t->symbols.n; i++)
+        if (has_symbol(t, d, t->symbols.at[i]) && !gcut_dim_eval(t, t->symbols.at[i], b, nb, &value))
+            return gcut_dim_symbol_name(t, t->symbols.at[i]);
+    return NULL;
 }
 
 /* Adds a symbol to n others, which are in order of interning: their numbers fall. */

@@ -103,18 +103,10 @@ const char *gcut_onnx_as_name(gcut_onnx *o, const char *name);
 void gcut_onnx_reserve_names(gcut_onnx *o, const Onnx__GraphProto *p);
 /* The parameter of an input or initializer of the model, by its name; a value that has the parameter's name gets another. */
 gcut_ref gcut_onnx_reserved_param(gcut_onnx *o, gcut_role role, const char *name, const gcut_type *type);
-/* Another parameter of the function, under that name or, where it is taken or reserved, one like it. */
-gcut_ref gcut_onnx_new_param(gcut_onnx *o, gcut_role role, const char *name, const gcut_type *type);
-/* An initializer as a parameter. */
-void gcut_onnx_make_parameter(gcut_onnx *o, gcut_onnx_value *v, bool state);
-/* The contents of a value; NULL: it is not a constant. */
-const gcut_array *gcut_onnx_known_value(gcut_onnx *o, gcut_onnx_value *v);
 /* specialization.c: those of a value that is computed from inputs whose contents the options give alone; NULL: it is not,
  * or has too many elements.  *missing: an input that has no contents, where that is why, else NULL. */
 const gcut_array *gcut_onnx_specialized(gcut_onnx_node *n, const gcut_onnx_value *v, const char **missing);
 /* A value in the graph of a node; an initializer becomes a state where `state` says so. */
 gcut_ref gcut_onnx_value_in(gcut_onnx_node *n, gcut_onnx_value *v, bool state);
-/* Value v of `from` in `to`, a body within it. */
-gcut_ref gcut_onnx_capture(gcut_graph *to, const gcut_graph *from, gcut_ref v);
 
 #endif

@@ -57,11 +57,6 @@ gcut_onnx_value *gcut_onnx_define(gcut_onnx *o, gcut_onnx_scope *s, const char *
     return v;
 }
 
-void gcut_onnx_need_parameter(gcut_onnx *o, gcut_onnx_value *v)
-{
-    if (v->tensor && !v->ref && !gcut_onnx_known_value(o, v)) gcut_onnx_make_parameter(o, v, false);
-}
-
 void gcut_onnx_define_as(gcut_onnx *o, gcut_onnx_scope *s, const char *name, gcut_onnx_value *of)
 {
     gcut_onnx_need_parameter(o, of);
@@ -157,7 +152,8 @@ void gcut_onnx_reserve_names(gcut_onnx *o, const Onnx__GraphProto *p)
     }
 }
 
-gcut_ref gcut_onnx_new_param(gcut_onnx *o, gcut_role role, const char *name, const gcut_type *type)
+/* Another parameter of the function, under that name or, where it is taken or reserved, one like it. */
+static gcut_ref new_param(gcut_onnx *o, gcut_role role, const char *name, const gcut_type *type)
 {
     const char *base = intern(o, gcut_onnx_as_name(o, name)), *own;
     do own = gcut_name_set_add(&o->reserved, base);
@@ -172,7 +168,7 @@ gcut_ref gcut_onnx_reserved_param(gcut_onnx *o, gcut_role role, const char *name
     const char *own = o->parameters.at[i - 1].own;
     gcut_name_claim(o->g, own);
     const gcut_ref other = gcut_graph_find(o->g, own);
-    if (other && !gcut_def(o->g, other)) return gcut_onnx_new_param(o, role, name, type); /* a second one */
+    if (other && !gcut_def(o->g, other)) return new_param(o, role, name, type); /* a second one */
     if (other) gcut_value_rename(o->g, other, gcut_name_fresh(o->g, own));
     return gcut_param_new(o->g, role, own, type);
 }
@@ -199,7 +195,8 @@ static const gcut_array *load(gcut_onnx *o, const gcut_tensor *x)
     return gcut_memdup(o->arena, &v, sizeof v);
 }
 
-void gcut_onnx_make_parameter(gcut_onnx *o, gcut_onnx_value *v, bool state)
+/* An initializer as a parameter. */
+static void make_parameter(gcut_onnx *o, gcut_onnx_value *v, bool state)
 {
     need_dtype(o, v->tensor);
     const gcut_type t = type_of_tensor(v->tensor);
@@ -223,7 +220,7 @@ static gcut_ref state_of(gcut_onnx *o, const char *name, const gcut_array *x)
     double *nums = gcut_calloc(o->mod->arena, (size_t)x->n + 1, sizeof *nums);
     for (uint32_t r = 0; r < x->rank; r++) t.dim[r] = x->dim[r];
     for (int64_t k = 0; k < x->n; k++) nums[k] = gcut_array_number(x, k).f;
-    gcut_ref v = gcut_onnx_new_param(o, GCUT_ROLE_state, name, &t);
+    gcut_ref v = new_param(o, GCUT_ROLE_state, name, &t);
     *GCUT_PUSH(o->mod->arena, &o->mod->data) = (gcut_data){.name = o->g->values.at[v].name,
                                                            .type = t,
                                                            .kind = GCUT_DATA_dense,
@@ -263,9 +260,10 @@ static gcut_ref elements(gcut_onnx_node *n, const gcut_array *x, bool sizes)
     return gcut_onnx_reshape(n, all, x->dim, x->rank);
 }
 
-gcut_ref gcut_onnx_capture(gcut_graph *to, const gcut_graph *from, gcut_ref v)
+/* Value v of `from` in `to`, a body within it. */
+static gcut_ref capture(gcut_graph *to, const gcut_graph *from, gcut_ref v)
 {
-    return to == from ? v : gcut_body_capture(to, gcut_onnx_capture(to->outer, from, v));
+    return to == from ? v : gcut_body_capture(to, capture(to->outer, from, v));
 }
 
 /* Is an element an integer that no double is? */
@@ -293,7 +291,7 @@ static gcut_ref numbers(gcut_onnx_node *n, const gcut_array *x)
     if (has_wide(x)) return elements(n, x, false);
     /* Not the name of the output, which may be that of a result of the function. */
     const char *name = gcut_printf(o->arena, "%s.constant", n->p->n_output ? n->p->output[0] : "a");
-    return gcut_onnx_capture(n->b.g, o->g, state_of(o, name, x));
+    return capture(n->b.g, o->g, state_of(o, name, x));
 }
 
 gcut_ref gcut_onnx_constant(gcut_onnx_node *n, const gcut_array *x)
@@ -316,7 +314,7 @@ static gcut_ref key_in(const gcut_onnx_node *n, const gcut_onnx_scope *s, gcut_r
 {
     const gcut_type scalar = {.dtype = GCUT_I64};
     const gcut_onnx_scope *around = s->outer ? s->outer : s->call ? s->call->scope : NULL;
-    if (around) key = gcut_onnx_capture(s->g, around->g, key_in(n, around, key));
+    if (around) key = capture(s->g, around->g, key_in(n, around, key));
     if (!s->iteration) return key;
     if (!*s->iteration)
         *s->iteration = gcut_param_new(s->g, GCUT_ROLE_input, gcut_name_fresh(s->g, "i"), &scalar);
@@ -328,7 +326,7 @@ gcut_ref gcut_onnx_key(gcut_onnx_node *n)
 {
     const gcut_type key = {.dtype = GCUT_I64};
     const char *name = gcut_printf(n->o->arena, "%s.key", n->p->n_output ? n->p->output[0] : "draw");
-    return key_in(n, n->scope, gcut_onnx_new_param(n->o, GCUT_ROLE_rng, name, &key));
+    return key_in(n, n->scope, new_param(n->o, GCUT_ROLE_rng, name, &key));
 }
 
 void gcut_onnx_count_mode(gcut_onnx_node *n, bool trains)
@@ -401,11 +399,16 @@ static const gcut_array *clamped(gcut_onnx *o, const gcut_array *x)
     return gcut_memdup(o->arena, &v, sizeof v);
 }
 
-/* Of a value; NULL: not a constant. */
-const gcut_array *gcut_onnx_known_value(gcut_onnx *o, gcut_onnx_value *v)
+/* The contents of a value; NULL: it is not a constant. */
+static const gcut_array *known_value(gcut_onnx *o, gcut_onnx_value *v)
 {
     if (!v->known && !v->numbers && v->tensor && is_plain(o, v->tensor)) set_contents(v, load(o, v->tensor));
     return v->known;
+}
+
+void gcut_onnx_need_parameter(gcut_onnx *o, gcut_onnx_value *v)
+{
+    if (v->tensor && !v->ref && !known_value(o, v)) make_parameter(o, v, false);
 }
 
 static bool is_around(const gcut_graph *outer, const gcut_graph *g)
@@ -420,17 +423,17 @@ gcut_ref gcut_onnx_value_in(gcut_onnx_node *n, gcut_onnx_value *v, bool state)
     if (v->sequence)
         gcut_fail(o->mod->env, GCUT_EUNSUPPORTED, gcut_loc_place(o->mod, n->b.loc), NULL,
                   "'%s' is a sequence of tensors where gradcut needs a tensor", v->name);
-    const gcut_array *x = state && v->tensor && !n->folding ? NULL : gcut_onnx_known_value(o, v);
+    const gcut_array *x = state && v->tensor && !n->folding ? NULL : known_value(o, v);
     if (x && n->folding) return gcut_onnx_constant(n, x);
-    if (v->ref && is_around(v->g, n->b.g)) return gcut_onnx_capture(n->b.g, v->g, v->ref);
+    if (v->ref && is_around(v->g, n->b.g)) return capture(n->b.g, v->g, v->ref);
     if (x || (v->numbers && !v->tensor)) {
         v->g = n->b.g;
         v->ref = x ? gcut_onnx_constant(n, x) : numbers(n, v->numbers);
         return v->ref;
     }
     GCUT_ASSERT(v->tensor);
-    gcut_onnx_make_parameter(o, v, state);
-    return gcut_onnx_capture(n->b.g, v->g, v->ref);
+    make_parameter(o, v, state);
+    return capture(n->b.g, v->g, v->ref);
 }
 
 gcut_ref gcut_onnx_in(gcut_onnx_node *n, uint32_t i)
@@ -445,7 +448,7 @@ gcut_ref gcut_onnx_in_state(gcut_onnx_node *n, uint32_t i)
 
 const gcut_array *gcut_onnx_known(gcut_onnx_node *n, uint32_t i)
 {
-    return gcut_onnx_known_value(n->o, gcut_onnx_input(n, i));
+    return known_value(n->o, gcut_onnx_input(n, i));
 }
 
 /* The contents of a constant, of an initializer, of an input that has a constant in the options, and of what follows from
@@ -454,7 +457,7 @@ static const gcut_array *known_or_missing(gcut_onnx_node *n, gcut_onnx_value *v,
 {
     gcut_onnx *o = n->o;
     *missing = NULL;
-    if (gcut_onnx_known_value(o, v)) return v->known;
+    if (known_value(o, v)) return v->known;
     for (size_t k = 0; v->is_input && !v->numbers && k < o->opt->nconstants; k++)
         if (!strcmp(o->opt->constant[k].name, v->name)) {
             o->specialized[k] = true;

@@ -22,7 +22,7 @@ bool gcut_stablehlo_expands(gcut_op op)
     return !rows[op].as;
 }
 
-_Noreturn void gcut_hlo_refuse(const gcut_hlo *w, const char *why)
+static _Noreturn void refuse(const gcut_hlo *w, const char *why)
 {
     gcut_fail(w->env, GCUT_EUNSUPPORTED, gcut_loc_place(w->g->module, w->n->loc), NULL,
               "StableHLO cannot express %%%s of the op %s: %s", w->g->values.at[w->n->res0].name,
@@ -43,7 +43,7 @@ void gcut_hlo_write_nodes(gcut_hlo *w)
         w->base = w->g->values.at[w->n->res0].name;
         const row *r = &rows[w->n->op];
         GCUT_ASSERT(r->as);
-        if (!r->rule) gcut_hlo_refuse(w, r->as);
+        if (!r->rule) refuse(w, r->as);
         r->rule(w, r->as);
     }
     w->n = NULL;

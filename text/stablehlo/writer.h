@@ -34,7 +34,6 @@ typedef void gcut_hlo_rule(gcut_hlo *w, const char *as);
 void gcut_hlo_name_values(gcut_hlo *w, const gcut_graph *g);
 /* Writes the nodes of w->g. */
 void gcut_hlo_write_nodes(gcut_hlo *w);
-_Noreturn void gcut_hlo_refuse(const gcut_hlo *w, const char *why);
 
 /* ---- types: all sizes are numbers ---- */
 

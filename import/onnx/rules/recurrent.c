@@ -169,10 +169,9 @@ static void lstm(const layer *l, gcut_onnx_node *n, gcut_ref x, gcut_ref *state)
     gcut_ref new = activated(l, n, 1, part(n, g, 3, l->hidden));
     c = point(n, GCUT_OP_add, point(n, GCUT_OP_mul, f, c), point(n, GCUT_OP_mul, i, new));
     gcut_ref o = activated(l, n, 0, peeped(l, n, part(n, g, 1, l->hidden), 1, c));
-    gcut_onnx_node unclipped = *n;
     layer last = *l;
     last.clip = 0;
-    state[0] = point(n, GCUT_OP_mul, o, activated(&last, &unclipped, 2, c));
+    state[0] = point(n, GCUT_OP_mul, o, activated(&last, n, 2, c));
     state[1] = c;
 }
 
