@@ -28,12 +28,15 @@ static void print_info(const gcut_cli *c, const gcut_import_info *i, const char 
     printf("%s: %zu nodes became %zu; %zu param%s of %" PRId64 " elements, %zu state%s, %zu input%s\n",
            c->file, i->model_nodes, i->nodes, i->params, i->params == 1 ? "" : "s", i->elements, i->states,
            i->states == 1 ? "" : "s", i->inputs, i->inputs == 1 ? "" : "s");
-    if (i->batch_norms || i->dropouts)
-        printf(
-            "note: the model was exported for inference: %zu BatchNormalization use%s running statistics and "
-            "never update%s them, %zu Dropout drop%s nothing\n",
-            i->batch_norms, i->batch_norms == 1 ? "s" : "", i->batch_norms == 1 ? "s" : "", i->dropouts,
-            i->dropouts == 1 ? "s" : "");
+    const char *before = "note: the model was exported for inference: ";
+    if (i->batch_norms) {
+        const char *s = i->batch_norms == 1 ? "s" : "";
+        printf("%s%zu BatchNormalization use%s running statistics and never update%s them", before,
+               i->batch_norms, s, s);
+        before = ", ";
+    }
+    if (i->dropouts) printf("%s%zu Dropout drop%s nothing", before, i->dropouts, i->dropouts == 1 ? "s" : "");
+    if (i->batch_norms || i->dropouts) puts("");
     if (weights) printf("%s, %s\n", c->output, weights);
 }
 

@@ -5,7 +5,9 @@
 #define _GNU_SOURCE
 #include "cli.h"
 
+#include "driver/ctx.h"
 #include "gradcut/gradcut.h"
+#include "onnx_text.h"
 
 /* ---- examples ---- */
 
@@ -242,6 +244,41 @@ static void test_ops(void **state)
     char *text = fine(ARGV("ops", "--model", "two.gcut", "@first"));
     begins(text, "op ");
     free(text);
+}
+
+/* The note on a model that was exported for inference names what is in it alone. */
+static void test_import(void **state)
+{
+    (void)state;
+#define NORM                                                                                                 \
+    "init s f32[1] {1}; init b f32[1] {0}; init m f32[1] {0}; init v f32[1] {1}\n"                           \
+    "y = BatchNormalization(x, s, b, m, v)\n"
+#define NOTE "\nnote: the model was exported for inference: "
+    static const struct {
+        const char *model, *note;
+    } models[] = {
+        {"y = Relu(x)\n", "\n"},
+        {"y = Dropout(x)\n", NOTE "1 Dropout drops nothing\n"},
+        {NORM, NOTE "1 BatchNormalization uses running statistics and never updates them\n"},
+        {"z = Dropout(x); w = Dropout(z); u = Relu(w)\n" NORM, NOTE
+         "1 BatchNormalization uses running statistics and never updates them, 2 Dropout drop nothing\n"},
+    };
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char text[400];
+        snprintf(text, sizeof text, "in x f32[1, 1, 2] {1 2}; %sout y f32[1, 1, 2] {1 2}", models[i].model);
+        const onnx_text t = read_onnx_text(ctx->env->arena, text);
+        FILE *f = fopen("m.onnx", "wb");
+        assert_non_null(f);
+        assert_int_equal(fwrite(t.model.at, 1, t.model.n, f), t.model.n);
+        assert_int_equal(fclose(f), 0);
+        char *out = fine(ARGV("import", "m.onnx"));
+        assert_string_equal(strchr(out, '\n'), models[i].note);
+        free(out);
+    }
+#undef NOTE
+#undef NORM
+    gcut_ctx_free(ctx);
 }
 
 /* What is shown can be read, and shows the same. */
@@ -570,25 +607,16 @@ static void test_dump(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_examples),
-        cmocka_unit_test(test_fit),
-        cmocka_unit_test(test_man_page),
-        cmocka_unit_test(test_man_page_values),
-        cmocka_unit_test(test_help_forms),
-        cmocka_unit_test(test_check),
-        cmocka_unit_test(test_ops),
-        cmocka_unit_test(test_show),
-        cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_forced),
-        cmocka_unit_test(test_compile),
-        cmocka_unit_test(test_certify),
-        cmocka_unit_test(test_run),
-        cmocka_unit_test(test_run_text),
-        cmocka_unit_test(test_seed_and_training),
-        cmocka_unit_test(test_checks),
-        cmocka_unit_test(test_check_passes),
-        cmocka_unit_test(test_time_passes),
-        cmocka_unit_test(test_dump),
+        cmocka_unit_test(test_examples),    cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_man_page),    cmocka_unit_test(test_man_page_values),
+        cmocka_unit_test(test_help_forms),  cmocka_unit_test(test_check),
+        cmocka_unit_test(test_ops),         cmocka_unit_test(test_import),
+        cmocka_unit_test(test_show),        cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_forced),      cmocka_unit_test(test_compile),
+        cmocka_unit_test(test_certify),     cmocka_unit_test(test_run),
+        cmocka_unit_test(test_run_text),    cmocka_unit_test(test_seed_and_training),
+        cmocka_unit_test(test_checks),      cmocka_unit_test(test_check_passes),
+        cmocka_unit_test(test_time_passes), cmocka_unit_test(test_dump),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }
