@@ -4,8 +4,7 @@
  * interpreter evaluates decompositions, autodiff differentiates those of ops without a VJP rule of their
  * own, and kernels/ lowers those of ops without a kernel.
  *
- * f16 and bf16 operands are computed in f32 and rounded once at the end, except for attention, whose
- * products would double in size, and what only moves elements.
+ * f16 and bf16 operands are computed in f32 and rounded once at the end, except for what only moves elements.
  */
 #include "graph/decompose/decompose.h"
 
