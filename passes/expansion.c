@@ -38,22 +38,6 @@ static const char *inner_name(expander *s, const char *value, uint32_t op)
     return name;
 }
 
-/* A graph in g's module with the decomposition of node n of g; the caller unlists it. */
-static gcut_graph *decomposition_graph(expander *s, const gcut_graph *g, uint32_t n, gcut_ref *results)
-{
-    gcut_module *m = s->dst->module;
-    gcut_graph *scratch = gcut_graph_create(m, gcut_module_unused(m, s->dst->name, "expand"));
-    gcut_decls_copy(scratch, s->src);
-    const gcut_node *node = gcut_node_at(g, n);
-    gcut_ref *args = gcut_calloc(m->arena, node->nargs + 1, sizeof *args);
-    for (uint32_t k = 0; k < node->nargs; k++)
-        args[k] = gcut_param_new(scratch, GCUT_ROLE_input, gcut_printf(m->arena, "x%u", (unsigned)k),
-                                 gcut_type_of(g, gcut_arg(g, node, k)));
-    gcut_build b = {.g = scratch, .loc = node->loc};
-    gcut_decompose(&b, g, n, args, results);
-    return scratch;
-}
-
 static void emit(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *args, const char *const *names,
                  gcut_ref *map);
 
@@ -86,8 +70,7 @@ static void emit_decomposition(expander *s, const gcut_graph *g, uint32_t n, con
     gcut_module *m = s->dst->module;
     gcut_ref results[GCUT_MAX_RESULTS];
     const gcut_node owner = *gcut_node_at(g, n);
-    gcut_graph *scratch = decomposition_graph(s, g, n, results);
-    gcut_module_unlist(m, scratch);
+    gcut_graph *scratch = gcut_decomposition(g, n, results);
     mark_copies(scratch, &owner);
     gcut_ref *map = gcut_calloc(m->arena, scratch->values.n, sizeof *map);
     for (uint32_t k = 0; k < scratch->params.n; k++) map[scratch->params.at[k].value] = args[k];

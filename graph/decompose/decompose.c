@@ -63,3 +63,18 @@ void gcut_decompose(gcut_build *b, const gcut_graph *src, uint32_t n, const gcut
     for (uint32_t k = 0; k < node.nres; k++)
         out[k] = gcut_bconvert(b, out[k], gcut_type_of(src, node.res0 + k)->dtype);
 }
+
+gcut_graph *gcut_decomposition(const gcut_graph *src, uint32_t n, gcut_ref *results)
+{
+    gcut_module *m = src->module;
+    gcut_graph *g = gcut_graph_create(m, gcut_module_unused(m, src->name, "expand"));
+    gcut_decls_copy(g, src);
+    const gcut_node *node = gcut_node_at(src, n);
+    gcut_ref *args = gcut_calloc(m->arena, node->nargs + 1, sizeof *args);
+    for (uint32_t k = 0; k < node->nargs; k++)
+        args[k] = gcut_param_new(g, GCUT_ROLE_input, gcut_printf(m->arena, "x%u", (unsigned)k),
+                                 gcut_type_of(src, gcut_arg(src, node, k)));
+    gcut_decompose(&(gcut_build){.g = g, .loc = node->loc}, src, n, args, results);
+    gcut_module_unlist(m, g);
+    return g;
+}

@@ -3,7 +3,9 @@
  * Lint by ops: broadcasts, dtypes, logarithms, indices and products in loops.
  */
 #include "base/units.h"
+#include "graph/decompose/decompose.h"
 #include "graph/lint/lint.h"
+#include "graph/ops/infer.h"
 #include "graph/ops/node_facts.h"
 
 enum {
@@ -165,62 +167,91 @@ static void check_logs(gcut_findings *f, const gcut_graph *g, const gcut_node *n
 
 /* ---- indices ---- */
 
-/* The axis that an op looks an index up in, and the operand that has the indices; false: it looks up none. */
-static bool index_of(const gcut_graph *g, const gcut_node *n, gcut_ref *index, gcut_dim *size,
-                     int64_t *ignored)
+/* A function, or the decomposition of a node `of` of another level, whose operands are its parameters. */
+typedef struct level {
+    const gcut_graph *g;
+    const gcut_node *of;
+    const struct level *outer; /* NULL: of the function */
+} level;
+
+/* An input whose elements are indices. */
+typedef struct lookup {
+    const gcut_param *input; /* NULL: there is none */
+    int64_t size;            /* of the shortest axis that they are looked up in */
+    int64_t ignored;         /* this one is not; 0: all are */
+} lookup;
+
+/* Is n `x != ignored ? x : …`? */
+static bool ignores(const gcut_graph *g, const gcut_node *n, int64_t *ignored)
 {
-    const gcut_type *x = n->nargs > 1 ? gcut_type_of(g, gcut_arg(g, n, 0)) : NULL;
-    int64_t axis;
-    *ignored = 0;
-    switch (n->op) {
-    case GCUT_OP_take:
-    case GCUT_OP_pick:
-    case GCUT_OP_take_along:
-    case GCUT_OP_scatter_add: axis = gcut_attr_get(g, n, GCUT_KEY_axis)->u.dim; break;
-    case GCUT_OP_cross_entropy:
-        axis = (int64_t)x->rank - 1;
-        *ignored = (int64_t)gcut_attr_num(g, n, GCUT_KEY_ignore);
-        break;
-    default: return false;
-    }
-    *index = gcut_arg(g, n, 1);
-    *size = x->dim[axis];
-    return true;
+    const gcut_node *differs = n->op == GCUT_OP_select ? def_of(g, gcut_arg(g, n, 0), GCUT_OP_ne) : NULL;
+    if (!differs || gcut_arg(g, differs, 0) != gcut_arg(g, n, 1)) return false;
+    const gcut_node *number = def_of(g, gcut_arg(g, differs, 1), GCUT_OP_full);
+    if (number) *ignored = (int64_t)gcut_attr_num(g, number, GCUT_KEY_value);
+    return number != NULL;
 }
 
-/* The input whose elements v has, behind views and casts; NULL: they are computed. */
-static const gcut_param *input_of(const gcut_graph *g, gcut_ref v)
+/* The input whose elements v has, behind views, casts and what is ignored; NULL: they are computed. */
+static const gcut_param *input_of(const level *l, gcut_ref v, int64_t *ignored)
 {
-    for (const gcut_node *n = gcut_def(g, v); n; n = gcut_def(g, v)) {
-        if (n->op != GCUT_OP_cast && gcut_node_class(n) != GCUT_CLASS_VIEW) return NULL;
-        v = gcut_arg(g, n, 0);
+    const gcut_node *n = gcut_def(l->g, v);
+    if (n && ignores(l->g, n, ignored)) return input_of(l, gcut_arg(l->g, n, 1), ignored);
+    if (n && (n->op == GCUT_OP_cast || gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_VIEW))
+        return input_of(l, gcut_arg(l->g, n, 0), ignored);
+    if (n) return NULL;
+    const uint32_t k = l->g->values.at[v].index;
+    return l->outer ? input_of(l->outer, gcut_arg(l->outer->g, l->of, k), ignored) : &l->g->params.at[k];
+}
+
+/* Index v is checked against an axis of that size. */
+static void add_lookup(const gcut_findings *f, const level *l, gcut_ref v, gcut_dim size, lookup *x)
+{
+    lookup new = {0};
+    new.input = input_of(l, v, &new.ignored);
+    if (!new.input || !gcut_dim_eval(l->g->module->dims, size, f->at, f->nat, &new.size)) return;
+    if (!x->input || new.size < x->size) *x = new;
+}
+
+/* What node n looks up: the primitives of its decomposition that check an index. */
+static void find_lookups(const gcut_findings *f, const level *l, const gcut_node *n, lookup *x)
+{
+    if (n->op == GCUT_OP_bounded) {
+        add_lookup(f, l, gcut_arg(l->g, n, 0), gcut_attr_get(l->g, n, GCUT_KEY_of)->u.dim, x);
+    } else if (n->op == GCUT_OP_take || n->op == GCUT_OP_scatter_add) {
+        const gcut_dim axis = gcut_attr_get(l->g, n, GCUT_KEY_axis)->u.dim;
+        add_lookup(f, l, gcut_arg(l->g, n, 1), gcut_type_of(l->g, gcut_arg(l->g, n, 0))->dim[axis], x);
+    } else if (gcut_op_get((gcut_op)n->op)->composite) {
+        bool any = false; /* an operand that may have indices */
+        int64_t ignored;
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            gcut_ref v = gcut_arg(l->g, n, k);
+            any = any || (!gcut_dtype_is_float(gcut_type_of(l->g, v)->dtype) && input_of(l, v, &ignored));
+        }
+        gcut_ref results[GCUT_MAX_RESULTS];
+        if (!any) return;
+        const level inner = {gcut_decomposition(l->g, (uint32_t)(n - l->g->nodes.at), results), n, l};
+        for (uint32_t i = 0; i < inner.g->nodes.n; i++) find_lookups(f, &inner, &inner.g->nodes.at[i], x);
     }
-    for (uint32_t i = 0; i < g->params.n; i++)
-        if (g->params.at[i].value == v) return &g->params.at[i];
-    return NULL;
 }
 
 static void check_index(gcut_findings *f, const gcut_graph *g, const gcut_node *n)
 {
-    gcut_ref index;
-    gcut_dim dim;
-    int64_t size, ignored;
-    if (g->is_body || !index_of(g, n, &index, &dim, &ignored)) return;
-    const gcut_param *p = input_of(g, index);
-    if (!p || !gcut_dim_eval(g->module->dims, dim, f->at, f->nat, &size)) return;
-    const gcut_mark *range = gcut_mark_find(&p->marks, GCUT_MARK_range);
+    lookup x = {0};
+    if (!g->is_body) find_lookups(f, &(level){.g = g}, n, &x);
+    if (!x.input) return;
+    const gcut_mark *range = gcut_mark_find(&x.input->marks, GCUT_MARK_range);
     if (!range) {
-        gcut_lint_add(f, GCUT_LINT_any_index, g, p->value,
+        gcut_lint_add(f, GCUT_LINT_any_index, g, x.input->value,
                       gcut_printf(f->arena, "%%%s looks them up in an axis of %lld",
-                                  g->values.at[n->res0].name, (long long)size),
+                                  g->values.at[n->res0].name, (long long)x.size),
                       0);
         return;
     }
     const int64_t lo = range->arg[0].i, hi = range->arg[1].i;
-    if (hi > size || (lo < 0 && !(lo == ignored && ignored < 0)))
-        gcut_lint_add(f, GCUT_LINT_index_range, g, p->value,
+    if (hi > x.size || (lo < 0 && !(lo == x.ignored && x.ignored < 0)))
+        gcut_lint_add(f, GCUT_LINT_index_range, g, x.input->value,
                       gcut_printf(f->arena, "from %lld to %lld, in %%%s over an axis of %lld", (long long)lo,
-                                  (long long)hi - 1, g->values.at[n->res0].name, (long long)size),
+                                  (long long)hi - 1, g->values.at[n->res0].name, (long long)x.size),
                       0);
 }
 

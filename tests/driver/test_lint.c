@@ -139,6 +139,11 @@ static const struct {
      /* -100 is ignored */
      "func @f(param %w: f32[8, 9], input %t: i32[8] #range(-100, 9)) -> (out loss: f32[]) {\n"
      "  %loss = cross_entropy(%w, %t)\n  return %loss\n}\n"},
+    {"index_range", "t", "from -2 to 8, in %loss over an axis of 9",
+     "func @f(param %w: f32[8, 9], input %t: i32[8] #range(-2, 9)) -> (out loss: f32[]) {\n"
+     "  %loss = nll(%w, %t, ignore=-1)\n  return %loss\n}\n",
+     "func @f(param %w: f32[8, 9], input %t: i32[8] #range(-1, 9)) -> (out loss: f32[]) {\n"
+     "  %loss = nll(%w, %t, ignore=-1)\n  return %loss\n}\n"},
     {"index_range", "t", "from -1 to 8, in %r over an axis of 9",
      "func @f(param %w: f32[9, 8], input %t: i32[4] #range(-1, 9)) -> (out loss: f32[]) {\n"
      "  %r = take(%w, %t)\n  %loss = sum(%r, axes=[0, 1])\n  return %loss\n}\n",
@@ -172,6 +177,42 @@ static void each_rule(void **state)
     }
 }
 
+/* Every op that has indices for an operand; the shortest axis that they are looked up in has 8 elements. */
+static void each_lookup(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *indices, *r, *type; /* of t; the result and its type */
+    } ops[] = {
+        {"i64[4]", "take(%w, %t)", "f32[4, 9]"},
+        {"i64[9]", "pick(%w, %t, axis=0)", "f32[9]"},
+        {"i64[4, 9]", "take_along(%w, %t, axis=0)", "f32[4, 9]"},
+        {"i64[4, 2]", "take_nd(%w, %t)", "f32[4]"},
+        {"i64[4]", "one_hot(%t, n=8)", "f32[4, 8]"},
+        {"i64[4]", "bounded(%t, of=8)", "i64[4]"},
+        {"i64[8]", "scatter_add(%w, %t, %w)", "f32[8, 9]"},
+        {"i64[8, 9]", "scatter_add_along(%w, %t, %w, axis=0)", "f32[8, 9]"},
+        {"i64[4, 2]", "scatter_add_nd(%w, %t, %u)", "f32[8, 9]"},
+        {"i64[9]", "cross_entropy(%v, %t)", "f32[]"},
+        {"i64[9]", "nll(%v, %t)", "f32[]"},
+    };
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        static const char *const ranges[] = {"", " #range(0, 9)", " #range(0, 8)"};
+        TRY("%s", ops[i].r);
+        for (size_t k = 0; k < 3; k++) {
+            char text[600];
+            snprintf(
+                text, sizeof text,
+                "func @f(param %%w: f32[8, 9], param %%v: f32[9, 8], param %%u: f32[4], input %%t: %s%s)\n"
+                "  -> (out loss: f32[], out r: %s) {\n  %%r = %s\n"
+                "  %%loss = sum(%%u, axes=[0])\n  return %%loss, %%r\n}\n",
+                ops[i].indices, ranges[k], ops[i].type, ops[i].r);
+            check("any_index", text, k == 0 ? "t" : NULL, "%r looks them up in an axis of 8");
+            check("index_range", text, k == 1 ? "t" : NULL, "from 0 to 8, in %r over an axis of 8");
+        }
+    }
+}
+
 static void refused(void **state)
 {
     (void)state;
@@ -195,6 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models),
         cmocka_unit_test(each_rule),
+        cmocka_unit_test(each_lookup),
         cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
