@@ -11,6 +11,7 @@
  * symbol never broadcasts.  Reductions over no axes are over all: gcut_sum(x); gcut_sum(x, 0, 2);
  * gcut_sum_keep(x, -1) keeps the axis, with size 1.  gcut_reshape(x, N, -1) infers one size.
  * Values drawn from one key and of one shape are the same: a graph that draws twice splits its key.
+ * Indices count from 0; one that is outside of its axis is an error of the run, with the line of the op.
  *
  * Each returns a null value when it fails, or is given one: see gcut_val. */
 #ifndef GRADCUT_OPS_H
@@ -116,7 +117,8 @@ GCUT_API gcut_val gcut_leaky_relu_at(gcut_here at, gcut_val x, double slope GCUT
 #define gcut_leaky_relu(...) gcut_leaky_relu_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, ), GCUT_LAST_(double , 0.01, GCUT_AFTER_1_(__VA_ARGS__, )))
 #endif
 
-/* prelu: x > 0 ? x : slope x, with a slope for each channel of x [N, C, ...], or one for all */
+/* prelu: x > 0 ? x : slope * x for x [N, C, ...]; slope is [C], one for each channel, or [1], one for all;
+ * the result has x's type */
 GCUT_API gcut_val gcut_prelu_at(gcut_here at, gcut_val x, gcut_val slope);
 #define gcut_prelu(...) gcut_prelu_at(GCUT_HERE, __VA_ARGS__)
 
@@ -295,7 +297,7 @@ GCUT_API gcut_val gcut_slice_all_at(gcut_here at, gcut_val x, gcut_shape start, 
 /* pad: surround, and space out by interior, with value */
 typedef struct gcut_pad_options {
     double value;
-    gcut_shape interior; /* 0 = not given */
+    gcut_shape interior; /* {0} = not given */
 } gcut_pad_options;
 GCUT_API gcut_val gcut_pad_at(gcut_here at, gcut_val x, gcut_shape low, gcut_shape high, gcut_pad_options how GCUT_ELSE_(gcut_pad_options()));
 #ifdef __cplusplus
@@ -308,11 +310,14 @@ GCUT_API gcut_val gcut_pad_at(gcut_here at, gcut_val x, gcut_shape low, gcut_sha
 GCUT_API gcut_val gcut_flip_at(gcut_here at, gcut_val x, gcut_shape axes);
 #define gcut_flip(...) gcut_flip_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)))
 
-/* roll: the elements moved by shift along axis; those moved beyond one end continue at the other */
+/* roll: y[.., i, ..] = x[.., (i - shift) mod n, ..] along axis, n being its size: elements move by shift, a
+ * constant integer, to higher indices, or to lower ones if it is negative, and those that leave one end enter
+ * at the other; the result has x's type */
 GCUT_API gcut_val gcut_roll_at(gcut_here at, gcut_val x, int axis, double shift);
 #define gcut_roll(...) gcut_roll_at(GCUT_HERE, __VA_ARGS__)
 
-/* triu: x[.., i, j] where j - i >= diagonal, else 0 */
+/* triu: x[.., i, j] where j - i >= diagonal, else 0, i and j being the last two of x's axes; diagonal, an
+ * integer, is 0 for the main diagonal, the default, and positive above it; the result has x's type */
 GCUT_API gcut_val gcut_triu_at(gcut_here at, gcut_val x, double diagonal GCUT_ELSE_(0));
 #ifdef __cplusplus
 #define gcut_triu(...) gcut_triu_at(GCUT_HERE, __VA_ARGS__)
@@ -320,7 +325,8 @@ GCUT_API gcut_val gcut_triu_at(gcut_here at, gcut_val x, double diagonal GCUT_EL
 #define gcut_triu(...) gcut_triu_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, ), GCUT_LAST_(double , 0, GCUT_AFTER_1_(__VA_ARGS__, )))
 #endif
 
-/* tril: x[.., i, j] where j - i <= diagonal, else 0 */
+/* tril: x[.., i, j] where j - i <= diagonal, else 0, i and j being the last two of x's axes; diagonal, an
+ * integer, is 0 for the main diagonal, the default, and positive above it; the result has x's type */
 GCUT_API gcut_val gcut_tril_at(gcut_here at, gcut_val x, double diagonal GCUT_ELSE_(0));
 #ifdef __cplusplus
 #define gcut_tril(...) gcut_tril_at(GCUT_HERE, __VA_ARGS__)
@@ -328,19 +334,25 @@ GCUT_API gcut_val gcut_tril_at(gcut_here at, gcut_val x, double diagonal GCUT_EL
 #define gcut_tril(...) gcut_tril_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, ), GCUT_LAST_(double , 0, GCUT_AFTER_1_(__VA_ARGS__, )))
 #endif
 
-/* masked_fill: mask ? value : x */
+/* masked_fill: mask ? value : x, elementwise; mask is bool, of x's shape, and is not broadcast; value is a
+ * number, which gets x's dtype; the result has x's type */
 GCUT_API gcut_val gcut_masked_fill_at(gcut_here at, gcut_val x, gcut_val mask, double value);
 #define gcut_masked_fill(...) gcut_masked_fill_at(GCUT_HERE, __VA_ARGS__)
 
-/* reflection_pad: surround with the elements mirrored at those of the edge, which are not repeated */
+/* reflection_pad: x with low[d] elements before and high[d] after it on axis d, mirrored at the element at
+ * the edge, which is not repeated: 2 1 [0 1 2] 1 0; low and high have an item for each axis of x, each below
+ * its size */
 GCUT_API gcut_val gcut_reflection_pad_at(gcut_here at, gcut_val x, gcut_shape low, gcut_shape high);
 #define gcut_reflection_pad(...) gcut_reflection_pad_at(GCUT_HERE, __VA_ARGS__)
 
-/* replication_pad: surround with copies of the elements of the edge */
+/* replication_pad: x with low[d] copies of its first element before and high[d] of its last one after it on
+ * axis d: 0 0 [0 1 2] 2 2; low and high have an item for each axis of x, which must have an element where the
+ * item is not 0 */
 GCUT_API gcut_val gcut_replication_pad_at(gcut_here at, gcut_val x, gcut_shape low, gcut_shape high);
 #define gcut_replication_pad(...) gcut_replication_pad_at(GCUT_HERE, __VA_ARGS__)
 
-/* circular_pad: surround with the elements of the other end */
+/* circular_pad: x with low[d] elements of its end before and high[d] of its start after it on axis d: 1 2 [0
+ * 1 2] 0 1; low and high have an item for each axis of x, each at most its size */
 GCUT_API gcut_val gcut_circular_pad_at(gcut_here at, gcut_val x, gcut_shape low, gcut_shape high);
 #define gcut_circular_pad(...) gcut_circular_pad_at(GCUT_HERE, __VA_ARGS__)
 
@@ -366,7 +378,8 @@ GCUT_API gcut_val gcut_mean_at(gcut_here at, gcut_val x, gcut_shape axes, bool k
 #define gcut_mean(...) gcut_mean_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)), false)
 #define gcut_mean_keep(...) gcut_mean_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)), true)
 
-/* var: sum of (x - mean)^2 over axes divided by their size less correction, or by 0 where that is negative */
+/* var: sum of (x - mean)^2 over axes divided by max(n - correction, 0), n being the number of elements that
+ * are summed; correction is 1 unless given; no axes: over all; keep: the axes stay, with size 1 */
 typedef struct gcut_var_options {
     bool keep;
     double correction; /* 0 = 1; GCUT_ZERO = 0 */
@@ -378,7 +391,9 @@ GCUT_API gcut_val gcut_var_at(gcut_here at, gcut_val x, gcut_shape axes, gcut_va
 #define gcut_var(...) gcut_var_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_var_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
 #endif
 
-/* std: sqrt(var) over axes */
+/* std: square root of var: sqrt(sum of (x - mean)^2 over axes / max(n - correction, 0)), n being the number
+ * of elements that are summed; correction is 1 unless given; no axes: over all; keep: the axes stay, with
+ * size 1 */
 typedef struct gcut_std_options {
     bool keep;
     double correction; /* 0 = 1; GCUT_ZERO = 0 */
@@ -421,7 +436,8 @@ GCUT_API gcut_val gcut_cumsum_at(gcut_here at, gcut_val x, int axis, bool revers
 #define gcut_cumsum(...) gcut_cumsum_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(bool , false, GCUT_AFTER_2_(__VA_ARGS__, )))
 #endif
 
-/* cumprod: product of the elements up to each along axis, or from it on if reverse; takes n^2 steps, and n^3 backwards */
+/* cumprod: product of the elements up to each along axis, or from it on if reverse; takes n^2 steps, and n^3
+ * backwards */
 GCUT_API gcut_val gcut_cumprod_at(gcut_here at, gcut_val x, int axis, bool reverse GCUT_ELSE_(false));
 #ifdef __cplusplus
 #define gcut_cumprod(...) gcut_cumprod_at(GCUT_HERE, __VA_ARGS__)
@@ -429,12 +445,16 @@ GCUT_API gcut_val gcut_cumprod_at(gcut_here at, gcut_val x, int axis, bool rever
 #define gcut_cumprod(...) gcut_cumprod_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(bool , false, GCUT_AFTER_2_(__VA_ARGS__, )))
 #endif
 
-/* conv_nd: conv2d over the one to three axes of x [N,C,..] with w [O,C/groups,..]; pad is those before, then those behind */
+/* conv_nd: conv2d over the 1 to 3 spatial axes of x [N, C, ..], those after C, with w [O, C/groups, ..] of
+ * the same rank; the result is [N, O, ..], each spatial size (before + n + after - dilation * (k - 1) - 1)
+ * div stride + 1 for k elements of w; stride and dilation have an item for each spatial axis, 1 unless given;
+ * pad has the zeros before each spatial axis, then those after each, 0 unless given; groups, 1 unless given,
+ * is into how many parts the channels are divided, each with weights of its own */
 typedef struct gcut_conv_nd_options {
     gcut_dim groups; /* 0 = 1 */
-    gcut_shape stride; /* 0 = not given */
-    gcut_shape pad; /* 0 = not given */
-    gcut_shape dilation; /* 0 = not given */
+    gcut_shape stride; /* {0} = not given */
+    gcut_shape pad; /* {0} = not given */
+    gcut_shape dilation; /* {0} = not given */
 } gcut_conv_nd_options;
 GCUT_API gcut_val gcut_conv_nd_at(gcut_here at, gcut_val x, gcut_val w, gcut_conv_nd_options how GCUT_ELSE_(gcut_conv_nd_options()));
 #ifdef __cplusplus
@@ -443,13 +463,18 @@ GCUT_API gcut_val gcut_conv_nd_at(gcut_here at, gcut_val x, gcut_val w, gcut_con
 #define gcut_conv_nd(...) gcut_conv_nd_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_conv_nd_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
 #endif
 
-/* conv_transpose_nd: conv_transpose2d over the one to three axes of x [N,C,..] with w [C,O/groups,..] */
+/* conv_transpose_nd: the transpose of conv_nd: of x [N, C, ..], with 1 to 3 spatial axes after C, and w [C,
+ * O/groups, ..] of the same rank it makes [N, O, ..], each spatial size (n - 1) * stride + dilation * (k - 1)
+ * + 1 - before - after + output_pad for k elements of w; stride and dilation have an item for each spatial
+ * axis, 1 unless given; pad has what is cut off before each spatial axis, then after each, 0 unless given;
+ * output_pad has the elements by which each is longer at its end, 0 unless given; groups is that of conv_nd,
+ * 1 unless given */
 typedef struct gcut_conv_transpose_nd_options {
     gcut_dim groups; /* 0 = 1 */
-    gcut_shape stride; /* 0 = not given */
-    gcut_shape pad; /* 0 = not given */
-    gcut_shape dilation; /* 0 = not given */
-    gcut_shape output_pad; /* 0 = not given */
+    gcut_shape stride; /* {0} = not given */
+    gcut_shape pad; /* {0} = not given */
+    gcut_shape dilation; /* {0} = not given */
+    gcut_shape output_pad; /* {0} = not given */
 } gcut_conv_transpose_nd_options;
 GCUT_API gcut_val gcut_conv_transpose_nd_at(gcut_here at, gcut_val x, gcut_val w, gcut_conv_transpose_nd_options how GCUT_ELSE_(gcut_conv_transpose_nd_options()));
 #ifdef __cplusplus
@@ -458,11 +483,16 @@ GCUT_API gcut_val gcut_conv_transpose_nd_at(gcut_here at, gcut_val x, gcut_val w
 #define gcut_conv_transpose_nd(...) gcut_conv_transpose_nd_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_conv_transpose_nd_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
 #endif
 
-/* max_pool_nd: max_pool2d over the one to three axes of x [N,C,..]; ceil: also a last window that is not full */
+/* max_pool_nd: largest element in each window of x [N, C, ..] over its 1 to 3 spatial axes, those after C;
+ * NaN wins, padding never does; window and stride have an item for each spatial axis; stride is the window
+ * unless given; pad has the elements before each spatial axis, then those after each, below the window, 0
+ * unless given; the result is [N, C, ..], each spatial size (before + n + after - window) div stride + 1;
+ * ceil: also a last window that is not full, if it begins in x or in the padding before it, for which n must
+ * be a number */
 typedef struct gcut_max_pool_nd_options {
     bool ceil;
-    gcut_shape stride; /* 0 = not given */
-    gcut_shape pad; /* 0 = not given */
+    gcut_shape stride; /* {0} = not given */
+    gcut_shape pad; /* {0} = not given */
 } gcut_max_pool_nd_options;
 GCUT_API gcut_val gcut_max_pool_nd_at(gcut_here at, gcut_val x, gcut_shape window, gcut_max_pool_nd_options how GCUT_ELSE_(gcut_max_pool_nd_options()));
 #ifdef __cplusplus
@@ -471,12 +501,14 @@ GCUT_API gcut_val gcut_max_pool_nd_at(gcut_here at, gcut_val x, gcut_shape windo
 #define gcut_max_pool_nd(...) gcut_max_pool_nd_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_max_pool_nd_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
 #endif
 
-/* avg_pool_nd: avg_pool2d over the one to three axes of x [N,C,..]; skip_pad: means over what is not padding */
+/* avg_pool_nd: mean of each window of x [N, C, ..]; window, stride, pad, ceil and the result are those of
+ * max_pool_nd; padding counts as zeros, or with skip_pad not at all; what ceil adds after the padding does
+ * not count */
 typedef struct gcut_avg_pool_nd_options {
     bool ceil;
     bool skip_pad;
-    gcut_shape stride; /* 0 = not given */
-    gcut_shape pad; /* 0 = not given */
+    gcut_shape stride; /* {0} = not given */
+    gcut_shape pad; /* {0} = not given */
 } gcut_avg_pool_nd_options;
 GCUT_API gcut_val gcut_avg_pool_nd_at(gcut_here at, gcut_val x, gcut_shape window, gcut_avg_pool_nd_options how GCUT_ELSE_(gcut_avg_pool_nd_options()));
 #ifdef __cplusplus
@@ -485,27 +517,35 @@ GCUT_API gcut_val gcut_avg_pool_nd_at(gcut_here at, gcut_val x, gcut_shape windo
 #define gcut_avg_pool_nd(...) gcut_avg_pool_nd_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_avg_pool_nd_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
 #endif
 
-/* adaptive_avg_pool: the mean of each window of the last axes, of which there are shape: window i of m over n elements is floor(i n / m) to ceil((i + 1) n / m) - 1 */
+/* adaptive_avg_pool: mean of each of shape[k] windows along each of the last axes of x, for which shape has
+ * an item each; window i of m over n elements has the elements floor(i n / m) to ceil((i + 1) n / m) - 1; the
+ * result has x's other axes, then the sizes of shape: [N, C, H, W] with a shape of [1, 1] becomes [N, C, 1,
+ * 1] */
 GCUT_API gcut_val gcut_adaptive_avg_pool_at(gcut_here at, gcut_val x, gcut_shape shape);
 #define gcut_adaptive_avg_pool(...) gcut_adaptive_avg_pool_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)))
 
-/* adaptive_max_pool: largest elements of the windows of adaptive_avg_pool; NaN wins */
+/* adaptive_max_pool: largest element of each window of adaptive_avg_pool, with the same shapes; NaN wins */
 GCUT_API gcut_val gcut_adaptive_max_pool_at(gcut_here at, gcut_val x, gcut_shape shape);
 #define gcut_adaptive_max_pool(...) gcut_adaptive_max_pool_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)))
 
-/* take: rows of x along axis at the indices i: result shape x[:axis] + i + x[axis+1:] */
+/* take: elements of x along axis at the indices i, i32 or i64 of any shape; the result has the shape x[:axis]
+ * + i + x[axis+1:] */
 GCUT_API gcut_val gcut_take_at(gcut_here at, gcut_val x, gcut_val i, int axis);
 #define gcut_take(...) gcut_take_at(GCUT_HERE, __VA_ARGS__)
 
-/* pick: one element of x along axis for each index: i has x's shape without axis */
+/* pick: one element of x along axis for each index: i, i32 or i64, has x's shape without axis, and so has the
+ * result */
 GCUT_API gcut_val gcut_pick_at(gcut_here at, gcut_val x, gcut_val i, int axis);
 #define gcut_pick(...) gcut_pick_at(GCUT_HERE, __VA_ARGS__)
 
-/* take_along: the element of x along axis that each index names, at the index's own place on the other axes */
+/* take_along: y[.., j, ..] = x[.., i[.., j, ..], ..] along axis: i, i32 or i64, has x's rank and its sizes on
+ * the other axes; the result has i's shape and x's dtype */
 GCUT_API gcut_val gcut_take_along_at(gcut_here at, gcut_val x, gcut_val i, int axis);
 #define gcut_take_along(...) gcut_take_along_at(GCUT_HERE, __VA_ARGS__)
 
-/* take_nd: the part of x at each index vector along the last axis of i; x and i share the first `batch` axes */
+/* take_nd: the part of x that each index vector names: i [.., K], i32 or i64, has vectors of K indices along
+ * its last axis, for the first K axes of x after the first `batch` ones, which x and i share; batch is 0
+ * unless given, K a number; the result has the shape i[:-1] + x[batch+K:] */
 GCUT_API gcut_val gcut_take_nd_at(gcut_here at, gcut_val x, gcut_val i, gcut_dim batch GCUT_ELSE_(0));
 #ifdef __cplusplus
 #define gcut_take_nd(...) gcut_take_nd_at(GCUT_HERE, __VA_ARGS__)
@@ -513,11 +553,13 @@ GCUT_API gcut_val gcut_take_nd_at(gcut_here at, gcut_val x, gcut_val i, gcut_dim
 #define gcut_take_nd(...) gcut_take_nd_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_dim , 0, GCUT_AFTER_2_(__VA_ARGS__, )))
 #endif
 
-/* one_hot: along a new last axis 1 at the index, else 0 */
+/* one_hot: 1 at the index along a new last axis of size n, else 0: for i, i32 or i64, 0 <= i < n, the result
+ * has i's shape with n after it, and the given dtype */
 GCUT_API gcut_val gcut_one_hot_at(gcut_here at, gcut_val i, gcut_dtype dtype, gcut_dim n);
 #define gcut_one_hot(...) gcut_one_hot_at(GCUT_HERE, __VA_ARGS__)
 
-/* argsort: indices of the elements along axis in rising order, or falling if descending; NaN is the largest; equal elements keep their order */
+/* argsort: indices of the elements along axis in rising order, or falling if descending; NaN is the largest;
+ * equal elements keep their order; the result is i64, of x's shape */
 GCUT_API gcut_val gcut_argsort_at(gcut_here at, gcut_val x, int axis, bool descending GCUT_ELSE_(false));
 #ifdef __cplusplus
 #define gcut_argsort(...) gcut_argsort_at(GCUT_HERE, __VA_ARGS__)
@@ -525,7 +567,8 @@ GCUT_API gcut_val gcut_argsort_at(gcut_here at, gcut_val x, int axis, bool desce
 #define gcut_argsort(...) gcut_argsort_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(bool , false, GCUT_AFTER_2_(__VA_ARGS__, )))
 #endif
 
-/* sort: the elements along axis in the order of argsort */
+/* sort: elements of x along axis in rising order, or falling if descending; NaN is the largest; equal
+ * elements keep their order; the result has x's type */
 GCUT_API gcut_val gcut_sort_at(gcut_here at, gcut_val x, int axis, bool descending GCUT_ELSE_(false));
 #ifdef __cplusplus
 #define gcut_sort(...) gcut_sort_at(GCUT_HERE, __VA_ARGS__)
@@ -537,15 +580,20 @@ GCUT_API gcut_val gcut_sort_at(gcut_here at, gcut_val x, int axis, bool descendi
 GCUT_API gcut_val gcut_bounded_at(gcut_here at, gcut_val i, gcut_dim of);
 #define gcut_bounded(...) gcut_bounded_at(GCUT_HERE, __VA_ARGS__)
 
-/* scatter_add: x with u added at the indices i along axis: the transpose of take */
+/* scatter_add: x with u added at the indices i along axis, i32 or i64 of any shape: the transpose of take; u
+ * has the shape x[:axis] + i + x[axis+1:], the result x's type; equal indices add up */
 GCUT_API gcut_val gcut_scatter_add_at(gcut_here at, gcut_val x, gcut_val i, gcut_val u, int axis);
 #define gcut_scatter_add(...) gcut_scatter_add_at(GCUT_HERE, __VA_ARGS__)
 
-/* scatter_add_along: x with u added at the places that take_along reads: its transpose */
+/* scatter_add_along: x with u[.., j, ..] added to its element [.., i[.., j, ..], ..] along axis, for each j:
+ * the transpose of take_along; i, i32 or i64, and u have one shape, with x's sizes on the other axes; the
+ * result has x's type; equal indices add up */
 GCUT_API gcut_val gcut_scatter_add_along_at(gcut_here at, gcut_val x, gcut_val i, gcut_val u, int axis);
 #define gcut_scatter_add_along(...) gcut_scatter_add_along_at(GCUT_HERE, __VA_ARGS__)
 
-/* scatter_add_nd: x with u added at the parts that take_nd reads: its transpose */
+/* scatter_add_nd: x with u added at the parts that the index vectors name: i [.., K], i32 or i64, has vectors
+ * of K indices along its last axis, for the first K axes of x; K is a number; u has the shape i[:-1] + x[K:],
+ * the result x's type; equal vectors add up; the transpose of take_nd where that has batch 0 */
 GCUT_API gcut_val gcut_scatter_add_nd_at(gcut_here at, gcut_val x, gcut_val i, gcut_val u);
 #define gcut_scatter_add_nd(...) gcut_scatter_add_nd_at(GCUT_HERE, __VA_ARGS__)
 
@@ -618,7 +666,8 @@ GCUT_API gcut_val gcut_huber_at(gcut_here at, gcut_val a, gcut_val b, double del
 #define gcut_huber(...) gcut_huber_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(double , 1, GCUT_AFTER_2_(__VA_ARGS__, )))
 #endif
 
-/* bce: binary cross entropy: mean of softplus(x) - x t, where sigmoid(x) is the probability and t the target */
+/* bce: binary cross entropy: mean of softplus(x) - x t, where sigmoid(x) is the probability and t the
+ * target */
 GCUT_API gcut_val gcut_bce_at(gcut_here at, gcut_val logits, gcut_val targets);
 #define gcut_bce(...) gcut_bce_at(GCUT_HERE, __VA_ARGS__)
 
@@ -630,7 +679,9 @@ GCUT_API gcut_val gcut_nll_at(gcut_here at, gcut_val log_probs, gcut_val labels,
 #define gcut_nll(...) gcut_nll_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(double , -100, GCUT_AFTER_2_(__VA_ARGS__, )))
 #endif
 
-/* attention: softmax(q k' scale + bias) v; q [B,H,T,D], k v [B,G,S,D], G divides H */
+/* attention: softmax(q k' scale + bias) v for q [B,H,T,D], k [B,G,S,D], v [B,G,S,E] and bias [B,H,T,S], where
+ * G divides H; scale is 1 / sqrt(D) unless given; causal: query t sees the keys s <= t + S - T; the result is
+ * [B,H,T,E] */
 typedef struct gcut_attention_options {
     bool causal;
     double scale; /* 0 = not given */
@@ -643,7 +694,9 @@ GCUT_API gcut_val gcut_attention_at(gcut_here at, gcut_val q, gcut_val k, gcut_v
 #define gcut_attention(...) gcut_attention_at(GCUT_HERE, GCUT_FIRST_3_(__VA_ARGS__, ), GCUT_LAST_(gcut_attention_options, {0}, GCUT_AFTER_3_(__VA_ARGS__, )))
 #endif
 
-/* upsample: [N, C, H, W] enlarged by two whole factors: each pixel repeated, or "bilinear" between centres */
+/* upsample: x [N, C, H, W] enlarged to [N, C, H f, W g] by whole factors, factor = [f, g]; mode "nearest",
+ * the default, repeats each pixel, "bilinear" interpolates between the centres of pixels, as PyTorch with
+ * align_corners=False */
 GCUT_API gcut_val gcut_upsample_at(gcut_here at, gcut_val x, gcut_shape factor, const char *mode GCUT_ELSE_("nearest"));
 #ifdef __cplusplus
 #define gcut_upsample(...) gcut_upsample_at(GCUT_HERE, __VA_ARGS__)
@@ -651,9 +704,12 @@ GCUT_API gcut_val gcut_upsample_at(gcut_here at, gcut_val x, gcut_shape factor, 
 #define gcut_upsample(...) gcut_upsample_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(const char *, "nearest", GCUT_AFTER_2_(__VA_ARGS__, )))
 #endif
 
-/* resize: the last axes resampled to the sizes of shape: the nearest element, or "linear" or "cubic" between elements */
+/* resize: x with its last axes resampled to the sizes of shape, which has an item for each of them; for
+ * element i of m, mode "nearest", the default, takes element floor(i n / m) of n; "linear" and "cubic" (Keys,
+ * a = -0.75) interpolate at (i + 1/2) n / m - 1/2 or, with align_corners, at i (n - 1) / (m - 1), so that the
+ * first and the last elements of x and of the result are the same */
 typedef struct gcut_resize_options {
-    const char *mode;
+    const char *mode; /* NULL = "nearest" */
     bool align_corners;
 } gcut_resize_options;
 GCUT_API gcut_val gcut_resize_at(gcut_here at, gcut_val x, gcut_shape shape, gcut_resize_options how GCUT_ELSE_(gcut_resize_options()));

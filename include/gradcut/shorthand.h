@@ -58,8 +58,9 @@ GCUT_API gcut_val gcut_concat_at(gcut_here at, const gcut_val *in, int n, int ax
 GCUT_API gcut_val gcut_key_of_at(gcut_here at, gcut_val keys, int i);
 #define gcut_key_of(keys, i) gcut_key_of_at(GCUT_HERE, keys, i)
 
-/* The k largest elements along an axis, the largest first, or the smallest if not `largest`; their indices, i64, go to
- * *indices, which may be NULL. */
+/* The k largest elements along an axis, the largest first, or the k smallest, the smallest first, if not `largest`: x's
+ * shape with size k along the axis, k being at most its size.  Their indices, i64 of that shape, go to *indices, which
+ * may be NULL.  NaN is the largest; of equal elements the one with the lower index comes first. */
 GCUT_API gcut_val gcut_topk_at(gcut_here at, gcut_val x, gcut_dim k, int axis, bool largest,
                                gcut_val *indices);
 #define gcut_topk(x, k, axis, largest, indices) gcut_topk_at(GCUT_HERE, x, k, axis, largest, indices)

@@ -57,17 +57,46 @@ static const char *value_text(gcut_arena *a, const gcut_attr_spec *s)
 
 /* ---- ops.h ---- */
 
+enum { COLUMNS = 110 };
+
+/* "name: doc" as a comment of lines of at most COLUMNS, broken at blanks. */
+static void print_comment(const char *name, const char *doc, gcut_text *out)
+{
+    static const char end[] = " */";
+    gcut_text_add(out, "/* %s:", name);
+    size_t at = strlen("/* :") + strlen(name);
+    for (const char *s = doc; *s; s += strspn(s, " ")) {
+        const size_t n = strcspn(s, " "), last = s[n] ? 0 : strlen(end);
+        if (at + 1 + n + last > COLUMNS) {
+            gcut_text_add(out, "\n *");
+            at = strlen(" *");
+        }
+        gcut_text_add(out, " %.*s", (int)n, s);
+        at += 1 + n;
+        s += n;
+    }
+    gcut_text_add(out, "%s\n", end);
+}
+
+/* What a member of the options that is 0 stands for. */
+static void print_zero(const gcut_attr_spec *s, gcut_arena *a, gcut_text *out)
+{
+    const char *none = gcut_attr_is_list(s->key) ? "{0}" : member(s->key) == 's' ? "NULL" : "0";
+    if (!s->has_default)
+        gcut_text_add(out, " /* %s = not given */", none);
+    else if (member(s->key) == 'f' && s->value.u.num.f != 0)
+        gcut_text_add(out, " /* 0 = %s; GCUT_ZERO = 0 */", value_text(a, s));
+    else if (member(s->key) == 's' || (s->value.kind == GCUT_ATTR_KIND_DIM && s->value.u.dim))
+        gcut_text_add(out, " /* %s = %s */", none, value_text(a, s));
+}
+
 static void print_struct(const entry *e, gcut_arena *a, gcut_text *out)
 {
     gcut_text_add(out, "typedef struct gcut_%s_options {\n", e->name);
     for (uint32_t i = 0; i < e->nmay_attrs; i++) {
         const gcut_attr_spec *s = e->may[i];
         gcut_text_add(out, "    %s%s;", ctype(s->key), gcut_attr_name(s->key));
-        bool zero = s->has_default && s->value.kind == GCUT_ATTR_KIND_NUM && s->value.u.num.f == 0;
-        if (s->has_default && member(s->key) == 'f' && !zero)
-            gcut_text_add(out, " /* 0 = %s; GCUT_ZERO = 0 */", value_text(a, s));
-        else if (!s->has_default || (s->value.kind == GCUT_ATTR_KIND_DIM && s->value.u.dim))
-            gcut_text_add(out, " /* 0 = %s */", s->has_default ? value_text(a, s) : "not given");
+        print_zero(s, a, out);
         gcut_text_add(out, "\n");
     }
     for (uint32_t i = 0; i < e->nmay; i++)
@@ -75,7 +104,7 @@ static void print_struct(const entry *e, gcut_arena *a, gcut_text *out)
     gcut_text_add(out, "} gcut_%s_options;\n", e->name);
 }
 
-/* The parameters of gcut_<op>_at behind `at`. */
+/* The parameters of gcut_<op>_at after `at`. */
 static void print_parameters(const entry *e, gcut_arena *a, bool declared, gcut_text *out)
 {
     if (!e->nin) gcut_text_add(out, ", gcut_graph *g");
@@ -126,7 +155,8 @@ static void print_macros(const entry *e, gcut_arena *a, gcut_text *out)
 
 static void print_entry(const entry *e, gcut_arena *a, gcut_text *out)
 {
-    gcut_text_add(out, "\n/* %s: %s */\n", e->info->name, e->info->doc);
+    gcut_text_add(out, "\n");
+    print_comment(e->info->name, e->info->doc, out);
     if (gcut_signature_has_struct(e)) print_struct(e, a, out);
     gcut_text_add(out, "GCUT_API gcut_val gcut_%s_at(gcut_here at", e->name);
     print_parameters(e, a, true, out);
@@ -152,6 +182,8 @@ static const char head[] =
     " * symbol never broadcasts.  Reductions over no axes are over all: gcut_sum(x); gcut_sum(x, 0, 2);\n"
     " * gcut_sum_keep(x, -1) keeps the axis, with size 1.  gcut_reshape(x, N, -1) infers one size.\n"
     " * Values drawn from one key and of one shape are the same: a graph that draws twice splits its key.\n"
+    " * Indices count from 0; one that is outside of its axis is an error of the run, with the line of the "
+    "op.\n"
     " *\n"
     " * Each returns a null value when it fails, or is given one: see gcut_val. */\n"
     "#ifndef GRADCUT_OPS_H\n"
