@@ -80,7 +80,7 @@ static gcut_type rows(infer *s, const gcut_type *x, const gcut_type *i, gcut_dim
     const gcut_dim vector = i->dim[i->rank - 1u];
     if (vector > x->rank || batch + vector > x->rank || batch >= i->rank ||
         (batch + vector == 0 && x->rank == GCUT_MAX_RANK))
-        BAD(s, "'%s': index vectors of %lld numbers behind %lld batch axes, %s, do not fit %s", opname(s),
+        BAD(s, "'%s': index vectors of %lld numbers after %lld batch axes, %s, do not fit %s", opname(s),
             (long long)vector, (long long)batch, show(s, i), show(s, x));
     gcut_type t = {.dtype = x->dtype};
     const uint32_t first = (uint32_t)(batch + vector);
