@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# baselines.sh [MODEL…]: the policies of --policy on models of examples/zoo at their default sizes, each beside the plan that
+# baselines.sh [MODEL…]: the policies of --policy on models of examples/models at their default sizes, each beside the plan that
 # a budget of the same peak takes (`gradcut frontier`).  Writes bench/results/baselines.md; measured, also every time to
 # baselines-samples.csv.
 #
@@ -19,7 +19,7 @@ trap 'rm -rf "$file"' EXIT
 {
     echo '# Policies beside the minimum cut'
     echo
-    echo "The models of examples/zoo at their default sizes, $threads threads, predicted with the machine model \`$machine\`. *Ours* is"
+    echo "The models of examples/models at their default sizes, $threads threads, predicted with the machine model \`$machine\`. *Ours* is"
     echo 'the plan that `--budget` of the same peak takes, chosen by prediction; *over this*: its time as a part of that of the'
     echo 'policy, below 1 is faster.'
     if [ "${MEASURE:-}" ]; then

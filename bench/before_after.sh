@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# before_after.sh [MODEL…]: `gradcut bench --compare unfused,save-all,planned` of models of examples/zoo at their
+# before_after.sh [MODEL…]: `gradcut bench --compare unfused,save-all,planned` of models of examples/models at their
 # default sizes: what fusion and the plan make of kernels, of the bytes that each graph moves, of the peak and of the
 # time, as a table.  Every time goes to SAMPLES, if that is given.
 #

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# oracle.sh [MODEL…]: the measured time of each kernel over the predicted one, for models of examples/zoo at sizes of
+# oracle.sh [MODEL…]: the measured time of each kernel over the predicted one, for models of examples/models at sizes of
 # before_after.sh: median and quartiles for each class of kernels, and the ten kernels whose factor is the farthest
 # from 1, by name; `gradcut plan --explain-cost` says what their prediction is made of.  Kernels that take less than
 # LEAST of their step are left out, as a launch of a few ns cannot be timed.

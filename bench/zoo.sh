@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# zoo.sh [MODEL…]: trains the models of examples/zoo for a while and prints the table of doc/models.md.
+# zoo.sh [MODEL…]: trains the models of examples/models for a while and prints the table of doc/models.md.
 #
 #   THREADS  of every step (every core)      STEPS  per model (40)      ZOO  the program (build/examples/zoo)
 set -eu

@@ -10,7 +10,7 @@ class Case:
     title: str
     net: str  # the class of torch_models.py and the function of jax_models.py
     at: dict  # sizes of the graph's symbols
-    zoo: tuple = ()  # model and size of examples/zoo,
+    zoo: tuple = ()  # model and size of examples/models,
     file: str = ""  # or a file of bench/models
     optimizer: str = "adamw"  # "none": gradients alone
     rate: float = 1e-4
