@@ -2,7 +2,7 @@
  *
  * Shape rules of convolutions and pools of x [N, C, ...], whose window slides over the axes behind the second: the spatial
  * axes.  Of n elements with `lo` and `hi` of padding, a window whose taps lie `dilation` apart spans dilation * (k - 1) + 1
- * and has (lo + n + hi - span) div stride + 1 places.
+ * and has (lo + n + hi - span) div stride + 1 positions.
  */
 #include "graph/ops/shape_rule.h"
 
@@ -172,7 +172,7 @@ void gcut_shape_conv2d_input(infer *s)
     agree(s, y->dim[1], w->dim[0], "the channels of y and of w");
     per_group(s, w->dim[0], c.groups, "output");
     for (uint32_t d = 0; d < 2; d++)
-        agree(s, y->dim[FIRST + d], places(s, &c.v, d, size[d]), "y and the places of the window");
+        agree(s, y->dim[FIRST + d], places(s, &c.v, d, size[d]), "y and the positions of the window");
     *s->out = (gcut_type){
         .dtype = y->dtype,
         .rank = 4,
@@ -188,7 +188,8 @@ void gcut_shape_conv2d_weight(infer *s)
     agree(s, x->dim[0], y->dim[0], "the batches of x and of y");
     per_group(s, y->dim[1], c.groups, "output");
     for (uint32_t d = 0; d < 2; d++)
-        agree(s, y->dim[FIRST + d], places(s, &c.v, d, x->dim[FIRST + d]), "y and the places of the window");
+        agree(s, y->dim[FIRST + d], places(s, &c.v, d, x->dim[FIRST + d]),
+              "y and the positions of the window");
     *s->out = (gcut_type){
         .dtype = x->dtype,
         .rank = 4,
@@ -293,7 +294,7 @@ void gcut_shape_pool_grad(infer *s)
     same_dtype(s, 0, 1);
     for (uint32_t d = 0; d < 2; d++) {
         agree(s, y->dim[d], x->dim[d], d ? "the channels of x and of y" : "the batches of x and of y");
-        agree(s, y->dim[FIRST + d], places(s, &v, d, x->dim[FIRST + d]), "y and the places of the window");
+        agree(s, y->dim[FIRST + d], places(s, &v, d, x->dim[FIRST + d]), "y and the positions of the window");
     }
     *s->out = *x;
 }
@@ -305,6 +306,6 @@ void gcut_shape_unpool(infer *s)
     const gcut_type *y = in(s, 0);
     const gcut_dim *size = two(s, GCUT_KEY_shape);
     for (uint32_t d = 0; d < 2; d++)
-        agree(s, y->dim[FIRST + d], places(s, &v, d, size[d]), "y and the places of the window");
+        agree(s, y->dim[FIRST + d], places(s, &v, d, size[d]), "y and the positions of the window");
     *s->out = (gcut_type){.dtype = y->dtype, .rank = 4, .dim = {y->dim[0], y->dim[1], size[0], size[1]}};
 }

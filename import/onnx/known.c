@@ -30,7 +30,7 @@ static bool any_has_symbols(const gcut_array *x, uint32_t n)
     return false;
 }
 
-/* Ops whose result has elements of their first operands, at places that only attributes and other operands decide. */
+/* Ops whose result has elements of their first operands, at indices that only attributes and other operands decide. */
 static bool moves(gcut_op op)
 {
     switch (op) {

@@ -326,7 +326,7 @@ static void attributes(void **state)
     n = node_of(j->a, "MaxPool", "x", "y i");
     put_ints(j->a, &n, "kernel_shape", &billion, 1);
     message(&g, NODE, &n);
-    refuse_graph(j, &g, GCUT_EUNSUPPORTED, "1000000000 places");
+    refuse_graph(j, &g, GCUT_EUNSUPPORTED, "1000000000 elements");
 }
 
 /* ---- tensors ---- */

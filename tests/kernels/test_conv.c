@@ -178,18 +178,18 @@ static void what_does_not_fit_is_refused(void **state)
         {"conv2d(%x, %v)", "operand 2 is %v f32[3], expected four axes"},
         {"conv2d(%x, %d)", "dtypes must be equal"},
         {"conv2d_input(%x, %w, shape=[7, 8])", "the channels of y and of w: 4 and 6 differ"},
-        {"conv2d_input(%y, %w, shape=[9, 8])", "y and the places of the window: 5 and 7 differ"},
+        {"conv2d_input(%y, %w, shape=[9, 8])", "y and the positions of the window: 5 and 7 differ"},
         {"conv2d_input(%y, %w, shape=[9])", "shape has 1 item, expected 2"},
-        {"conv2d_weight(%x, %x, window=[2, 1])", "y and the places of the window: 5 and 4 differ"},
+        {"conv2d_weight(%x, %x, window=[2, 1])", "y and the positions of the window: 5 and 4 differ"},
         {"conv2d_weight(%x, %x, window=[0, 1])", "the window has no rows"},
         {"conv_transpose2d(%y, %w, pad=[4, 0, 4, 0])", "padding takes 8 of 7 rows away"},
         {"max_pool2d(%x, window=[2, 2], pad=[0, 0, 2, 0])", "a padding of 2 is not below the window's 2"},
         {"max_pool2d(%x, window=[6, 2])", "the window spans 6 rows, but the padded input has only 5"},
         {"max_pool2d(%x, window=[0, 2])", "window must be constants from 1"},
         {"avg_pool2d(%v, window=[2, 2])", "operand 1 is %v f32[3], expected four axes"},
-        {"max_pool2d_grad(%x, %x, window=[2, 2])", "y and the places of the window: 5 and 2 differ"},
+        {"max_pool2d_grad(%x, %x, window=[2, 2])", "y and the positions of the window: 5 and 2 differ"},
         {"avg_pool2d_grad(%x, shape=[10, 11], window=[2, 2])",
-         "y and the places of the window: 6 and 5 differ"},
+         "y and the positions of the window: 6 and 5 differ"},
     };
     gcut_env *env = gcut_env_new(NULL, NULL);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

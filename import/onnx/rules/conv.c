@@ -203,7 +203,7 @@ static windows pool_windows(gcut_onnx_node *n, const gcut_type *t)
 static void need_places(const gcut_onnx_node *n, int64_t size)
 {
     if (size > MOST_PLACES)
-        GCUT_ONNX_UNSUPPORTED(n, "a window of %lld places, more than %d", (long long)size, MOST_PLACES);
+        GCUT_ONNX_UNSUPPORTED(n, "a window of %lld elements, more than %d", (long long)size, MOST_PLACES);
 }
 
 /* The slices of axis `axis` at which the places 0, …, size-1 of the windows are, as an axis before it. */
@@ -421,7 +421,7 @@ void gcut_onnx_lrn(gcut_onnx_node *n)
         gcut_b2(&n->b, GCUT_OP_div, x, gcut_b2(&n->b, GCUT_OP_pow, base, gcut_bconst(&n->b, base, beta))));
 }
 
-/* Elements at the places that a pool of maxima gave. */
+/* Elements at the indices that a pool of maxima gave. */
 void gcut_onnx_max_unpool(gcut_onnx_node *n)
 {
     gcut_ref x = gcut_onnx_in(n, 0), i = gcut_onnx_in(n, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Elements at places that are values.  What takes or sets single elements does so in the operand as one axis, at linear
+ * Elements at indices that are values.  What takes or sets single elements does so in the operand as one axis, at linear
  * indices, so that `take` and `scatter_add`, which are each other's derivatives, are all that is needed.
  */
 #include "import/onnx/rules.h"

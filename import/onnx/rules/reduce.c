@@ -72,7 +72,7 @@ void gcut_onnx_reduce_log_sum_exp(gcut_onnx_node *n)
                                 t));
 }
 
-/* ---- places of extremes ---- */
+/* ---- indices of extremes ---- */
 
 static gcut_ref along(gcut_onnx_node *n, gcut_op op, gcut_ref x, uint32_t axis)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Sequences of tensors, whose length and places are known at import: lists of values, which become no ops.  PyTorch's
+ * Sequences of tensors, whose length and indices are known at import: lists of values, which become no ops.  PyTorch's
  * exporter writes them for torch.split.
  */
 #include <string.h>
@@ -28,15 +28,15 @@ static const gcut_onnx_sequence *sequence(gcut_onnx_node *n, uint32_t i)
     return v->sequence;
 }
 
-/* A place in 0..limit-1, which may be counted from the end of the sequence s. */
+/* An index in 0..limit-1, which may be counted from the end of the sequence s. */
 static uint32_t place(gcut_onnx_node *n, uint32_t i, const gcut_onnx_sequence *s, uint32_t limit)
 {
-    const gcut_array *x = gcut_onnx_need(n, i, "the place in a sequence");
+    const gcut_array *x = gcut_onnx_need(n, i, "the index in a sequence");
     if (gcut_dtype_is_float(x->dtype) || x->n != 1 || gcut_onnx_is_symbolic(x->u.i[0]))
-        GCUT_ONNX_WRONG(n, "expected one integer as the place in a sequence");
+        GCUT_ONNX_WRONG(n, "expected one integer as the index in a sequence");
     const int64_t at = x->u.i[0] < 0 ? x->u.i[0] + s->n : x->u.i[0];
     if (at < 0 || at >= limit)
-        GCUT_ONNX_WRONG(n, "there is no place %lld in a sequence of %u", (long long)x->u.i[0],
+        GCUT_ONNX_WRONG(n, "there is no index %lld in a sequence of %u", (long long)x->u.i[0],
                         (unsigned)s->n);
     return (uint32_t)at;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Shapes, constants, and moving of elements at places that are known at import.
+ * Shapes, constants, and moving of elements at indices that are known at import.
  */
 #include "import/onnx/rules.h"
 
