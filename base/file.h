@@ -40,7 +40,7 @@ bool gcut_file_may_hold(uint64_t bytes);
  * file. */
 void gcut_file_write(gcut_env *env, const char *path, const void *data, size_t n);
 
-/* The same of several parts, one behind the other. */
+/* The same of several parts, one after the other. */
 typedef struct gcut_file_part {
     const void *at;
     size_t n;

@@ -7,7 +7,7 @@
  *     by a deferred call;
  *   - integers beyond 64 bits are errors of the parser, but reals take whatever strtod gives; it refuses
  *     overflow, underflow becomes 0;
- *   - an error's `column` counts characters and `position` bytes, both behind the offending token;
+ *   - an error's `column` counts characters and `position` bytes, both after the offending token;
  *   - its own nesting limit is 2048, checked while parsing, so the stack is safe before ours is checked.
  */
 #include "base/json_read.h"

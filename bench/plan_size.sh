@@ -11,7 +11,7 @@
 #   SIZES (5000 20000 100000)   COMMANDS (check grad plan)   RUNS (1)   LIMIT (300), seconds until a run is given up
 #   SHAPES (all)   KEEP   a folder for the graphs
 #
-# COMMANDS may name compile, too, and behind plan `budget`: plan under three quarters of the peak that plan has stated.
+# COMMANDS may name compile, too, and after plan `budget`: plan under three quarters of the peak that plan has stated.
 set -eu
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- build/gradcut
@@ -130,7 +130,7 @@ graph() # SHAPE N: a function of about N nodes, or with N of what the shape is n
             }
             print "    yield %" v "\n  }"
             loss("h")
-        } else if (shape == "loops") {   # many loops, one behind the other
+        } else if (shape == "loops") {   # many loops, one after the other
             open("param %w: f32[64], input %x: f32[64]", scalar)
             v = "x"
             for (i = 0; i < n / 20; i++) {
@@ -139,7 +139,7 @@ graph() # SHAPE N: a function of about N nodes, or with N of what the shape is n
                 v = "h" i
             }
             loss(v)
-        } else if (shape == "nested") {  # branches in branches, 8 deep, one such nest behind the other
+        } else if (shape == "nested") {  # branches in branches, 8 deep, one such nest after the other
             open("param %w: f32[64], input %x: f32[64], input %p: bool[]", scalar)
             v = "x"
             for (j = 0; j < n / 32; j++) {

@@ -64,7 +64,7 @@ static size_t split_list(char *s, char **out)
     return n;
 }
 
-/* What is between s, an opening bracket, and the one that closes it, which is cut; *end is behind it. */
+/* What is between s, an opening bracket, and the one that closes it, which is cut; *end is after it. */
 static char *split_inside(char *s, char **end)
 {
     int depth = 0;
@@ -79,7 +79,7 @@ static char *split_inside(char *s, char **end)
     return NULL;
 }
 
-/* The name that the text begins with, behind any role and sigil. */
+/* The name that the text begins with, after any role and sigil. */
 static void split_name(const char *s, char name[SPLIT_NAME])
 {
     const char *at = strchr(s, '%');
@@ -188,7 +188,7 @@ static char *split_layer(const split_model *m, const char *from, const char *to,
     if (to && split_maker(m, to) == m->nops) split_refuse("no op makes the value to cut at", to);
     if (to) split_need(m, to, from, need);
     for (size_t i = 0; i < m->nresults; i++) {
-        const char *v = m->returned[i] + 1; /* behind its % */
+        const char *v = m->returned[i] + 1; /* after its % */
         mine[i] = (!from || split_depends(m, v, from, scratch)) && !(to && split_depends(m, v, to, scratch));
         if (to && !strcmp(v, to)) mine[i] = true;
         if (mine[i]) split_need(m, v, from, need);

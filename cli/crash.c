@@ -17,7 +17,7 @@
 enum { MOST = 64 << 20 /* bytes of a model */ };
 #define END "GRADCUT_END_OF_MODEL"
 
-static char **words; /* of the command line, before it is parsed; NULL behind them */
+static char **words; /* of the command line, before it is parsed; NULL after them */
 static char *script;
 static size_t length;
 static char path[64];

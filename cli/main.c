@@ -210,7 +210,7 @@ static int close_stdout(int code)
 int main(int argc, char **argv)
 {
     hold_standard_streams();
-    /* What a command prints comes behind its progress, whose line is removed first. */
+    /* What a command prints comes after its progress, whose line is removed first. */
     static char buffer[1 << 20]; /* glibc allocates none of a size that is asked for */
     if (isatty(STDOUT_FILENO)) setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
     /* Writing a file beyond RLIMIT_FSIZE is an error that the writer reports, not a fatal signal. */

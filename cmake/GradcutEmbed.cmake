@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # gradcut_embed(<target> <out.c> <variable>=<file>...): adds a source that defines `const char *const <variable>[]`, the
-# lines of the file and NULL behind them, and `const char <variable>_sha256[]`, the hash of the whole in hexadecimal digits.
+# lines of the file and NULL after them, and `const char <variable>_sha256[]`, the hash of the whole in hexadecimal digits.
 
 function(gradcut_embed target out)
   set(code "/* Made by cmake/GradcutEmbed.cmake. */\n#include \"report/page/page.h\"\n")

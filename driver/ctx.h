@@ -64,7 +64,7 @@ void gcut_copy_known(gcut_env *env, const char *what, const void *given, size_t 
 /* Asserts that a type has no padding at its end, so that a new member changes its size. */
 #define GCUT_ENDS_WITH(type, last)                                                                           \
     _Static_assert(offsetof(type, last) + sizeof(((type *)0)->last) == sizeof(type),                         \
-                   #type " has bytes behind its last member")
+                   #type " has bytes after its last member")
 
 /* An environment variable; NULL where it is not set or empty, and in a setuid program, which must not trust
  * its environment. */
@@ -74,7 +74,7 @@ const char *gcut_variable(const char *name);
 typedef struct gcut_made {
     void *object;        /* zero bytes */
     gcut_arena *keep;    /* freed with the object: what its members point to */
-    gcut_arena *scratch; /* freed behind the body */
+    gcut_arena *scratch; /* freed after the body */
 } gcut_made;
 /* Makes an object of `size` bytes, which body(arg, …) fills.  NULL after a failure. */
 void *gcut_made_by(gcut_env *env, size_t size, void (*body)(void *arg, const gcut_made *m), void *arg);

@@ -508,7 +508,7 @@ gcut_graph *gcut_body_new(gcut_graph *outer);
 /* The parameter of `body` that stands for value v of the graph around it; made when v is new to it. */
 gcut_ref gcut_body_capture(gcut_graph *body, gcut_ref v);
 /* Ends the construction of bodies of one node: gives all of them parameters for everything that any of them
- * captured, in one order behind their nargs[k] arguments.  Returns the captured values of the outer graph, in
+ * captured, in one order after their nargs[k] arguments.  Returns the captured values of the outer graph, in
  * the module's arena. */
 gcut_ref *gcut_bodies_close(gcut_graph *const *bodies, const uint32_t *nargs, uint32_t n,
                             uint32_t *ncaptured);
@@ -553,7 +553,7 @@ void gcut_value_rename(gcut_graph *g, gcut_ref v, const char *name);
 gcut_locid gcut_loc_file(gcut_module *m, const char *file, int line, int col, const char *scope);
 /* grad(!1), remat(!1).  Equal locations that are made shortly after each other share an id. */
 gcut_locid gcut_loc_call(gcut_module *m, const char *fn, const gcut_locid *args, uint32_t n);
-/* The first user line behind a location, looking through grad/remat. */
+/* The first user line of a location, looking through grad/remat. */
 gcut_place gcut_loc_place(const gcut_module *m, gcut_locid loc);
 /* The source position of the node that makes v; of a parameter, that of no location. */
 gcut_place gcut_where_of(const gcut_graph *g, gcut_ref v);

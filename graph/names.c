@@ -69,7 +69,7 @@ static GCUT_PRINTF(2, 3) const char *intern(gcut_module *m, const char *fmt, ...
     return gcut_intern_name(m, s);
 }
 
-/* ---- numbers behind names ---- */
+/* ---- numbers at the end of names ---- */
 
 /* base, which is interned, else base.1, base.2, … (or from base.2): the first after the last one used for which
  * is_taken is false.  The last one is remembered, so that n names of one base take O(n) time, also when their

@@ -296,7 +296,7 @@ static void declarations(gcut_check *c)
 
 /* ---- G7: locations ---- */
 
-/* The location and those behind it that were not seen so far. */
+/* The location and those after it that were not seen so far. */
 static void location(gcut_check *c, gcut_locid loc)
 {
     GCUT_VEC(gcut_locid) left = {0};
@@ -354,7 +354,7 @@ static bool has_body(const gcut_check *c, const gcut_node *node, const gcut_regi
     return node->op == GCUT_OP_call ? gcut_module_find(c->m, r->body->name) == r->body : r->body->is_body;
 }
 
-/* The parameters behind the arguments are the captured operands. */
+/* The parameters after the arguments are the captured operands. */
 static const char *body_fault(const gcut_check *c, const gcut_node *node, uint32_t k)
 {
     const gcut_region *r = &c->g->regions.at[node->reg0 + k];

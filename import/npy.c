@@ -61,7 +61,7 @@ static void read_string(reader *s, char *buf, size_t room)
     expect(s, quote);
 }
 
-/* Goes to the comma or brace behind a value of another type than a string; strings in it have no escapes. */
+/* Goes to the comma or brace after a value of another type than a string; strings in it have no escapes. */
 static void skip_value(reader *s)
 {
     char quote = '\0';

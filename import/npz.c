@@ -15,7 +15,7 @@
  * Traps of libzip 1.7:
  *   - it allocates with malloc, so what it returns is freed by deferred calls;
  *   - it compares the checksum and the size of an entry with the directory only where a read finds the end;
- *   - it does not say where an entry lies in the file: the position of the archive's source behind a read of a stored
+ *   - it does not say where an entry lies in the file: the position of the archive's source after a read of a stored
  *     entry does, and the bytes there are compared with those that were read;
  *   - it writes no archive without entries.
  */
@@ -125,8 +125,8 @@ static void read_end(const gcut_npz *z, const entry *x, zip_file_t *file)
     if (got < 0) refuse_entry(z, x, zip_file_get_error(file));
     if (got > 0)
         BAD(z, GCUT_EIO, NULL,
-            "'%s': the entry '%s' goes on behind the %zu bytes that the archive's directory gives it",
-            z->name, x->file, x->size);
+            "'%s': the entry '%s' goes on after the %zu bytes that the archive's directory gives it", z->name,
+            x->file, x->size);
 }
 
 /* The name of an entry in what npy.c says of it. */

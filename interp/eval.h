@@ -62,7 +62,7 @@ bool gcut_eval_dims(const gcut_eval *e, gcut_attr_key key, int64_t *out);
 uint32_t gcut_eval_axis(const gcut_eval *e);
 /* i, or GCUT_EINDEX unless 0 <= i < n. */
 int64_t gcut_eval_index(const gcut_eval *e, int64_t i, int64_t n);
-/* The user's line behind the node. */
+/* The user's line of the node. */
 gcut_place gcut_eval_place(const gcut_eval *e);
 
 /* ---- scalar helpers named by the table ---- */

@@ -113,7 +113,7 @@ void gcut_eval_flip(gcut_eval *e)
     }
 }
 
-/* Element k is bit k % 8 of byte k / 8; the bits behind the last element are 0. */
+/* Element k is bit k % 8 of byte k / 8; the bits after the last element are 0. */
 void gcut_eval_pack_bits(gcut_eval *e)
 {
     const gcut_array *x = &e->arg[0];

@@ -20,7 +20,7 @@
 
 void gcut_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 
-/* The array behind `data @d`, its type's sizes given by dims (as many as its rank): splat(x), dense([..]),
+/* The array of `data @d`, its type's sizes given by dims (as many as its rank): splat(x), dense([..]),
  * normal(seed, std) and uniform(seed, lo, hi), rounded to the dtype; the seed alone chooses the stream, so
  * that renaming a declaration keeps its values. (Rounding to a narrow dtype may give hi itself.) Not of file(..),
  * whose reader is the caller.  Throws GCUT_ETYPE for a declaration that does not fit its type. */

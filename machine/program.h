@@ -86,7 +86,7 @@ typedef struct gcut_cost_run {
 } gcut_cost_run;
 
 /* One launch of the emitted code and what the machine model says of it; a product and the epilogue that runs
- * behind it are one launch.  All figures are sums over one training step. */
+ * after it are one launch.  All figures are sums over one training step. */
 typedef struct gcut_cost {
     const char *class; /* "gemm", "loop", "row loop", … : what rates are compared by */
     uint32_t graph;    /* GCUT_FORWARD or GCUT_BACKWARD; the launches of a body are its owner's */

@@ -6,7 +6,7 @@
  *               them; slices and captured values are alive in both graphs (role `input`)
  *               of the backward body: `cotan` where the enclosing graph's value depends on a cotangent
  *   nodes       of the forward body, then of the backward body; a node that both have occurs once
- *   out         the forward body's results, each behind a view: they live for one iteration only
+ *   out         the forward body's results, each after a view: they live for one iteration only
  *   grad        the backward body's results
  */
 #include "partition/scan_plans.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Identities of real numbers, the rules of passes/algebra.def.
- *   in:    any graph, preferably behind gcut_pass_fold, gcut_pass_cse and gcut_pass_dce; bodies of regions too
+ *   in:    any graph, preferably after gcut_pass_fold, gcut_pass_cse and gcut_pass_dce; bodies of regions too
  *   out:   the same real numbers by cheaper nodes; results differ by rounding, and where a row of the table
  *          says so; unused nodes are left to gcut_pass_dce
  *   keeps: parameters, results, run-time checks, nodes that carry marks, the values of `keep`; the graph
@@ -12,7 +12,7 @@
  *       replaces, or, inside of [], one type of a lower rank: sizes that only run time can compare are not
  *       taken to be equal.
  *       To f16 only rules apply that differ by rounding alone.
- *   I2  A rule applies where the nodes that it makes cost less than those that nobody reads behind it: a
+ *   I2  A rule applies where the nodes that it makes cost less than those that nobody reads after it: a
  *       matched node with another reader stays, and does not count.  The cost of a node is that of an
  *       element, by the column `cost` of the op table, times AXIS to the power of its rank.  So the cost of
  *       the live graph gets smaller with each replacement, and the pass terminates.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Composite ops in place of the ops that other programs write for them.
- *   in:    a graph of another program, behind gcut_pass_fold
+ *   in:    a graph of another program, after gcut_pass_fold
  *   out:   silu, gelu, layer_norm, rms_norm and attention where nodes compute them; results differ by rounding; unused nodes
  *          are left to gcut_pass_dce
  *   keeps: parameters, results, names and locations, nodes that carry marks

@@ -71,7 +71,7 @@ gcut_ref gcut_recognize_attention(gcut_recognition *r)
     gcut_ref s = gcut_arg(g, softmax, 0);
     const gcut_ref below = below_diagonal(r, s);
     if (below) s = below;
-    if (gcut_made_by_op(r, s, GCUT_OP_add)) { /* the bias is added behind the scale */
+    if (gcut_made_by_op(r, s, GCUT_OP_add)) { /* the bias is added after the scale */
         double none = 1;
         uint32_t k = 0;
         while (k < 2 && !gcut_made_by_op(r, unscaled(r, gcut_operand_of(r, s, k), &none), GCUT_OP_matmul))

@@ -42,7 +42,7 @@ static const char *common(gcut_arena *a, const char *with, const char *name)
     gcut_text t = {.arena = a};
     while (*name) {
         const char *end = run_end(name), *with_end = *with == '*' ? with + 1 : run_end(with);
-        if (!is_digit(*name)) /* the other may have a * behind this text */
+        if (!is_digit(*name)) /* the other may have a * after this text */
             with_end = with + (end - name);
         const size_t n = (size_t)(end - name);
         if ((size_t)(with_end - with) == n && !memcmp(with, name, n))

@@ -63,7 +63,7 @@ int64_t gcut_name_index_find(const gcut_name_index *n, const char *name, size_t 
     return found < 0 && length > 1 && *name == 'd' ? find_prefix(n, name + 1, length - 1) : found;
 }
 
-/* What is left without a number behind the last dot. */
+/* What is left without a number after the last dot. */
 static size_t without_number(const char *name, size_t length)
 {
     size_t end = length;

@@ -364,7 +364,7 @@ static void put_item(gcut_text *out, const gcut_text *item, bool first, size_t i
     *column += item->n;
 }
 
-/* Lists align behind their parenthesis unless that is far to the right. */
+/* Lists align after their parenthesis unless that is far to the right. */
 static size_t indent_of(size_t column)
 {
     return column <= COLUMNS / 2 ? column : 4;
@@ -446,7 +446,7 @@ static void put_pair(printer *p, const gcut_pair *pair)
     gcut_text_add(p->out, "\n");
 }
 
-/* Prints g behind the functions that it calls, each once; of a body only these. */
+/* Prints g after the functions that it calls, each once; of a body only these. */
 static void put_with_callees(printer *p, const gcut_graph *g, gcut_map *done)
 {
     uint32_t *printed = gcut_map_at(p->scratch, done, gcut_map_key(g));

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """gradcut against its peers: see bench/peers.sh.
 
-One process per contender, each behind a pipe (bench/worker.h has the protocol). All begin from the same arrays; first
+One process per contender, each at the end of a pipe (bench/worker.h has the protocol). All begin from the same arrays; first
 their losses are compared step by step, then they run in rounds, each in an order drawn from --seed (rounds.py). A ratio
 is only ever taken between times of the same rounds. gradcut runs twice, as `gradcut` and as `gradcut again`: what differs
 between these two is noise.

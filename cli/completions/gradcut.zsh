@@ -103,7 +103,7 @@ _gradcut()
     case $subcommand in (export) specs+=('--into=[instead of a new model, a copy of the one that FILE was imported from, with these weights]:M.onnx:_files') ;; esac
     case $subcommand in (run) specs+=('--save-weights=[write the parameters, states and keys after the last step as .safetensors, or as .npz if FILE ends so]:FILE:_files') ;; esac
     case $subcommand in (crosscheck|gradcheck) specs+=('--tol=[largest relative error that passes]:X: ') ;; esac
-    case $subcommand in (crosscheck) specs+=('--passes[interpret the graph behind each pass instead, up to the first that changes a result]') ;; esac
+    case $subcommand in (crosscheck) specs+=('--passes[interpret the graph after each pass instead, up to the first that changes a result]') ;; esac
     case $subcommand in (frontier) specs+=('--measure[compile the plans and run them, in random order, for measured peaks and times]') ;; esac
     case $subcommand in (frontier) specs+=('--rounds=[runs of each plan]:N: ') ;; esac
     case $subcommand in (report|frontier) specs+=('--points=[plans to show, from the fastest to the smallest]:N: ') ;; esac
@@ -120,7 +120,7 @@ _gradcut()
     case $subcommand in (compile) specs+=('--shared[write a shared object]') ;; esac
     case $subcommand in (ops) specs+=('--model=[only the ops of this file'\''s function]:FILE:_files') ;; esac
     case $subcommand in (cache) specs+=('--clear[remove every entry]') ;; esac
-    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--time-passes[print each pass, its wall time, and the nodes before and behind it, to standard error]') ;; esac
+    case $subcommand in (show|dot|grad|plan|saved|why|mem|fuse|lint|report|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck) specs+=('--time-passes[print each pass, its wall time, and the nodes before and after it, to standard error]') ;; esac
     case $subcommand in (check|show|dot|grad|plan|saved|why|mem|fuse|lint|report|diff|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|import|export|ops|cache|calibrate) specs+=('--json[print JSON]') ;; esac
     case $subcommand in (check|show|dot|grad|plan|saved|why|mem|fuse|lint|report|diff|certify|frontier|fit|compile|run|bench|prof|crosscheck|gradcheck|import|export|ops|cache|calibrate) specs+=('(-h --help)-h[print the options of a command]' '(-h --help)--help[print the options of a command]') ;; esac
     case $subcommand in

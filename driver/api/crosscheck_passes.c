@@ -131,7 +131,7 @@ static const char *sentence(const passes_check *c, const gcut_graph *g, gcut_ref
     const gcut_node *n = gcut_def(g, v);
     gcut_place at = gcut_loc_place(g->module, n ? n->loc : g->loc);
     return gcut_printf(
-        c->trial->keep, "%%%s%s%s at %s:%d: element %lld is %.17g before it and %.17g behind it",
+        c->trial->keep, "%%%s%s%s at %s:%d: element %lld is %.17g before it and %.17g after it",
         g->values.at[v].name, n ? " = " : "", n ? gcut_op_get((gcut_op)n->op)->name : "",
         at.file ? at.file : "?", at.line, (long long)i, element(before, i), element(behind, i));
 }
@@ -242,7 +242,7 @@ void gcut_crosscheck_passes(gcut_trial *t, const gcut_pass_table *passes)
     c.step = gcut_trial_step(t, t->g, &o);
     if (gcut_graph_has_effects(c.step->p->joint))
         gcut_fail(t->env, GCUT_EUNSUPPORTED, gcut_loc_place(t->g->module, t->g->loc), NULL,
-                  "@%s calls an external kernel that is not pure, which would run again behind each pass",
+                  "@%s calls an external kernel that is not pure, which would run again after each pass",
                   t->g->name);
     c.p = gcut_pipeline_by(passes, t->g, &plan, GCUT_STAGE_KERNEL, t->a);
     c.at = sizes_of(&c);

@@ -4,7 +4,7 @@
  *
  * Whether a size fits is what a budget's search says at that size, whose answers need not be monotone: peaks are
  * rounded to lines of memory, and the search may miss a plan.  So the sizes double until one is refused, are bisected
- * between it and the largest that fits, and a few behind the refused one are tried; if one of those fits, all of
+ * between it and the largest that fits, and a few after the refused one are tried; if one of those fits, all of
  * this begins again from it.
  *
  * Each size is differentiated anew: which products of gathered rows are rewritten depends on sizes
@@ -24,7 +24,7 @@
 #include "report/report.h"
 
 enum {
-    BEHIND = 3,          /* sizes tried behind a refused one */
+    BEHIND = 3,          /* sizes tried after a refused one */
     STEPS = 8,           /* the sizes of the table are at most 1/STEPS of the largest apart */
     LOOKED_AT = 1 << 20, /* sizes asked whether the graph allows them, until one is found */
     SIZES_AT_ONCE = 4096 /* between two calls of the progress hook, which may cancel */

@@ -100,7 +100,7 @@ static void do_bind(void *arg)
     unsigned size = (unsigned)gcut_dtype_bytes(x->type.dtype), off = (unsigned)((uintptr_t)j->at % size);
     if (off)
         WRONG(j, x->place, "gcut_set copies from any address",
-              "the memory for '%s' %s begins %u byte%s behind a multiple of %u", j->name,
+              "the memory for '%s' %s begins %u byte%s after a multiple of %u", j->name,
               gcut_type_text(j->s->p->arena, j->s->p->module, &x->type), off, off == 1 ? "" : "s", size);
     gcut_step_bind(j->s, j->name, j->at, j->rank, j->dims);
 }
@@ -328,7 +328,7 @@ static void do_bind_saved(void *arg)
     const unsigned off = (unsigned)((uintptr_t)j->at % 64);
     if (off)
         WRONG(j, (gcut_place){0}, "aligned_alloc(64, …) gives such memory",
-              "the block of saved values begins %u bytes behind a multiple of 64", off);
+              "the block of saved values begins %u bytes after a multiple of 64", off);
     if (!j->s->p->opt.apart)
         WRONG(j, (gcut_place){0}, "compile it with options.apart",
               "the step of @%s has no block of saved values", j->s->p->primal->name);

@@ -22,7 +22,7 @@ typedef struct gcut_op_signature {
     const gcut_op_info *info;
     const char *name; /* without gcut_ */
     char operand[4][16];
-    uint32_t nin, nmay; /* operands always there, and those that may be missing, behind them */
+    uint32_t nin, nmay; /* operands always there, and those that may be missing, after them */
     const gcut_attr_spec *must[8], *may[8];
     uint32_t nmust, nmay_attrs;
     bool reduction;

@@ -124,7 +124,7 @@ static void add_callees(gcut_calls_file *f, const gcut_graph *g, gcut_calls_func
         }
 }
 
-/* Lists a function behind those that it calls; its number. */
+/* Lists a function after those that it calls; its number. */
 static uint32_t list_function(gcut_calls_file *f, const gcut_graph *g)
 {
     const uint32_t known = gcut_map_get(&f->number, gcut_map_key(g));

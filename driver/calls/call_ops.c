@@ -200,7 +200,7 @@ void gcut_calls_take_results(gcut_calls_scope *s, const gcut_node *n, uint32_t f
 
 /* ---- functions written by hand ---- */
 
-/* The key of an attribute that stands at `at`, behind a $; n: of how many letters. */
+/* The key of an attribute that stands at `at`, after a $; n: of how many letters. */
 static bool key_at(const char *at, gcut_attr_key *key, size_t *n)
 {
     *n = strspn(at, "abcdefghijklmnopqrstuvwxyz_");
@@ -235,7 +235,7 @@ static const char *members_text(gcut_calls_scope *s, const gcut_node *n)
     return t.at;
 }
 
-/* *further: what gcut_calls_results returned for those behind the first one. */
+/* *further: what gcut_calls_results returned for those after the first one. */
 static const char *fill_in(gcut_calls_scope *s, const gcut_node *n, const char *form, size_t length,
                            const char **further)
 {

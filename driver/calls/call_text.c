@@ -49,7 +49,7 @@ const char *gcut_calls_quoted(gcut_arena *a, const char *s)
 
 /* ---- lines ---- */
 
-/* Where to break a line that begins at s, behind a comma, and whether that is in a string; NULL = nowhere.  Of the places
+/* Where to break a line that begins at s, after a comma, and whether that is in a string; NULL = nowhere.  Of the places
  * in the second half of the line it is the last of those in the fewest brackets, else the last in the first half, else the
  * first one. */
 static const char *place_to_break(const char *s, size_t room, bool in_string, bool *inside)

@@ -83,7 +83,7 @@ void gcut_calls_define(gcut_calls_scope *s, gcut_ref v, const char *text);
 const char *gcut_calls_value(gcut_calls_scope *s, gcut_ref v);
 const char *gcut_calls_graph(gcut_calls_scope *s); /* "g" */
 const char *gcut_calls_callee(gcut_calls_scope *s, const gcut_graph *f);
-/* "(const gcut_val[]){h1, h2}" of n values, and with their number behind it */
+/* "(const gcut_val[]){h1, h2}" of n values, and with their number after it */
 const char *gcut_calls_list(gcut_calls_scope *s, const gcut_ref *v, uint32_t n);
 const char *gcut_calls_values(gcut_calls_scope *s, const gcut_ref *v, uint32_t n);
 
@@ -118,7 +118,7 @@ void gcut_calls_put_lines(const gcut_calls_scope *s, gcut_text *out);
 
 /* ---- call_functions.c ---- */
 
-/* Prints the file that builds g, behind the functions that it calls.  Throws GCUT_EUNSUPPORTED for what the public API
+/* Prints the file that builds g, after the functions that it calls.  Throws GCUT_EUNSUPPORTED for what the public API
  * cannot build. */
 void gcut_calls_print(const gcut_graph *g, gcut_text *out);
 

@@ -319,7 +319,7 @@ static bool check_time(checking *s)
     for (uint32_t i = 0; i < c->kernels.n; i++) {
         const gcut_claimed_kernel *k = &c->kernels.at[i];
         if (i && k->launch <= c->kernels.at[i - 1].launch)
-            FAULT(s, "kernels", "certificate.kernels[%u]: k%lld does not come behind k%lld", i,
+            FAULT(s, "kernels", "certificate.kernels[%u]: k%lld does not come after k%lld", i,
                   (long long)k->launch, (long long)c->kernels.at[i - 1].launch);
         sum += k->ns;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the files behind gcut_calibrate share: many small measurements in one compiled step.
+ * What the files of gcut_calibrate share: many small measurements in one compiled step.
  *
  * A probe is a piece of graph with size symbols of its own.  All probes are compiled together; a probe is on
  * when its symbols are not 0.  Its time is that of the step less that of the step with all probes off.

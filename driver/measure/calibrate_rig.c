@@ -92,7 +92,7 @@ static bool is_symbolic(const gcut_slot *x)
     return false;
 }
 
-/* Binds every float input to the pool, and every float result with a symbolic size to the memory behind it,
+/* Binds every float input to the pool, and every float result with a symbolic size to the memory after it,
  * at the sizes that the symbols give: inputs over each other, results side by side. */
 static void bind_all(gcut_rig *r)
 {

@@ -42,7 +42,7 @@ static const gcut_kernel_time *kernel_of(const gcut_costs *c, uint32_t i, const 
                    x->launch);
     const uint32_t threads = gcut_jcount(pair) - 2;
     if (gcut_jcount(pair) != 2 && threads != (uint32_t)nthreads)
-        gcut_jfail(pair, NULL, "expected [runs, ns] or, behind these, ns of %d threads", nthreads);
+        gcut_jfail(pair, NULL, "expected [runs, ns] or, after these, ns of %d threads", nthreads);
     const double runs = number_at(pair, 0) / steps, ns = number_at(pair, 1) / steps;
     if (ns > MOST_STEP_NS) gcut_jfail(pair, NULL, "expected at most %g ns in a step", MOST_STEP_NS);
     const bool branch = x->times != floor(x->times);

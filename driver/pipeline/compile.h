@@ -25,7 +25,7 @@ gcut_pipeline *gcut_pipeline_of_plan(gcut_graph *user, const gcut_settings *opt,
 gcut_pipeline *gcut_pipeline_replay(gcut_graph *user, const gcut_settings *opt, gcut_stage_name goal,
                                     gcut_arena *parent, gcut_plan_file *file);
 
-/* Makes the stages of p behind its last one up to `goal`, without a dump.  Throws; where that is GCUT_EPLAN,
+/* Makes the stages of p after its last one up to `goal`, without a dump.  Throws; where that is GCUT_EPLAN,
  * because nothing fits the budget, p->peak_bytes is the smallest peak found. */
 void gcut_pipeline_continue(gcut_pipeline *p, gcut_stage_name goal);
 

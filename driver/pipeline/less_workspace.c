@@ -17,7 +17,7 @@
 #include "graph/ops/node_facts.h"
 
 /* The convolution that a value of a split graph is computed by, among those of `g`: a further copy has a
- * number behind its name.  0: none. */
+ * number after its name.  0: none. */
 static gcut_ref convolution_of(const gcut_graph *g, const char *name, gcut_arena *scratch)
 {
     const char *dot = strrchr(name, '.');

@@ -64,7 +64,7 @@ typedef GCUT_VEC(gcut_pass_run) gcut_pass_runs;
 
 /* Throws GCUT_EUSAGE where the options leave out a pass that does not exist or is not optional. */
 void gcut_passes_check_without(const struct gcut_pipeline *p);
-/* The first pass of that name in the group `from` or one behind it; NULL: there is none. */
+/* The first pass of that name in the group `from` or one after it; NULL: there is none. */
 const gcut_pass_row *gcut_passes_named(const struct gcut_pipeline *p, gcut_pass_group from, const char *name);
 /* Runs the passes of a group, except those whose condition is false or that the options leave out, and
  * verifies each result, whose bodies are canonical.  Removes graphs that are not in g at the end from the

@@ -387,9 +387,9 @@ static const gcut_pass_row rows[] = {
     {"inline",   'i', GCUT_MAKES_RAW,     has_calls, MUST, EACH(gcut_pass_inline), "calls that state their derivative become ops"},
     {"optimize", 'o', GCUT_MAKES_RAW,     has_optimizer, MUST, WITH(optimize),    "gradients become new parameter values"},
 
-    {"head",     'h', GCUT_MAKES_JOINT,   ALWAYS, MAY,  EACH(gcut_pass_head),       "the gradient of a loss head becomes one for the cotangent 1, multiplied behind it"},
+    {"head",     'h', GCUT_MAKES_JOINT,   ALWAYS, MAY,  EACH(gcut_pass_head),       "the gradient of a loss head becomes one for the cotangent 1, multiplied after it"},
     SIMPLIFY(GCUT_MAKES_JOINT, has_regions, has_regions),
-    {"products", 'p', GCUT_MAKES_JOINT,   has_regions, MAY, EACH(gcut_pass_products), "sums of products that loops carry become one product behind the loop"},
+    {"products", 'p', GCUT_MAKES_JOINT,   has_regions, MAY, EACH(gcut_pass_products), "sums of products that loops carry become one product after the loop"},
     {"shifts",   'e', GCUT_MAKES_JOINT,   has_regions, MAY, EACH(gcut_pass_shifts), "stacks of carried values at the start of iterations become shifted stacks of those at their end"},
     SIMPLIFY(GCUT_MAKES_JOINT, ALWAYS, has_regions),
     {"algebra",  'a', GCUT_MAKES_JOINT,   is_algebraic, MAY, WITH(algebra),         "identities of real numbers in the reverse pass and the updates, too"},

@@ -64,9 +64,9 @@ typedef struct gcut_pipeline {
     /* fwd, bwd ─▶ program */
     gcut_graph *kfwd, *kbwd; /* in: fwd and bwd.  Without composite ops that have no kernel */
     gcut_program *program;   /* in: kfwd, kbwd */
-    int64_t peak_bytes;      /* of the whole step at `at` with `threads`, once there is a program; behind a
+    int64_t peak_bytes;      /* of the whole step at `at` with `threads`, once there is a program; after a
                                 search in which nothing fits, the smallest found */
-    int64_t bound_bytes;     /* behind such a search, gcut_peak_bound; else 0 */
+    int64_t bound_bytes;     /* after such a search, gcut_peak_bound; else 0 */
 
     gcut_rewritings rewritten; /* what identities of real numbers replaced, in the order of the passes */
     bool is_rewritten;         /* the last pass of identities replaced something */

@@ -11,7 +11,7 @@ typedef struct axis {
     gcut_dim window, stride, dilation, low, high, output_pad;
 } axis;
 
-/* With `ceil` the padding behind grows as far as the last window reaches. */
+/* With `ceil` the padding at the end grows as far as the last window reaches. */
 static void extend(const composite *c, axis *a, uint32_t d)
 {
     const gcut_dim n = type_of(&c->b, c->x[0]).dim[2 + d],
@@ -71,7 +71,7 @@ static gcut_ref conv2d(composite *c, gcut_ref x, gcut_ref f, const axis *h, cons
 }
 
 /* conv2d_input gives any size that conv2d would reduce to x's, with an output_pad below the stride; the rest of it takes
- * away less padding behind, and then adds zeros. */
+ * away less padding at the end, and then adds zeros. */
 static gcut_ref conv_transpose2d(composite *c, gcut_ref x, gcut_ref f, const axis *h, const axis *w)
 {
     axis side[] = {*h, *w};
@@ -243,7 +243,7 @@ static gcut_ref inverse_share(composite *c, const axis *a, gcut_dim begin, gcut_
     return gcut_b2(B, GCUT_OP_div, gcut_bconst(B, count, (double)a->window), count);
 }
 
-/* Places are counted from the first one of the padding; what `ceil` adds behind is not counted. */
+/* Places are counted from the first one of the padding; what `ceil` adds at the end is not counted. */
 gcut_ref gcut_decompose_avg_pool_nd(composite *c)
 {
     gcut_ref y = pooled(c, GCUT_OP_avg_pool2d);

@@ -45,7 +45,7 @@ gcut_ref gcut_decompose_masked_fill(composite *c)
 
 /* ---- pads made of elements ---- */
 
-/* `n` elements of an axis, before element 0 (high: behind the last one). */
+/* `n` elements of an axis, before element 0 (high: after the last one). */
 typedef gcut_ref border(composite *c, gcut_ref x, uint32_t axis, gcut_dim n, bool high);
 
 /* One axis after the other: a corner is the border of a border. */

@@ -137,7 +137,7 @@ static term read(einsum *e, const gcut_ref *v, uint32_t n, term *in)
     if (!*s) return implicit_output(e, in, n);
     if (s[1] != '>') FAIL(e, "einsum '%s': '-' without '>'", e->spec);
     s = read_term(e, s + 2, &out);
-    if (*s) FAIL(e, "einsum '%s': '%c' behind the output", e->spec, *s);
+    if (*s) FAIL(e, "einsum '%s': '%c' after the output", e->spec, *s);
     check_output(e, &out);
     return out;
 }

@@ -62,7 +62,7 @@ gcut_madds gcut_madds_conv2d_weight(const gcut_graph *g, const gcut_node *n)
     return m;
 }
 
-/* For each time and row: every element of wx and of wh, the operands behind the states. */
+/* For each time and row: every element of wx and of wh, the operands after the states. */
 gcut_madds gcut_madds_recurrent(const gcut_graph *g, const gcut_node *n)
 {
     gcut_madds m = {.times = 1};

@@ -27,7 +27,7 @@ bool gcut_value_is(const gcut_graph *g, gcut_ref v, gcut_class c);
 typedef enum gcut_axes_position { GCUT_TRAILING, GCUT_LEADING, GCUT_EVERY, GCUT_MIDDLE } gcut_axes_position;
 gcut_axes_position gcut_axes_position_of(const gcut_type *t, uint32_t mask);
 /* Can the kernel of n compute an elementwise producer inside its loop instead of reading it from memory?
- * No other kernel can, GEMM included; nor can a reader behind a view that changes the order. */
+ * No other kernel can, GEMM included; nor can a reader after a view that changes the order. */
 bool gcut_node_takes_in(const gcut_graph *g, const gcut_node *n);
 /* Is a result of n complete only where its kernel ends, so that a reader runs in a later one?  Not so of elementwise
  * arithmetic, of a reduction over trailing axes, whose result is complete with its row, and of a norm or softmax that is

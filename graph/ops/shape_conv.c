@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Shape rules of convolutions and pools of x [N, C, ...], whose window slides over the axes behind the second: the spatial
+ * Shape rules of convolutions and pools of x [N, C, ...], whose window slides over the axes after the second: the spatial
  * axes.  Of n elements with `lo` and `hi` of padding, a window whose taps lie `dilation` apart spans dilation * (k - 1) + 1
  * and has (lo + n + hi - span) div stride + 1 positions.
  */
@@ -53,7 +53,7 @@ static const gcut_dim *two(infer *s, gcut_attr_key key)
     return a->u.dims;
 }
 
-/* The lists have an item for each spatial axis; pad those before, then those behind. */
+/* The lists have an item for each spatial axis; pad those before, then those after. */
 typedef struct sliding {
     uint32_t n;
     const gcut_dim *window;

@@ -105,7 +105,7 @@ void gcut_onnx_write_varint(gcut_text *out, uint64_t x)
     gcut_text_addn(out, byte, n);
 }
 
-/* The length of what will be written behind it, in five bytes, so that nothing is moved or copied twice. */
+/* The length of what will be written after it, in five bytes, so that nothing is moved or copied twice. */
 static size_t begin_length(gcut_text *out)
 {
     gcut_text_addn(out, "\x80\x80\x80\x80", 5);

@@ -96,7 +96,7 @@ typedef struct gcut_onnx_field {
     size_t n;
 } gcut_onnx_field;
 
-/* The field of a message at *p, which is moved behind it, not beyond `end`; *p < end.  Throws GCUT_ESYNTAX. */
+/* The field of a message at *p, which is moved after it, not beyond `end`; *p < end.  Throws GCUT_ESYNTAX. */
 gcut_onnx_field gcut_onnx_next_field(const gcut_onnx_file *f, const ProtobufCMessageDescriptor *of,
                                      const uint8_t **p, const uint8_t *end);
 void gcut_onnx_write_varint(gcut_text *out, uint64_t x);

@@ -301,7 +301,7 @@ GCUT_API void gcut_call_external_at(gcut_here at, gcut_graph *g, size_t size, co
 typedef enum gcut_backend {
     GCUT_BACKEND_COMPILED = 0, /* kernels */
     GCUT_BACKEND_EAGER = 1,    /* the joint graph as reverse mode makes it, before other passes */
-    GCUT_BACKEND_JOINT = 2,    /* the joint graph behind its passes */
+    GCUT_BACKEND_JOINT = 2,    /* the joint graph after its passes */
     GCUT_BACKEND_PLANNED = 3   /* the forward and the backward graph */
 } gcut_backend;
 
@@ -367,7 +367,7 @@ typedef enum gcut_stage_name {
     GCUT_STAGE_SPLIT = 2,
     GCUT_STAGE_KERNEL = 3,
     GCUT_STAGE_MEMORY =
-        4 /* of gcut_show alone: the kernel stage behind the schedule of its memory, as comments */
+        4 /* of gcut_show alone: the kernel stage after the schedule of its memory, as comments */
 } gcut_stage_name;
 
 /* Canonical text of a stage; opt NULL = defaults.  The caller's (gcut_free).  NULL on error. */
@@ -570,7 +570,7 @@ GCUT_API gcut_status gcut_step_value_save(gcut_step *step, const char *name, con
 GCUT_API gcut_check_report *gcut_crosscheck_sized(size_t size, gcut_graph *g, const gcut_options *opt,
                                                   const gcut_feed *feed, size_t nfeed, double tol);
 #define gcut_crosscheck(...) gcut_crosscheck_sized(sizeof(gcut_options), __VA_ARGS__)
-/* The graph behind each pass, interpreted in f64 on the same values, up to the first pass that changes a
+/* The graph after each pass, interpreted in f64 on the same values, up to the first pass that changes a
  * result, which `culprit` names, with the value, its source line and both numbers; tol 0 = 4e-12. */
 GCUT_API gcut_check_report *gcut_check_passes_sized(size_t size, gcut_graph *g, const gcut_options *opt,
                                                     const gcut_feed *feed, size_t nfeed, double tol);

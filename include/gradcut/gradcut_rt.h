@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The run-time library of compiled training steps: the only header that emitted C includes.  It includes
- * neither BLIS nor intrinsics, so that emitted C compiles fast.  doc/runtime.md describes what is behind it.
+ * neither BLIS nor intrinsics, so that emitted C compiles fast.  doc/runtime.md describes its implementation.
  *
  * Nothing here prints.  Operands, results and workspace are the caller's.  The library allocates one thing:
  * the blocks that large products and convolutions pack their operands into, a few MiB per thread, which the
@@ -155,7 +155,7 @@ typedef struct gcut_rt_apart {
     int64_t forward, backward; /* of the arena that the call touches: from its beginning */
 } gcut_rt_apart;
 
-/* Places saved buffers one behind the other in the block of saved values, where an offset d is written as
+/* Places saved buffers one after the other in the block of saved values, where an offset d is written as
  * -1 - d, and the others in the arena.  The forward graph's are born before `split`, the backward graph's
  * from there on; only saved ones live in both. */
 gcut_rt_apart gcut_rt_place_apart(const gcut_rt_slot *slot, gcut_rt_buffer *b, int n, int split);
@@ -167,7 +167,7 @@ gcut_rt_apart gcut_rt_place_apart(const gcut_rt_slot *slot, gcut_rt_buffer *b, i
 typedef void gcut_rt_fill_fn(void *arg, int t, int64_t i0, int64_t i1, int64_t j0, int64_t j1, void *out,
                              int64_t ld);
 /* A or B that is computed, by fill(arg, …), as it is packed.  Its lines are its rows or its columns,
- * whichever would be contiguous in memory; those of a batch go on behind those of the batch before, as the
+ * whichever would be contiguous in memory; those of a batch go on after those of the batch before, as the
  * strides of the product say for a matrix without gaps. */
 typedef struct gcut_rt_operand {
     gcut_rt_fill_fn *fill; /* NULL: the operand is in memory */
@@ -198,7 +198,7 @@ enum { GCUT_RT_SUMS_A = 1, GCUT_RT_SUMS_B = 2, GCUT_RT_SUM_BLOCKS = 16 };
  * computed and the other one is in memory.  m, n and k are those of one batch; batches that continue the rows
  * of A and C under one B count as its rows.  Several batches pack at most as often, where one is work for all
  * threads.  0: the product does not pack, or is faster when the operand has been computed into a buffer before
- * it.  size: bytes of an element; whole_rows: a tile function that takes whole rows runs behind the product. */
+ * it.  size: bytes of an element; whole_rows: a tile function that takes whole rows runs after the product. */
 int64_t gcut_rt_gemm_packings(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size, int threads,
                               int whole_rows, int of_b);
 static inline int gcut_rt_gemm_fills(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size, int threads,
@@ -341,7 +341,7 @@ void gcut_rt_stream(void *dst, const void *src, int64_t bytes);
 /* A thread that has called gcut_rt_stream or gcut_rt_line calls this before other threads may read the
  * result. */
 void gcut_rt_streamed(void);
-/* The number of elements, of `size` bytes each, before the first line that begins at or behind p. */
+/* The number of elements, of `size` bytes each, before the first line that begins at or after p. */
 static inline int64_t gcut_rt_to_line(const void *p, int64_t size)
 {
     return (int64_t)(-(uintptr_t)p % 64) / size;
@@ -549,7 +549,7 @@ typedef struct gcut_rt_plan {
     int64_t forward_bytes, backward_bytes; /* of the arena that each call touches: from its beginning */
     uint64_t step, sizes;                  /* what blocks are told apart by */
     uint64_t updates; /* 0, as init leaves it.  Who counts updates of parameters and states here has blocks
-                         that were filled before one refused behind it */
+                         that were filled before one refused after it */
 } gcut_rt_plan;
 
 /* ---- forward and backward called apart ---- */
@@ -613,7 +613,7 @@ typedef struct gcut_rt_call {
 /* Runs the launches in code..end, one after the other.  A launch is a list of numbers: the function, the
  * launch's own number, that of its first index check, how many of them; how many functions have arguments;
  * then for each of these: how many buffers, which of x->at they are; how many numbers, and these.  Returns
- * GCUT_RT_EINDEX behind the first launch that met a bad index. */
+ * GCUT_RT_EINDEX after the first launch that met a bad index. */
 gcut_rt_status gcut_rt_launch(gcut_rt_call *x, const int64_t *code, const int64_t *end);
 /* Runs kernel(args, t, r0, r1, 0, 0) on parts of 0..rows, one for each of `threads` threads. */
 void gcut_rt_rows(gcut_rt_tile_fn *kernel, const gcut_rt_args *args, int64_t rows, int threads);

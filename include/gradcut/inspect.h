@@ -55,7 +55,7 @@ GCUT_API char *gcut_frontier_text_sized(size_t size, gcut_ctx *ctx, const gcut_f
 GCUT_API char *gcut_profile_text_sized(size_t size, gcut_ctx *ctx, const gcut_profile *p,
                                        const gcut_table_options *table);
 #define gcut_profile_text(...) gcut_profile_text_sized(sizeof(gcut_table_options), __VA_ARGS__)
-/* The same as a trace that Chrome and Perfetto open: one step, each kernel with its measured time behind the one before,
+/* The same as a trace that Chrome and Perfetto open: one step, each kernel with its measured time after the one before,
  * nested in the scopes that values are named after; with m, of the same options, the bytes alive as counters.  m may be
  * NULL.  The caller's (gcut_free); NULL on error. */
 GCUT_API char *gcut_profile_trace(gcut_ctx *ctx, const gcut_profile *p, const gcut_memory_profile *m);

@@ -22,7 +22,7 @@ typedef struct gcut_size { /* a symbol's size where plans are priced */
     int64_t value;
 } gcut_size;
 
-/* A pass that ran, or work behind the passes: emit, cc, load.  Texts are the library's. */
+/* A pass that ran, or work after the passes: emit, cc, load.  Texts are the library's. */
 typedef struct gcut_pass_time {
     const char *function, *stage, *pass; /* stage: primal, joint, split, kernel, C; clone is the first pass */
     int64_t ns;                          /* wall time, the verifier's included */
@@ -139,7 +139,7 @@ typedef struct gcut_plan_info {
     int64_t saved_bytes;             /* that cross from the forward to the backward graph */
     int64_t peak_bytes;              /* of the whole training step, predicted; -1: not known */
     const char *saved_bytes_formula; /* NULL: they depend on no symbol */
-    int64_t block_bytes; /* with options.apart: of the block of saved values, each on lines of 64 bytes behind
+    int64_t block_bytes; /* with options.apart: of the block of saved values, each on lines of 64 bytes after
                             a head of one; else 0 */
     int64_t forward_bytes, backward_bytes; /* likewise: of the values that are there in each call, the block,
                                               and the arena that the call touches */
@@ -485,7 +485,7 @@ typedef struct gcut_memory_buffer {
     const char *made_by, *last_read_by;
 } gcut_memory_buffer;
 
-/* A launch of the emitted code; a product and the epilogue behind it are one.  Those of a loop's body follow the
+/* A launch of the emitted code; a product and the epilogue after it are one.  Those of a loop's body follow the
  * loop, once. */
 typedef struct gcut_memory_event {
     int launch; /* k<launch> of the emitted code */

@@ -26,7 +26,7 @@ extern "C" {
  * strides and dilations of 1: then rounding errors are a few times larger, and go by the largest number that
  * a tile of 2 * 2 results sees; what is infinite, NaN or within a factor of 16 of overflow may make all four
  * NaN; and `work` has instead GCUT_RT_WINOGRAD_W elements for each pair of channels of a group, and
- * GCUT_RT_WINOGRAD_C for each channel of a group of the operands that are images; the former lie behind the
+ * GCUT_RT_WINOGRAD_C for each channel of a group of the operands that are images; the former lie after the
  * latter, as all of them are used whatever the sizes are. */
 enum { GCUT_RT_WINOGRAD_W = 16, GCUT_RT_WINOGRAD_C = 4352 };
 typedef struct gcut_rt_conv {

@@ -56,7 +56,7 @@ typedef struct gcut_here {
 } gcut_here;
 
 /* GCUT_SHAPE(N, 784); GCUT_SHAPE() and GCUT_SCALAR have no axes.  (C has no empty list of sizes: the macros
- * add one in front, or behind, and leave it out.) */
+ * add one in front, or at the end, and leave it out.) */
 #define GCUT_SCALAR GCUT_SHAPE()
 #ifdef __cplusplus
 extern "C++" {

@@ -172,7 +172,7 @@ const char *gcut_c_const(const gcut_graph *g, gcut_ref root)
 {
     const gcut_node *n = gcut_def(g, root);
     gcut_dtype t = gcut_type_of(g, root)->dtype;
-    const char *key = gcut_op_of(n)->cexpr + 1; /* behind its $ */
+    const char *key = gcut_op_of(n)->cexpr + 1; /* after its $ */
     return attribute(g, n, key, strlen(key), t);
 }
 

@@ -56,7 +56,7 @@ void gcut_emit_run(gcut_emitter *e, uint32_t from);
 /* A size where `call` is at: a number or x->size[k]. */
 const char *gcut_call_size(gcut_emitter *e, gcut_dim d);
 
-/* emit_source_lines.c: the mark, a line of its own, before C that computes a value of the source line behind
+/* emit_source_lines.c: the mark, a line of its own, before C that computes a value of the source line of
  * loc, or, loc 0, that computes none; "" where no lines are asked for. */
 const char *gcut_c_line(const gcut_emitter *e, gcut_locid loc);
 /* NAME.c from its marked text: #line directives in the place of marks. */

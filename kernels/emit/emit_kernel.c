@@ -331,7 +331,7 @@ static void emit_unpack(kernel *w)
 
 /* ---- along an axis ---- */
 
-/* Sizes of t before the node's axis, along it and behind it. */
+/* Sizes of t before the node's axis, along it and after it. */
 static const char *around_axis(const kernel *w, const gcut_type *t)
 {
     const uint32_t axis = (uint32_t)gcut_attr_get(w->g, w->n, GCUT_KEY_axis)->u.dim;

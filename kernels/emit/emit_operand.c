@@ -130,7 +130,7 @@ const char *gcut_loop_pointer(const gcut_loop_writer *w, gcut_ref root)
     return gcut_printf(w->l->m->arena, "p%u", w->number[buffer]);
 }
 
-/* Element e, a C expression, of the storage behind v. */
+/* Element e, a C expression, of the storage of v. */
 static const char *element(const gcut_loop_writer *w, gcut_ref v, const char *e)
 {
     const gcut_ref root = w->l->h->view[v].root;

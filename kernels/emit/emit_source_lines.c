@@ -2,7 +2,7 @@
  *
  * Source lines of the model in emitted C: #line directives, by which a debugger stops at a line of the model.
  *
- * While C is written, a line GCUT_C_LINE "<k>\n" says that the lines behind it compute a value of source
+ * While C is written, a line GCUT_C_LINE "<k>\n" says that the lines after it compute a value of source
  * line k of all->lines, counted from 1; 0 says that they are lines of NAME.c.  Marks are part of a
  * function's text, which kernels that share it have in common.  Once all of NAME.c is written,
  * gcut_emit_lines replaces the marks by as many directives as are needed: before a line of C whose file and

@@ -98,7 +98,7 @@ static uint64_t hash_of(const char *s) /* FNV-1a */
     return h;
 }
 
-/* What a function of e's text, behind GCUT_C_VARIABLES or GCUT_C_ARGUMENTS, takes: its buffers, and
+/* What a function of e's text, after GCUT_C_VARIABLES or GCUT_C_ARGUMENTS, takes: its buffers, and
  * numbers. */
 typedef struct scope {
     char mark; /* 0: before the first function */

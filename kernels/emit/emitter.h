@@ -61,8 +61,8 @@ typedef struct gcut_emitter {
     gcut_emission *all;
     gcut_text *body;         /* the function being written */
     gcut_text *call;         /* the body of NAME_half<k>, or of a region inside it */
-    GCUT_VEC(uint32_t) args; /* the buffers behind b[0], b[1], … of this launch */
-    gcut_strings numbers;    /* the expressions behind n[0], n[1], …, once its function is emitted */
+    GCUT_VEC(uint32_t) args; /* the buffers of b[0], b[1], … of this launch */
+    gcut_strings numbers;    /* the expressions of n[0], n[1], …, once its function is emitted */
     uint32_t fill;           /* the function of a product's prologue, */
     const char *fill_args;   /* and its arguments, as the launch's row has them */
 } gcut_emitter;

@@ -12,7 +12,7 @@
 #include "machine/lower/memory/streamed_results.h"
 #include "machine/lower/memory/updates_in_place.h"
 
-/* Different elements of storage behind v: what is repeated along an axis is there once. */
+/* Different elements of the storage of v: what is repeated along an axis is there once. */
 static double elements(const gcut_cost_at *c, const gcut_lowered *h, gcut_ref v)
 {
     const gcut_type *t = gcut_type_of(h->g, v);
@@ -22,7 +22,7 @@ static double elements(const gcut_cost_at *c, const gcut_lowered *h, gcut_ref v)
     return n;
 }
 
-/* An entry of out->of that is of an earlier launch points behind the touches, or to one of another buffer. */
+/* An entry of out->of that is of an earlier launch points beyond the touches, or to one of another buffer. */
 static gcut_touch *touch(const gcut_cost_at *c, gcut_arena *a, gcut_touches *out, uint32_t buffer)
 {
     if (!out->of) out->of = gcut_calloc(a, c->p->buffers.n + 1, sizeof *out->of);

@@ -97,7 +97,7 @@ typedef struct gcut_prologue {
     uint32_t operand; /* of the product: which */
     gcut_ref v;       /* the value, read as it is, row by row, and by this product alone */
     gcut_kernel loop; /* over the rows of v; its members compute v for the product, which calls it */
-    bool ends_rows;   /* a loop behind the product takes whole rows of it */
+    bool ends_rows;   /* a loop after the product takes whole rows of it */
     int64_t most;     /* packings of an element that cost no more than storing it does */
     uint32_t buffer;  /* of v, where the product packs more often, or not at all */
 } gcut_prologue;

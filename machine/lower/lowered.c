@@ -119,7 +119,7 @@ bool gcut_kernel_read(const gcut_lowered *h, uint32_t kernel, gcut_cursor *at, g
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
     while (at->prologue || gcut_next_use(h, u, &at->use)) {
-        const bool product = at->use.i == 0; /* behind it is a sum */
+        const bool product = at->use.i == 0; /* after it is a sum */
         const gcut_prologue *c = product ? gcut_operand_prologue(u, at->use.k) : NULL;
         at->copy = product && !c ? gcut_kernel_copied(u, at->use.k) : GCUT_NONE;
         *v = at->use.v;

@@ -34,8 +34,8 @@
  *   L4a  a product computes an operand elementwise, for itself alone
  *   L5a  what a kernel reads of another, a parameter or a result has a buffer, of its dtype and, unless it
  *        is a part of a concat or a saved value's beginning, its elements
- *   L6a  the order has every live kernel once, behind all that it depends on
- *   L8a  an epilogue runs right behind its product and has its rows and columns
+ *   L6a  the order has every live kernel once, after all that it depends on
+ *   L8a  an epilogue runs right after its product and has its rows and columns
  *   L9a  the buffers that a kernel reads or writes are alive at its step
  *   L10a a kernel finds in a buffer what was written there for it, and no epilogue writes what its product
  *        still reads

@@ -10,7 +10,7 @@
 /* The function of gradcut_rt.h that says how many. */
 typedef enum gcut_team_rule {
     GCUT_TEAM_ROWS,    /* gcut_rt_threads_worth: threads share rows */
-    GCUT_TEAM_TILES,   /* gcut_rt_worth: it runs behind a product, on any tiles of that */
+    GCUT_TEAM_TILES,   /* gcut_rt_worth: it runs after a product, on any tiles of that */
     GCUT_TEAM_EPILOGUE /* gcut_rt_epilogue_threads: on tiles of whole rows if there are enough, else ROWS */
 } gcut_team_rule;
 

@@ -313,7 +313,7 @@ static const char *L8a_epilogues(const check *c)
         if (u->kind != GCUT_KERNEL_LOOP || u->loop.product == GCUT_NONE) continue;
         if (!i || c->h->order.at[i - 1] != u->loop.product ||
             kernel_at(c, u->loop.product)->kind != GCUT_KERNEL_GEMM)
-            FAULT(c, "L8a: loop %u does not run right behind its product", kernel);
+            FAULT(c, "L8a: loop %u does not run right after its product", kernel);
         const gcut_ref y = node_at(c, kernel_at(c, u->loop.product)->nodes.at[0])->res0;
         const gcut_type *t = gcut_type_of(c->h->g, y);
         if (u->loop.flat || u->loop.blocked || t->dim[t->rank - 1] != u->loop.inner ||

@@ -57,7 +57,7 @@ void gcut_plan_file_flip(gcut_plan_file *f, const char *value, gcut_arena *arena
 /* The lines of a plan's file in the order of the graph.  Memory from `arena`. */
 gcut_plan_lines gcut_plan_lines_of(const gcut_plan *plan, const gcut_problem *p, gcut_arena *arena);
 /* The lines of a loop's iteration: saved values, then recomputed ones in the order of the backward graph of its split.
- * The order of the iteration's graph would depend on whether a dump behind the plan was planned again. */
+ * The order of the iteration's graph would depend on whether a dump after the plan was planned again. */
 gcut_plan_lines gcut_plan_lines_of_iteration(const gcut_plan *plan, const gcut_problem *p, gcut_arena *arena);
 /* FNV-1a over the canonical text of a graph without locations; and over its nodes, operands and names alone:
  * the same for other sizes. */

@@ -64,7 +64,7 @@ void gcut_page_summary(const gcut_page *page, const gcut_page_lines *l, gcut_tex
 /* page_lifetimes.c */
 void gcut_page_lifetimes(const gcut_page *page, const gcut_page_lines *l, gcut_text *out);
 
-/* page.css and page.js: their lines, NULL behind them, and the hash of the whole. */
+/* page.css and page.js: their lines, NULL after them, and the hash of the whole. */
 extern const char *const gcut_page_css[], *const gcut_page_js[];
 extern const char gcut_page_css_sha256[], gcut_page_js_sha256[];
 

@@ -107,7 +107,7 @@ static bool is_comment(const gcut_page_line *x)
     return !strncmp(x->at, "//", 2);
 }
 
-/* The lines behind the text, from i on, that say what identities replaced; how many. */
+/* The lines after the text, from i on, that say what identities replaced; how many. */
 static uint32_t put_identities(drawing *d, uint32_t i, uint32_t end)
 {
     uint32_t n = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The schedule of a step's memory as comments of the text IR: the launches in running order, what is allocated before each,
- * "+ OFFSET BYTES CLASS NAME", and freed behind it, "- OFFSET BYTES NAME".
+ * "+ OFFSET BYTES CLASS NAME", and freed after it, "- OFFSET BYTES NAME".
  */
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #
 # Names of the user in emitted C, and in the C of `show --as c`.  The names that could be in the way are asked of the compiler: every macro that the
 # headers of C17 and POSIX and ours define under -std=c17, gnu17 and c++17, with the words of both languages.
-# A model whose values, and one whose sizes have all these names, compile behind all those headers; and so does a step
+# A model whose values, and one whose sizes have all these names, compile after all those headers; and so does a step
 # of every name whose NAME_init, NAME_step, … a header declares.  emit: they are written and not compiled.
 set -eu
 gradcut=$1 source=$2 emit=${3:-}
@@ -53,7 +53,7 @@ done
 
 # ---- values and sizes ----
 
-# Is emitted C taken behind every header?
+# Is emitted C taken after every header?
 takes() # FILE.c STANDARD...
 {
     [ "$emit" != emit ] || return 0

@@ -37,5 +37,5 @@ refused 'launches\[0\]\[1\]: expected an integer from 0' "$model" --times "$work
 echo '{"steps": 1, "launches": [1]}' >"$work/bad.json"
 refused 'launches\[0\]: expected an array' "$model" --times "$work/bad.json"
 echo '{"steps": 1, "launches": [[1, 5, 5, 5, 5]]}' >"$work/bad.json"
-refused 'launches\[0\]: expected \[runs, ns\] or, behind these, ns of 2 threads' "$model" --threads 2 --times "$work/bad.json"
+refused 'launches\[0\]: expected \[runs, ns\] or, after these, ns of 2 threads' "$model" --threads 2 --times "$work/bad.json"
 refused 'No such file' "$model" --times "$work/none.json"

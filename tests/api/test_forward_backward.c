@@ -261,7 +261,7 @@ static void misuse(void **state)
         assert_int_equal(call, GCUT_EUSAGE);                                                                 \
         assert_says(ctx, GCUT_EUSAGE, what);                                                                 \
     } while (0)
-        REFUSED(gcut_bind_saved(s, block + 8, (size_t)n - 8), "begins 8 bytes behind a multiple of 64");
+        REFUSED(gcut_bind_saved(s, block + 8, (size_t)n - 8), "begins 8 bytes after a multiple of 64");
         REFUSED(gcut_run_backward(s), "was filled by no forward call");
         assert_int_equal(gcut_bind_saved(s, block, 8), GCUT_OK);
         REFUSED(gcut_run_forward(s), "the block of saved values has 8 bytes, not");

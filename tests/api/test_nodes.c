@@ -20,7 +20,7 @@ static const char *model; /* under test, for messages */
 
 /* ---- the text ---- */
 
-/* Every run of white space is one blank, and none stands behind an opening bracket. */
+/* Every run of white space is one blank, and none stands after an opening bracket. */
 static void collapse(char *s)
 {
     char *to = s;

@@ -147,9 +147,9 @@ static void other_arguments(void **state)
     gcut_options eager = {.backend = GCUT_BACKEND_EAGER};
     gcut_step *interpreted = gcut_compile(g, &eager);
     char *odd = (char *)x + 1;
-    REFUSED(GCUT_EUSAGE, gcut_bind(s, "x", odd, 4, 3), "'x' f32[N, 3] begins 1 byte behind a multiple of 4");
+    REFUSED(GCUT_EUSAGE, gcut_bind(s, "x", odd, 4, 3), "'x' f32[N, 3] begins 1 byte after a multiple of 4");
     REFUSED(GCUT_EUSAGE, gcut_bind_input(interpreted, "x", odd + 1, 4, 3),
-            "begins 2 bytes behind a multiple of 4");
+            "begins 2 bytes after a multiple of 4");
     REFUSED(GCUT_EUSAGE, gcut_bind_n(s, "x", x, 2, NULL), "'x': its 2 sizes are NULL");
     REFUSED(GCUT_EUSAGE, gcut_bind_n(s, "x", x, 99, NULL), "'x' cannot have 99 axes");
     REFUSED(GCUT_EUSAGE, gcut_bind_n(s, "x", x, -1, NULL), "'x' cannot have -1 axes");

@@ -245,7 +245,7 @@ static gcut_ref begun(const gcut_plan *p)
 }
 
 /* Of as many tokens the logits are larger than what is made of them, also where dw has to be stored; and the
- * product behind the lookup becomes one of the table, whose gradient is a third term. */
+ * product after the lookup becomes one of the table, whose gradient is a third term. */
 #define MANY 1024
 
 static void memory_body(void *arg)

@@ -356,7 +356,7 @@ static void penalty(net *n, gcut_val *dw)
     gcut_grad(n->loss, n->w, LAYERS, dw);
 }
 
-/* A step of w0 by its gradient, and the gradient of the loss of another batch behind it. */
+/* A step of w0 by its gradient, and the gradient of the loss of another batch after it. */
 static void through_a_step(net *n, gcut_val *dw)
 {
     gcut_val d;

@@ -317,7 +317,7 @@ class Checker:
         kernels, last = self.c.get("kernels").items(), -1
         for item in kernels:
             if item.get("kernel").whole() <= last:
-                refuse("%s: k%d does not come behind k%d" % (item.path, item.get("kernel").value, last))
+                refuse("%s: k%d does not come after k%d" % (item.path, item.get("kernel").value, last))
             last = item.get("kernel").value
         total = math.fsum(item.get("ns").amount() for item in kernels)
         step = self.plan.get("step_ns").amount()

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "cli.h"
 
-/* On a terminal, the line of progress is removed before anything is printed behind it; else there is none. */
+/* On a terminal, the line of progress is removed before anything is printed after it; else there is none. */
 static void test_progress(void **state)
 {
     (void)state;
@@ -32,7 +32,7 @@ static int escapes(const char *variables, const char *arguments)
              variables, arguments);
     assert_int_not_equal(system(line), -1);
     char *said = slurp("terminal.txt");
-    for (const char *c = strchr(said, '\n'); *c; c++) n += *c == '\033'; /* behind the head of `script` */
+    for (const char *c = strchr(said, '\n'); *c; c++) n += *c == '\033'; /* after the head of `script` */
     free(said);
     return n;
 }

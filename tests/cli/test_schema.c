@@ -116,7 +116,7 @@ static json_t *schema_of(const char *command)
 
 /* ---- the commands ---- */
 
-/* Each with --json behind it. */
+/* Each with --json after it. */
 static const char *const runs[][10] = {
     {"check", MLP},
     {"check", LOOPS},

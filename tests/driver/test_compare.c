@@ -69,7 +69,7 @@ static void check_chain(gcut_ctx *ctx, int64_t n)
     assert_true(v[EAGER]->forward->bytes == (2 + 2 + 1) * array + 4);
     assert_true(v[EAGER]->backward->bytes == (2 + 2 + 2 + 2 + 3 + 2) * array + 4);
     assert_true(v[UNFUSED]->backward->bytes == v[EAGER]->backward->bytes);
-    /* The loop of the sum reads x and stores a; behind it are partial sums, as without fusion. */
+    /* The loop of the sum reads x and stores a; after it are partial sums, as without fusion. */
     double partial = v[UNFUSED]->forward->bytes - (2 + 2 + 1) * array;
     assert_true(partial >= 4);
     check_counts(v[SAVE_ALL]->forward, 3, 1);

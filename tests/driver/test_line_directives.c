@@ -50,7 +50,7 @@ typedef struct counts {
     int own, theirs; /* lines of C in NAME.c's own numbering, and in another file's */
 } counts;
 
-/* C17, 6.10.4: the line behind `#line N "FILE"` is line N of FILE, and lines count on from there. */
+/* C17, 6.10.4: the line after `#line N "FILE"` is line N of FILE, and lines count on from there. */
 static counts count_lines(const char *text, const char *own)
 {
     counts found = {0, 0};
@@ -111,7 +111,7 @@ static void test_numbers(void **state)
     globfree(&files);
 }
 
-/* The compiler counts so too: an error in a line behind the last kernel has the number of that line. */
+/* The compiler counts so too: an error in a line after the last kernel has the number of that line. */
 static void test_compiler_counts(void **state)
 {
     (void)state;
@@ -154,7 +154,7 @@ static void test_lines_of_calls(void **state)
     gcut_ctx_free(ctx);
 }
 
-/* In process, header and C are one file: behind the header, the numbers are those of step.c. */
+/* In process, header and C are one file: after the header, the numbers are those of step.c. */
 static void test_in_process(void **state)
 {
     (void)state;
@@ -315,7 +315,7 @@ static void interpret(gcut_step *step, const char *name, float *out, size_t n)
     memcpy(out, v.at, n * sizeof *out);
 }
 
-/* The number behind "$k = " in gdb's output. */
+/* The number after "$k = " in gdb's output. */
 static float printed(const char *out, int k)
 {
     char mark[20];

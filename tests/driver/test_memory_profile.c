@@ -49,7 +49,7 @@ static void check_event(const gcut_memory_profile *m, size_t k)
     if (k) assert_true(e->launch > m->event[k - 1]->launch && e->backward >= m->event[k - 1]->backward);
 }
 
-/* Whoever begins as another ends may be in its place: an epilogue, behind its product. */
+/* Whoever begins as another ends may be in its place: an epilogue, after its product. */
 static void check_places(const gcut_memory_profile *m)
 {
     for (size_t i = 0; i < m->nbuffers; i++) {

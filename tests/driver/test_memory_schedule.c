@@ -13,7 +13,7 @@ enum { MOST = 20000 };
 
 typedef struct block {
     long long offset, bytes;
-    bool ends; /* behind the launch that runs now: an epilogue may begin in its place */
+    bool ends; /* after the launch that runs now: an epilogue may begin in its place */
     char name[200];
 } block;
 

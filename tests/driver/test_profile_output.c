@@ -46,7 +46,7 @@ static void check_nesting(json_t *events)
     }
 }
 
-/* One event for each kernel, one behind the other, and one counter. */
+/* One event for each kernel, one after the other, and one counter. */
 static void check_kernels(json_t *events, const gcut_profile *p, const gcut_memory_profile *m)
 {
     size_t i, kernels = 0, counters = 0, names = 0, others = 0, busy = 0;

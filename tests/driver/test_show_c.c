@@ -212,7 +212,7 @@ static void builds_the_same(void **state)
 
 /* ---- the page ---- */
 
-/* Copies what is between the first `open` behind *at and the end of the block, and moves *at there. */
+/* Copies what is between the first `open` after *at and the end of the block, and moves *at there. */
 static char *block(const char **at, const char *open)
 {
     const char *from = strstr(*at, open);

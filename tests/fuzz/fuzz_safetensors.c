@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * libFuzzer entry of .safetensors files: the tensors that are read lie one behind the other in the file, have as many
+ * libFuzzer entry of .safetensors files: the tensors that are read lie one after the other in the file, have as many
  * bytes as their shapes say, and what is written of them is read as the same again.  Nothing takes more than 100 bytes
  * of memory for each byte of a file.
  */

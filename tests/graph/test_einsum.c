@@ -244,7 +244,7 @@ static void wrong_equations_are_refused(void **state)
         {"...j,jk", "an ellipsis"},
         {"i1,jk", "'1' is no letter"},
         {"ij,jk-ik", "'-' without '>'"},
-        {"ij,jk->i,k", "',' behind the output"},
+        {"ij,jk->i,k", "',' after the output"},
         {"abcdefghi,jk", "more than 8 letters"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -350,7 +350,7 @@ static inline bool last_dump(const char *dir, const char *stage, char *path, siz
     return *path;
 }
 
-/* Equal but for the name of the first function, after which parameters are aligned, and comments behind b: a
+/* Equal but for the name of the first function, after which parameters are aligned, and comments after b: a
  * dump is named after its pass, a shown graph after its stage, and has the list of what was rewritten. */
 static inline bool same_text(const char *a, const char *b)
 {

@@ -82,7 +82,7 @@ static void must_say(const world *w, page_name p, const char *text)
     if (!strstr(w->page[p], text)) fail_msg("%s does not say:\n%s", page_path[p], text);
 }
 
-/* From `start` on, the first one behind `at`, up to `end`.  Returns where that is, behind the text. */
+/* From `start` on, the first one after `at`, up to `end`.  Returns where that is, after the text. */
 static size_t must_say_there(world *w, page_name p, size_t at, const char *start, const char *end,
                              const char *text)
 {

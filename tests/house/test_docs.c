@@ -424,12 +424,12 @@ static void hacking_quotes_the_rooms(void **state)
 /* ---- fenced blocks ---- */
 
 typedef struct block {
-    const char *kind, *word; /* the first word behind the fence, and the rest of its line */
+    const char *kind, *word; /* the first word after the fence, and the rest of its line */
     const char *text;
     size_t n;
 } block;
 
-/* The next block behind *at, which moves behind it. */
+/* The next block after *at, which moves after it. */
 static bool next_block(gcut_arena *a, const char **at, block *out)
 {
     const char *open = strstr(*at, "\n```");

@@ -130,7 +130,7 @@ static void make(job *j, const member *x, size_t n)
     j->size = t.n;
 }
 
-/* The bytes k % 251 of n elements bytes behind a header. */
+/* The bytes k % 251 of n elements bytes after a header. */
 static gcut_text npy(job *j, const char *header, size_t n)
 {
     gcut_text t = {.arena = j->a};
@@ -404,7 +404,7 @@ static void malformed(void **state)
          "the entry 'w.npy' has another checksum than the archive's directory"},
         {PACKED("w.npy", packed, good.n, 1), GCUT_EIO,
          "the entry 'w.npy' has another checksum than the archive's directory"},
-        {PACKED("w.npy", long_one, good.n, 1), GCUT_EIO, "goes on behind the"},
+        {PACKED("w.npy", long_one, good.n, 1), GCUT_EIO, "goes on after the"},
         {PACKED("w.npy", short_one, good.n, crc_of(short_of.at, short_of.n)), GCUT_EIO,
          "the entry 'w.npy' ends before the"},
         {PACKED("w.npy", broken, good.n, 1), GCUT_EIO, "the entry 'w.npy' cannot be read"},
@@ -491,8 +491,8 @@ static void bombs(void **state)
     j->memory.most = opened;
     must(j->env, read_body, j);
     assert_true(j->memory.most - opened < 100000);
-    j->name = "v"; /* a header of one byte, and 25 MB behind it */
-    must_refuse(j->env, load_body, j, GCUT_EIO, "the entry 'v.npy' goes on behind the");
+    j->name = "v"; /* a header of one byte, and 25 MB after it */
+    must_refuse(j->env, load_body, j, GCUT_EIO, "the entry 'v.npy' goes on after the");
     assert_true(j->memory.most - opened < 200000);
     j->name = "w";
     must(j->env, load_body, j);

@@ -20,7 +20,7 @@ FILE_FIXTURE("m.onnx")
 
 static void use(job *j, const msg *m)
 {
-    char *exact = gcut_alloc(j->a, m->n + 1); /* a sanitizer sees what is read behind a large one */
+    char *exact = gcut_alloc(j->a, m->n + 1); /* a sanitizer sees what is read after a large one */
     if (m->n) memcpy(exact, m->at, m->n);
     j->bytes = exact;
     j->size = m->n;

@@ -11,7 +11,7 @@ is not installed.
 
 --write-reference writes small exports into tests/onnx, each with PyTorch's numbers as NAME.npz, for
 tests/import/test_onnx_models.c: in.X, an input; loss; grad.X, of the initializer that the import calls X; next.X, a
-running statistic behind the step.
+running statistic after the step.
 """
 
 import argparse
@@ -79,7 +79,7 @@ def export(m, exporter, path, **how):
             return
         symbols = {s: torch.export.Dim(s) for axes in m.dynamic.values() for s in axes.values()}
         shapes = {name: {k: symbols[s] for k, s in axes.items()} for name, axes in m.dynamic.items()}
-        # Folding would make one of a convolution and the normalization behind it.
+        # Folding would make one of a convolution and the normalization after it.
         fold = how.pop("fold", m.folds and not has_batch_norm(m))
         torch.onnx.export(m.module, example(m), path, dynamo=True, input_names=names, output_names=["y"],
                           dynamic_shapes=shapes, verbose=False, optimize=fold, **how)
@@ -93,7 +93,7 @@ def real(x):
 
 
 def train(m):
-    """Loss, gradients and running statistics behind one forward and backward pass in float64, in the mode of the module."""
+    """Loss, gradients and running statistics after one forward and backward pass in float64, in the mode of the module."""
     module = m.module.double()
     rows, stats = {}, {}
     norms = {name: x for name, x in module.named_modules() if module.training and isinstance(x, torch.nn.BatchNorm2d)}

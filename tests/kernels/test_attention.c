@@ -322,7 +322,7 @@ static void test_extremes(void **state)
                 x.at[BIAS][i] = -INFINITY;
         formula(&p, &x);
         run_at(ctx, &r, &p, &x);
-        /* Next to 1e4 an f32 has three digits behind the point. */
+        /* Next to 1e4 an f32 has three digits after the point. */
         compare(&p, &r, &x, k == 0 ? 2e-3 : tolerance(&p));
         arrays_free(&x);
         run_free(&r);

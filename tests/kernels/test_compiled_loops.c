@@ -282,7 +282,7 @@ static int64_t saved_bytes(gcut_ctx *ctx, gcut_graph *g, const char *policy, dou
     return gcut_plan_look(plan)->saved_bytes;
 }
 
-/* A step of an LSTM reads its gates in the backward loop, and one product behind the loop what it began with, which is
+/* A step of an LSTM reads its gates in the backward loop, and one product after the loop what it began with, which is
  * what the step before it yielded; tanh of the cell is cheaper than its bytes.  With T = 100, N = 64 and 8 channels each
  * stacked value has 204,800 bytes. */
 static void iterations_have_plans(void **state)

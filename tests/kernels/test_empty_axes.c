@@ -269,7 +269,7 @@ static void every_op_takes_an_empty_axis(void **state)
 
 /* ---- control flow ---- */
 
-/* Iterations of none, and bodies over nothing; behind the name of the function. */
+/* Iterations of none, and bodies over nothing; after the name of the function. */
 static const char *const loops[] = {
     "(param %c0: f32[4], param %xs: f32[4, N], param %k: f32[4]) -> (out loss: f32[], out ys: f32[4, N]) {\n"
     "  %c, %ys = scan(%c0, %xs, carries=1, axis=1) body(%before, %x) {\n"

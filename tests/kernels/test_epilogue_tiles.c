@@ -22,7 +22,7 @@ static const model models[] = {
     {"transformer_block", "B", 48, NULL},
 };
 
-/* Products that are packed in blocks, forward and behind the gradient: built by wide(). */
+/* Products that are packed in blocks, forward and after the gradient: built by wide(). */
 static const model wide_model = {NULL, "N", 300, "adamw(lr=0.01)"};
 
 static gcut_graph *wide(gcut_ctx *ctx)

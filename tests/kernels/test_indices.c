@@ -130,7 +130,7 @@ static char *with_z(const char *text)
     return out;
 }
 
-/* A bad index at place `where`, and a worse one behind it: the first is named, by every number of threads. */
+/* A bad index at place `where`, and a worse one after it: the first is named, by every number of threads. */
 static void check_stray(const stray *x, gcut_ctx *ctx, gcut_step *s, int64_t bad, int where)
 {
     bool wide = strstr(x->body, "i64[") != NULL;
@@ -217,7 +217,7 @@ static const char *const families[] = {
     "%q = reshape(%x, shape=[1, 1, N, 3]) %y = attention(%q, %q, %q, causal=true)",
 };
 
-/* The line with a number behind the names that it makes. */
+/* The line with a number after the names that it makes. */
 static void numbered(char *out, const char *line, size_t k)
 {
     for (; *line; line++) {

@@ -73,7 +73,7 @@ static bool is_moved(const char *table, const char *name)
     for (const char *p = table; (p = strstr(p, "/* k")) != NULL; p++) {
         const char *kind = strchr(p, ':') + 2, *end = strchr(p, '\n');
         for (const char *at = kind; (at = strstr(at, name)) != NULL && at < end; at++)
-            if (at[-1] == ' ' && strchr(" ,;", at[strlen(name)])) /* behind a ';' is its epilogue */
+            if (at[-1] == ' ' && strchr(" ,;", at[strlen(name)])) /* after a ';' is its epilogue */
                 return !strncmp(kind, "matrix product: ", 16) && !memchr(kind, ';', (size_t)(at - kind));
     }
     fail_msg("%s is not made", name);

@@ -69,7 +69,7 @@ static gcut_step *step_of(gcut_ctx *ctx, gcut_graph *g, gcut_backend backend, in
     return s;
 }
 
-/* Behind the caller's values the arena has the product, which all of it is computed from, and a line for each block of
+/* After the caller's values the arena has the product, which all of it is computed from, and a line for each block of
  * chunks of the three reductions. */
 static void stores_no_terms(gcut_step *s, int64_t n)
 {

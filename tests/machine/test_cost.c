@@ -156,7 +156,7 @@ static void middle_to_middle(void **state)
     near(traffic_of(&c, "q", 0, "p")->ago, (first + second) / 2);
 }
 
-/* What the iterations of a loop read is near behind the loop, however many iterations there are. */
+/* What the iterations of a loop read is near after the loop, however many iterations there are. */
 static void read_behind_a_loop(void **state)
 {
     static const char text[] =

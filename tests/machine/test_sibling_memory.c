@@ -106,7 +106,7 @@ static void random_graphs(void **state)
 
 /* The second loop reads %s and could be joined to the first; its result lies over %s, unless the joined loop reads %s
  * otherwise: for a reduction, as another dtype, for the product before it, or in the body of a loop.  Then: a join
- * behind which a product would have an epilogue that it had not before, and a result in the memory of a concat. */
+ * after which a product would have an epilogue that it had not before, and a result in the memory of a concat. */
 static void look_alikes(void **state)
 {
     (void)state;

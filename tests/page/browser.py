@@ -50,7 +50,7 @@ CONTRAST = '''(() => {
     return [least, what];
 })()'''
 
-# Bytes of the first table with numbers, before and behind a click on its heading.
+# Bytes of the first table with numbers, before and after a click on its heading.
 SORTED = '''(() => {
     const table = document.querySelector("#lifetimes table.sort");
     const of = () => Array.from(table.tBodies[0].rows, (r) => Number(r.cells[0].textContent.replaceAll(",", "")));

@@ -295,7 +295,7 @@ static void cos_of_cos(void **state)
     }
 }
 
-/* A chain of four elementwise ops behind the input, and a normalisation by row: only rows are kept. */
+/* A chain of four elementwise ops after the input, and a normalisation by row: only rows are kept. */
 static const char norm[] =
     "gcut 1\n"
     "func @f[N in 1..](input %x: f32[N, 256], cotan %dy: f32[N, 256]) -> (out y: f32[N, 256], grad x: f32[N, "

@@ -163,7 +163,7 @@ static void check_table(const gcut_plan *plan, const gcut_plan_info *p)
         const char *cell = line + strspn(line, " "), *name = strchr(line, '%');
         sum += with_commas(cell);
         assert_int_equal(with_commas(cell), p->value[i]->bytes);
-        name = strchr(name + 1, '%'); /* behind the share's sign */
+        name = strchr(name + 1, '%'); /* after the share's sign */
         assert_int_equal(strncmp(name + 1, p->value[i]->name, strlen(p->value[i]->name)), 0);
     }
     assert_int_equal(sum, p->saved_bytes);
@@ -372,7 +372,7 @@ static void check_point(const gcut_frontier_point *x, const char *row)
     int baseline;
     double lambda;
     long long saved, peak;
-    row = *row == '"' ? strstr(row, "\",") + 1 : strchr(row, ','); /* behind the label */
+    row = *row == '"' ? strstr(row, "\",") + 1 : strchr(row, ','); /* after the label */
     assert_int_equal(sscanf(row, ",%79[^,],%d,%lf,%lld,%lld,", policy, &baseline, &lambda, &saved, &peak), 5);
     assert_string_equal(policy, x->policy);
     assert_int_equal(baseline, x->baseline);

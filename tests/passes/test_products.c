@@ -149,7 +149,7 @@ static void count_products(const gcut_graph *g, uint32_t *weights, uint32_t *pad
     }
 }
 
-/* Every gradient of a weight is one product behind the loop; the cotangents of the gates one concatenation.
+/* Every gradient of a weight is one product after the loop; the cotangents of the gates one concatenation.
  */
 static void lstm_is_lean(void **state)
 {

@@ -34,7 +34,7 @@ class Enough(Exception):
 
 
 def saved_of(forward, count):
-    """The tensors that `forward` returns behind its `count` results, one for each storage."""
+    """The tensors that `forward` returns after its `count` results, one for each storage."""
     given = {storage(n) for n in forward.graph.nodes if n.op == "placeholder"}
     groups = {}
     for n in next(iter(reversed(forward.graph.nodes))).args[0][count:]:

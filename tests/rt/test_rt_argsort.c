@@ -38,7 +38,7 @@ static bool is_before(double a, double b, bool descending)
     return p < q || (isnan(q) && !isnan(p));
 }
 
-/* The indices of n elements, step apart, each inserted behind all that are not after it. */
+/* The indices of n elements, step apart, each inserted after all that are not after it. */
 static void insert_all(const double *x, int64_t n, int64_t step, bool descending, int64_t *at)
 {
     for (int64_t i = 0; i < n; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * gcut_rt_fill: every element, and nothing behind the last, for sizes around its block.
+ * gcut_rt_fill: every element, and nothing after the last, for sizes around its block.
  */
 #include "harness.h"
 

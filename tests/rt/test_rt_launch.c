@@ -31,7 +31,7 @@ static void first(const gcut_rt_args *args)
 {
     note(args, 0);
 }
-/* Two functions' arguments; the second one's lie behind the first one's. */
+/* Two functions' arguments; the second one's lie after the first one's. */
 static void second(const gcut_rt_args *args)
 {
     note(args, 1);

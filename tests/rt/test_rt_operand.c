@@ -171,7 +171,7 @@ static void test_same_bits(void **state)
         }
 }
 
-/* Matrices of either operand behind each other, or one for all batches; a B for all makes one product of many
+/* Matrices of either operand one after the other, or one for all batches; a B for all makes one product of many
  * rows. */
 static void test_batches(void **state)
 {

@@ -28,7 +28,7 @@ typedef struct layout {
     unsigned mask; /* axes that go */
 } layout;
 
-/* Rows one behind the other, with gaps or without, or every second element. */
+/* Rows one after the other, with gaps or without, or every second element. */
 static layout lay(int64_t a, int64_t b, int64_t c, int64_t d, unsigned mask, int how)
 {
     layout l = {.dim = {a, b, c, d}, .mask = mask, .size = how == 2 ? 2 : 1};

@@ -100,7 +100,7 @@ static void size_of_the_cache(void **state)
     assert_int_equal(gcut_rt_stream_bytes(), n);
 }
 
-/* Rows of c floats to every other row of the result, `at` floats behind the beginning of a line. */
+/* Rows of c floats to every other row of the result, `at` floats after the beginning of a line. */
 static void copies(int64_t rows, int64_t c, int64_t at, int threads)
 {
     int64_t dim[] = {rows, c}, ss[] = {c, 1}, ds[] = {2 * c, 1};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Teams of threads: every part of every kernel runs once, whoever is asleep, and what one part writes the
- * code behind the kernel reads.  The memory is plain, so that a ThreadSanitizer build proves the order.
+ * code after the kernel reads.  The memory is plain, so that a ThreadSanitizer build proves the order.
  */
 #ifdef __linux__
 #define _GNU_SOURCE
@@ -161,7 +161,7 @@ static void note_threads(void *arg)
     *(int *)arg = count_threads(NULL);
 }
 
-/* Inside of a parallel region of OpenMP, and behind one. */
+/* Inside of a parallel region of OpenMP, and after one. */
 static void test_openmp(void **state)
 {
     (void)state;

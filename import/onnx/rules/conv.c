@@ -236,7 +236,7 @@ static gcut_ref unfolded(gcut_onnx_node *n, gcut_ref x, const windows *w, double
     for (uint32_t k = 0; k < w->n; k++)
         low[2 + k] = w->low[k], high[2 + k] = w->high[k], out[k] = count(n, w, k, t.dim[2 + k]);
     x = gcut_onnx_pad(n, x, low, high, (gcut_num){.f = value});
-    for (uint32_t k = 0; k < w->n; k++) { /* the new axis goes behind all; earlier ones are merged with it */
+    for (uint32_t k = 0; k < w->n; k++) { /* the new axis goes after all; earlier ones are merged with it */
         gcut_ref s = slices(n, x, 2 + k, w->size[k], w->dilation[k], w->stride[k], out[k]);
         const gcut_type ts = gcut_onnx_type(n, s);
         gcut_dim perm[GCUT_MAX_RANK];

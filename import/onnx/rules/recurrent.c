@@ -199,7 +199,7 @@ static gcut_ref run(layer *l, gcut_ref x, gcut_ref *state, uint32_t nstates, ite
     }
     step(l, &in, xt, now);
     gcut_ref y = now[0];
-    if (l->length) { /* behind its end a sequence keeps its states, and its results are 0 */
+    if (l->length) { /* after its end a sequence keeps its states, and its results are 0 */
         gcut_ref alive = gcut_onnx_binary(&in, GCUT_OP_lt, time, in_body(&in, l->length));
         const gcut_type t = gcut_onnx_type(&in, y);
         alive = gcut_bbroadcast(&in.b, alive, t.dim, 2, (gcut_dim[]){0});

@@ -17,7 +17,7 @@ static bool keeps(const gcut_onnx_node *n)
     return gcut_onnx_int(n, "keepdims", 1) != 0;
 }
 
-/* The sum along axes, squared, of magnitudes and so on: a function before a reduction and one behind it. */
+/* The sum along axes, squared, of magnitudes and so on: a function before a reduction and one after it. */
 static void reduce(gcut_onnx_node *n, gcut_ref x, gcut_op op, gcut_op behind)
 {
     const gcut_type t = gcut_onnx_type(n, x);

@@ -188,7 +188,7 @@ void gcut_onnx_tile(gcut_onnx_node *n)
             axes[k] = rank;
             wide[rank++] = dim[k];
         }
-        if (rank > GCUT_MAX_RANK) { /* axes before and behind r are one each */
+        if (rank > GCUT_MAX_RANK) { /* axes before and after r are one each */
             gcut_type now = gcut_onnx_type(n, x);
             const gcut_dim before = gcut_onnx_numel(n, &now, 0, r),
                            behind = gcut_onnx_numel(n, &now, r, t.rank);

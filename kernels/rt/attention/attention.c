@@ -11,7 +11,7 @@
  *   dbias = dS               dq = dS k scale           dk = dS' q scale
  *
  * The derivative computes P again from q, k and bias by the function that computed it in the first place, so
- * it has the same bits.  A block of queries reads no keys behind the last one that its last query sees.
+ * it has the same bits.  A block of queries reads no keys after the last one that its last query sees.
  *
  * Work is dealt out by blocks of queries; in the derivative by groups, so that dk and dv of a group have one
  * owner, who adds heads and blocks in their order.  Block sizes do not depend on threads, and the small

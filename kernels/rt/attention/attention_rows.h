@@ -18,7 +18,7 @@ TARGET static void NAME(joined)(int64_t rows, T (*s)[ACCUMULATORS], T *out)
     }
 }
 
-/* x = x scale + bias, -inf behind the first n up to whole lanes, 0 behind those; returns the largest.  A NaN
+/* x = x scale + bias, -inf after the first n up to whole lanes, 0 after those; returns the largest.  A NaN
  * may be missed: it makes its row NaN by itself. */
 TARGET static T NAME(scores)(T *restrict x, int64_t n, int64_t width, T scale, const T *restrict bias,
                              int64_t step)

@@ -26,7 +26,7 @@ enum { GCUT_RT_LANES = 16, GCUT_RT_ROWS = 14, GCUT_RT_TAPS = 6, GCUT_RT_DOTS = 4
          * with zeros are taken for 0; all count when keep is NULL. */                                       \
         void (*dots)(int taps, int64_t n, const T *const *x, const int32_t *at, const mask *keep,            \
                      const T *y, int64_t pitch, T *out);                                                     \
-        /* to[t * pitch + j] = from[t * shift + j * step], t < taps, j < n; two vectors behind the last that \
+        /* to[t * pitch + j] = from[t * shift + j * step], t < taps, j < n; two vectors after the last that \
          * is needed may be read. */                                                                         \
         void (*shift)(int64_t taps, const T *from, int64_t shift, int64_t step, int64_t n, T *to,            \
                       int64_t pitch);                                                                        \

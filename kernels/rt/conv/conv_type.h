@@ -5,7 +5,7 @@
 
 #include "kernels/rt/conv/im2col_type.h"
 
-/* Elements of a panel, and behind them what the last vector may read; places of a block: of y and x, and
+/* Elements of a panel, and after them what the last vector may read; places of a block: of y and x, and
  * (_W) of w. */
 enum {
     NAME(PANEL_ELEMENTS) = PANEL_BYTES / sizeof(T),

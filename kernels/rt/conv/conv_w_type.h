@@ -16,7 +16,7 @@ typedef struct NAME(weight_gradient) {
     int64_t fgroup;
     const T *y;
     int64_t yimage, plane;
-    T *c; /* of the first share; the others' lie behind it */
+    T *c; /* of the first share; the others' lie after it */
 } NAME(weight_gradient);
 
 /* One task: a part of the channels (flat: taps), of the results, and of the panels. */
@@ -33,7 +33,7 @@ static void NAME(align_results)(const NAME(weight_gradient) * p, const place_blo
     for (int64_t r = 0; r < GCUT_RT_DOTS; r++, to += NAME(TALL_PLACES_W) + 16)
         for (int64_t k = 0; k < runs; k++) {
             run s = run_of(&p->w, &p->l, c, k);
-            /* The last vector, or each image's in a tall block, goes on behind the places: to a multiple of
+            /* The last vector, or each image's in a tall block, goes on after the places: to a multiple of
              * lanes of the block, for a run of a flat one begins anywhere. */
             int64_t end = p->l.flat && k + 1 < runs ? s.n : round_up(s.at + s.n, p->l.lanes) - s.at;
             if (r < rows) NAME(copy)(to + s.at, y + s.image * p->yimage + r * p->plane + s.place, s.n);

@@ -21,7 +21,7 @@ static inline int64_t madds(const gcut_rt_conv *g)
     return g->n * g->o * g->oh * g->ow * (g->c / g->groups) * g->kh * g->kw;
 }
 
-/* Places of y, first and behind the last, where a tap at `offset` is inside of an axis of x. */
+/* Places of y, first and after the last, where a tap at `offset` is inside of an axis of x. */
 static inline void inside(int64_t offset, int64_t stride, int64_t size, int64_t places, int64_t *lo,
                           int64_t *hi)
 {

@@ -11,11 +11,11 @@
  *           0  0  0  0  0
  *
  * Place (i, j) of the window has number i * pitch + j, and tap (a, b) the offset a * pitch + b: the same for
- * all places, however a vector of them lies across rows.  Numbers behind the last place of a row, here 4, 9
+ * all places, however a vector of them lies across rows.  Numbers after the last place of a row, here 4, 9
  * and 14, are no places: their sums are computed and not stored.
  *
  * With strides, an image falls into phases, of the rows and columns that leave the same remainder, each an
- * image of its own: a channel of the panel has a plane for each pair of phases, one behind the other.
+ * image of its own: a channel of the panel has a plane for each pair of phases, one after the other.
  *
  * Layouts depend on sizes and on the width of vectors, never on threads.
  */

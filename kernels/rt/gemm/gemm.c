@@ -21,7 +21,7 @@ enum { THREAD_WORK = 1 << 18 };
 enum { SMALL_BYTES = 1 << 19, SMALL_ROWS = 48, SMALL_COLUMNS = 16 };
 /* With so few rows even our own panel of a transposed B does not pay. */
 enum { DOT_ROWS = 8 };
-/* Rows between two calls of a tile function behind the small kernel. */
+/* Rows between two calls of a tile function after the small kernel. */
 enum { TILE_ROWS = 96 };
 /* Of a resident B all of whose columns fit at once: that is worth more than computing A as it is packed.
  * Where a tile function takes whole rows, A is resident anyhow. */
@@ -96,7 +96,7 @@ static int64_t stored_batches(const gcut_rt_gemm *g, const int64_t *stride)
 }
 
 /* Where batch number `index` begins, at the elements `at` of A, B and C: a line of an operand that is
- * computed is contiguous, and behind it comes the next one. */
+ * computed is contiguous, and after it comes the next one. */
 static gcut_rt_batch_lines lines_of(const gcut_rt_gemm *g, int64_t index, const int64_t at[3])
 {
     return (gcut_rt_batch_lines){.c = index * g->m,

@@ -27,7 +27,7 @@
  *     +----+          +-----+
  *       kc              nr
  *
- * So each element of the streamed operand is read from memory behind arithmetic, and written and read again
+ * So each element of the streamed operand is read from memory while arithmetic runs, and written and read again
  * in cache.  KC depends on k, the type and the caches; an element of C is one chain of multiply-adds per KC
  * steps, and the chains are added in order.  Which operand is resident, and how much of it, does not show in
  * the bits.
@@ -48,7 +48,7 @@ typedef struct blocks {
     int64_t steps; /* of a group, but the last */
     int right_resident;
     int64_t resident; /* rows of the left or columns of the right operand that are resident at once */
-    int64_t tile;     /* rows or columns of the other operand behind which a tile is complete */
+    int64_t tile;     /* rows or columns of the other operand after which a tile is complete */
 } blocks;
 
 /* The block of C of any micro-kernel. */
@@ -130,7 +130,7 @@ static int64_t resident_elements(const blocks *b, int64_t n, int64_t k)
     return b->right_resident ? gcut_rt_ceildiv(n, b->micro.nr) * b->micro.packnr * k
                              : gcut_rt_ceildiv(n, b->micro.mr) * b->micro.packmr * k;
 }
-/* Elements of both packed blocks; the streamed panel begins behind the resident block, on a cache line. */
+/* Elements of both packed blocks; the streamed panel begins after the resident block, on a cache line. */
 static int64_t packed_resident(const blocks *b)
 {
     return round_up(resident_elements(b, b->resident, b->kc * b->steps), 16) + GCUT_RT_BEYOND;

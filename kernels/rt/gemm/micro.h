@@ -28,8 +28,8 @@ typedef struct gcut_rt_micro {
 } gcut_rt_micro;
 
 /* Memory to be brought to the second-level cache while a micro-kernel runs: n pieces of last + 1 bytes, at
- * most 128.  They begin `step` bytes apart, but `jump` bytes further behind the next `turn` pieces, and then
- * behind every `round` of them. */
+ * most 128.  They begin `step` bytes apart, but `jump` bytes further after the next `turn` pieces, and then
+ * after every `round` of them. */
 typedef struct gcut_rt_prefetch {
     const char *at;
     int64_t n, step, last, turn, round, jump;
@@ -49,7 +49,7 @@ static inline void gcut_rt_prefetch_next(gcut_rt_prefetch *a)
 gcut_rt_micro gcut_rt_micro_of(size_t size);
 
 /* c[i * ldc + j] (+)= the sum over k of a[.][i] * b[.][j], for i < m and j < n; m = u->mr and n = u->nr
- * unless u->partial.  k > 0; panels aligned to an element, with GCUT_RT_BEYOND readable bytes behind them. An
+ * unless u->partial.  k > 0; panels aligned to an element, with GCUT_RT_BEYOND readable bytes after them. An
  * element is one chain of multiply-adds, whatever m and n are. */
 #define GCUT_RT_BEYOND 1024
 void gcut_rt_micro_run_f32(const gcut_rt_micro *u, int64_t m, int64_t n, int64_t k, const float *a,

@@ -16,8 +16,8 @@ void gcut_rt_sums_f32(int64_t n, int64_t k, const float *x, int64_t is, int64_t 
 void gcut_rt_sums_f64(int64_t n, int64_t k, const double *x, int64_t is, int64_t ps, double *sum);
 
 /* The same piece by piece, in order, from a panel (pack.h): steps p0..p1 of k, of which the first is at
- * panel, n <= ld elements each.  sum[] and part[] carry on between the pieces; sum[] is complete behind the
- * last one. As many bytes as a vector has are readable behind the panel. */
+ * panel, n <= ld elements each.  sum[] and part[] carry on between the pieces; sum[] is complete after the
+ * last one. As many bytes as a vector has are readable after the panel. */
 void gcut_rt_sums_panel_f32(int64_t n, int64_t p0, int64_t p1, int64_t k, const float *panel, int64_t ld,
                             float *sum, float *part);
 void gcut_rt_sums_panel_f64(int64_t n, int64_t p0, int64_t p1, int64_t k, const double *panel, int64_t ld,

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* `rows` rows of n results y, one behind the other, and two rows of w >= 2 n elements x for each of them.  A
+/* `rows` rows of n results y, one after the other, and two rows of w >= 2 n elements x for each of them.  A
  * result's bits do not depend on n or rows. */
 #define GCUT_RT_POOL_2X2_TYPE(type, T)                                                                       \
     typedef struct gcut_rt_pool_2x2_##type {                                                                 \

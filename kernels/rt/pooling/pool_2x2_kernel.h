@@ -82,7 +82,7 @@ TARGET static inline NAME(windows) NAME(choose)(NAME(windows) x, NAME(vec) y)
     for (int64_t j = 0, next = RESULTS; j < n;                                                               \
          j = next < n && next + RESULTS > n ? n - RESULTS : next, next = j + RESULTS)
 
-/* What lies behind the last window of two rows. */
+/* What lies after the last window of two rows. */
 static inline void NAME(clear)(int64_t n, int64_t w, T *x)
 {
     for (int64_t j = 2 * n; j < w; j++) x[j] = x[w + j] = 0;

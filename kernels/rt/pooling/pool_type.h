@@ -12,7 +12,7 @@ typedef struct NAME(job) {
 
 /* ---- windows of 2 * 2 side by side (pool_2x2.h) ---- */
 
-/* CALL, with `rows` rows of results from plane q on, which lie one behind the other as those of x do. */
+/* CALL, with `rows` rows of results from plane q on, which lie one after the other as those of x do. */
 #define PLANES(name, CALL)                                                                                   \
     static void NAME(name)(void *arg, int t, int nt)                                                         \
     {                                                                                                        \

@@ -16,7 +16,7 @@ static int64_t number(const gcut_rt_call *x, int64_t v)
     return v < INT64_MIN + SIZES ? x->size[v - INT64_MIN] : v;
 }
 
-/* Reads the buffers and the numbers of one function; b and n move behind them. */
+/* Reads the buffers and the numbers of one function; b and n move after them. */
 static const int64_t *read_args(gcut_rt_call *x, const int64_t *code, gcut_rt_fault *fault, void ***b,
                                 int64_t **n, gcut_rt_args *args)
 {

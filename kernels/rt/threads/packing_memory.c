@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A list of free blocks behind a lock.  Thread-local memory would not do: it dies with its thread, or with
+ * A list of free blocks under a lock.  Thread-local memory would not do: it dies with its thread, or with
  * the library while the thread lives on, and no order of the two frees it safely everywhere.
  */
 #ifndef _GNU_SOURCE
@@ -27,7 +27,7 @@ struct gcut_rt_packing_block {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static block *unused; /* behind lock */
+static block *unused; /* under lock */
 
 /* Held by who borrows the reserve, until it is given back. */
 static pthread_mutex_t reserved = PTHREAD_MUTEX_INITIALIZER;

@@ -190,7 +190,7 @@ static worker *take(void)
     return w;
 }
 
-/* The workers from t = `first` on become idle, those without a thread behind the others. */
+/* The workers from t = `first` on become idle, those without a thread after the others. */
 static void give_back(team *m, int first)
 {
     for (int t = m->size - 1; t >= first; t--) {

@@ -15,7 +15,7 @@ static gcut_dim rows_of(const gcut_lowered *h, const gcut_type *t)
     return gcut_dim_product(h->g->module, t->dim, t->rank - 1);
 }
 
-/* What members of the loop read of product c, and of the sum that is complete behind its last tile. */
+/* What members of the loop read of product c, and of the sum that is complete after its last tile. */
 static gcut_reason reads_tiles(const gcut_lowered *h, uint32_t gemm, const gcut_kernel *u, gcut_ref c)
 {
     const gcut_ref sum = gcut_kernel_sum(h, gemm);
@@ -34,7 +34,7 @@ static gcut_reason reads_tiles(const gcut_lowered *h, uint32_t gemm, const gcut_
     return reads ? GCUT_REASON_fused : GCUT_REASON_not_adjacent;
 }
 
-/* Row r of the loop reads row r of the product and no other: it can run tile by tile right behind it.  The
+/* Row r of the loop reads row r of the product and no other: it can run tile by tile right after it.  The
  * loop is looked at as if it had these rows. */
 static gcut_reason decide(const gcut_lowered *h, uint32_t gemm, const gcut_kernel *u, gcut_dim rows,
                           gcut_dim inner)
@@ -56,7 +56,7 @@ static bool can_divide(const gcut_lowered *h, const gcut_kernel *u, const gcut_t
     return u->loop.flat || (u->loop.inner != t->dim[t->rank - 1] && !gcut_kernel_has_rows(h, u));
 }
 
-/* Such a loop behind a product of its shape gets the product's rows, if they are long and it walks them
+/* Such a loop after a product of its shape gets the product's rows, if they are long and it walks them
  * evenly. */
 static gcut_reason decide_divided(const gcut_lowered *h, uint32_t gemm, const gcut_kernel *u,
                                   const gcut_type *t)

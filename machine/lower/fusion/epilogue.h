@@ -14,7 +14,7 @@ static inline bool gcut_is_epilogue(const gcut_lowered *h, uint32_t gemm, uint32
     const gcut_kernel *u = &h->kernels.at[kernel];
     return u->kind == GCUT_KERNEL_LOOP && u->loop.product == gemm;
 }
-/* May loop u, as it would run right behind that product, be its epilogue? */
+/* May loop u, as it would run right after that product, be its epilogue? */
 gcut_reason gcut_decide_epilogue(const gcut_lowered *h, uint32_t gemm, const gcut_kernel *u);
 /* No row of the epilogue is more than the sum of its columns: a tile may be any part of the product. */
 bool gcut_takes_columns(const gcut_lowered *h, uint32_t kernel);

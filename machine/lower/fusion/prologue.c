@@ -174,7 +174,7 @@ static bool loads(const candidate *s, gcut_ref x)
            gcut_type_numel(s->h->g->module, gcut_type_of(s->h->g, root)) == loop_of(s)->loop.numel;
 }
 
-/* A loop behind a product runs on its tiles, and its result lies where the product's was. */
+/* A loop after a product runs on its tiles, and its result lies where the product's was. */
 static bool is_behind_product(const candidate *s)
 {
     for (gcut_use x = {0}; gcut_next_use(s->h, loop_of(s), &x);) {
@@ -209,7 +209,7 @@ static int64_t most_packings(const candidate *s, const gcut_product *q)
     return once / ((all > least ? all : least) + (reads > 1 ? reads - 1 : 0) * read);
 }
 
-/* A loop that may run behind the product takes whole rows of it.  Then it is A that stays packed, and B is
+/* A loop that may run after the product takes whole rows of it.  Then it is A that stays packed, and B is
  * packed for every few rows. */
 static bool ends_rows(const gcut_lowered *h, uint32_t gemm)
 {

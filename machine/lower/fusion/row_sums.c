@@ -71,7 +71,7 @@ static unsigned operand_in(const gcut_lowered *h, uint32_t kernel, const columns
     return 0;
 }
 
-/* The place among its members of a loop's only result that is complete behind it alone; GCUT_NONE: there is
+/* The place among its members of a loop's only result that is complete after it alone; GCUT_NONE: there is
  * none, or several. */
 static uint32_t only_column(const gcut_lowered *h, const gcut_kernel *u)
 {

@@ -6,7 +6,7 @@
  *
  * Loop b moves up to loop a, an earlier one that reads one of its operands, which is then read once.  At no step more
  * bytes are alive for it: each result of b in the arena has memory of its own, and stands for an operand of b of its
- * dtype, element by element, that nobody else reads behind a.
+ * dtype, element by element, that nobody else reads after a.
  *
  *   from a to b   the operand was alive, now the result is
  *   at a          the result may lie over the operand, as at b before (memory/shared_buffers.c): all members are
@@ -86,7 +86,7 @@ static uint32_t product_before(const siblings *s, uint32_t place)
     return u != GCUT_NONE && kernel_at(s, u)->kind == GCUT_KERNEL_GEMM ? u : GCUT_NONE;
 }
 
-/* The memory of the root, an operand of b, is free behind a once b runs there, and a result may lie over it (the
+/* The memory of the root, an operand of b, is free after a once b runs there, and a result may lie over it (the
  * conditions of memory/shared_buffers.c). */
 static bool dies_there(const siblings *s, gcut_ref root, uint32_t a, uint32_t b)
 {
@@ -139,8 +139,8 @@ static gcut_reason as_epilogue(const siblings *s, uint32_t place, uint32_t loop)
                                 : gcut_decide_epilogue(s->h, product, kernel_at(s, loop));
 }
 
-/* Products have the same epilogues as before: b is none, a stays one, and the kernel behind b, which then comes right
- * behind the one before b, becomes none; its results and the product's operands would be alive together. */
+/* Products have the same epilogues as before: b is none, a stays one, and the kernel after b, which then comes right
+ * after the one before b, becomes none; its results and the product's operands would be alive together. */
 static bool keeps_epilogues(const siblings *s, uint32_t a, uint32_t b, uint32_t next)
 {
     if (as_epilogue(s, s->order.n, b) == GCUT_REASON_fused) return false;
@@ -153,7 +153,7 @@ static bool keeps_epilogues(const siblings *s, uint32_t a, uint32_t b, uint32_t 
            r == GCUT_REASON_not_adjacent; /* the latter: it reads nothing of the product */
 }
 
-/* The kernel behind b is a loop that reads what b makes, as soon as it is made (launch_order.c). */
+/* The kernel after b is a loop that reads what b makes, as soon as it is made (launch_order.c). */
 static bool is_read_next(const siblings *s, uint32_t b, uint32_t next)
 {
     gcut_cursor at = {0};

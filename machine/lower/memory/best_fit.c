@@ -21,7 +21,7 @@ _Static_assert(FEW / 2 * FEW <= GCUT_RT_PLACE_STEPS, "gcut_rt_place tries other 
 _Static_assert((FEW + 1) * (FEW + 1) / 2 > GCUT_RT_PLACE_STEPS, "and of no more");
 _Static_assert(GCUT_LINE == GCUT_RT_LINE, "both place buffers in the same lines");
 
-/* The gap behind a living buffer, of which there may be none; n stands for the beginning of the arena. */
+/* The gap after a living buffer, of which there may be none; n stands for the beginning of the arena. */
 typedef struct gap {
     int64_t start, size;
     uint32_t left, right; /* in the tree, by size, then start */
@@ -110,7 +110,7 @@ static uint32_t tightest(const placing *p, int64_t size)
 
 /* ---- buffers ---- */
 
-/* The gap behind x becomes that up to its next neighbour. */
+/* The gap after x becomes that up to its next neighbour. */
 static void set_gap(placing *p, uint32_t x)
 {
     const uint32_t y = p->next[x];

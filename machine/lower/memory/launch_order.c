@@ -88,7 +88,7 @@ static bool consumes(const gcut_lowered *h, uint32_t kernel)
 
 /* Of the kernels whose dependencies have run, the one of the lowest rank is next.  No kernel ranks before one
  * that it depends on, but for ties, so `low`, below which none is ready, hardly ever falls.  What a loop makes
- * for one that consumes it is reduced right behind it, while it is in cache, and need not stay. */
+ * for one that consumes it is reduced right after it, while it is in cache, and need not stay. */
 void gcut_order_launches(gcut_program *p, gcut_lowered *h)
 {
     gcut_arena *a = gcut_arena_new(p->module->env, p->module->arena);

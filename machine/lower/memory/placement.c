@@ -41,7 +41,7 @@ static gcut_memory place_all(const gcut_program *p, const gcut_dim_binding *at, 
     gcut_rt_buffer *b = gcut_calloc(a, p->buffers.n + 1, sizeof *b);
     gcut_rt_slot *slot = gcut_calloc(a, p->buffers.n + 1, sizeof *slot);
     int n = 0;
-    int64_t all = 0; /* no place in the arena is behind it */
+    int64_t all = 0; /* no offset in the arena is beyond it */
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *buf = &p->buffers.at[i];
         if (buf->kind != GCUT_BUFFER_ARENA) continue;

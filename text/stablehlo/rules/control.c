@@ -11,7 +11,7 @@ typedef struct around {
     const gcut_node *n;
 } around;
 
-/* Makes region k of the node the graph that is written; its parameters behind the first `given` are captured values. */
+/* Makes region k of the node the graph that is written; its parameters after the first `given` are captured values. */
 static around enter(gcut_hlo *w, uint32_t k, uint32_t given)
 {
     const around out = {w->g, w->value, w->n};

@@ -146,7 +146,7 @@ static const char *condition(gcut_onnx_writer *w, const gcut_node *n, const gcut
     return name;
 }
 
-/* Loop tests the condition behind an iteration, so the body ends with it, and the first test is in front of the loop. */
+/* Loop tests the condition after an iteration, so the body ends with it, and the first test is in front of the loop. */
 void gcut_export_while(gcut_onnx_writer *w, const gcut_node *n, const char *as)
 {
     (void)as;

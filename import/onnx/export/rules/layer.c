@@ -83,7 +83,7 @@ void gcut_export_conv(gcut_onnx_writer *w, const gcut_node *n, const char *as)
     put_attr(w, n, "output_padding", GCUT_KEY_output_pad);
 }
 
-/* ConvTranspose whose result has the height and width of `shape`: the padding behind is what is missing there. */
+/* ConvTranspose whose result has the height and width of `shape`: the padding at the end is what is missing there. */
 void gcut_export_conv_input(gcut_onnx_writer *w, const gcut_node *n, const char *as)
 {
     (void)as;

@@ -104,7 +104,7 @@ static const char *padded(gcut_onnx_writer *w, const char *x, const char *out, c
 }
 
 /* Interior padding along axis r, of which there is one size less than elements: each element gets an axis of its own, which
- * is padded behind, and the last padding is cut off. */
+ * is padded at its end, and the last padding is cut off. */
 static const char *spaced(gcut_onnx_writer *w, const char *x, gcut_type *t, uint32_t r, gcut_dim by,
                           const char *value)
 {
