@@ -134,8 +134,10 @@ static gcut_dim product(gcut_lowered *h, const gcut_type *t, uint32_t mask)
     return n;
 }
 
-/* The kernel of x can take a reduction of x with these columns (EVERY: over all of it, in flat order). */
-static gcut_reason decide_reduce(const gcut_lowered *h, gcut_ref x, gcut_axes_position how, gcut_dim inner)
+/* The kernel of x can take a reduction of x with these rows and columns (EVERY: over all of it, in flat order).  Rows of no
+ * columns may be any number, which the number of elements does not tell. */
+static gcut_reason decide_reduce(const gcut_lowered *h, gcut_ref x, gcut_axes_position how, gcut_dim rows,
+                                 gcut_dim inner)
 {
     const uint32_t kernel = gcut_kernel_source(h, x);
     if (kernel == GCUT_NONE || kernel_at(h, kernel)->kind != GCUT_KERNEL_LOOP)
@@ -151,7 +153,8 @@ static gcut_reason decide_reduce(const gcut_lowered *h, gcut_ref x, gcut_axes_po
                    ? GCUT_REASON_fused
                    : GCUT_REASON_uneven;
     if (how == GCUT_EVERY) return u->loop.flat ? GCUT_REASON_fused : GCUT_REASON_rows;
-    return !u->loop.flat && (open || u->loop.inner == inner) ? GCUT_REASON_fused : GCUT_REASON_rows;
+    const bool same = u->loop.inner == inner && u->loop.rows == rows;
+    return !u->loop.flat && (open || same) ? GCUT_REASON_fused : GCUT_REASON_rows;
 }
 
 /* A kernel that is not a loop reads memory: operands that are computed constants, or that it needs packed and
@@ -192,17 +195,19 @@ static void group_reduce(gcut_lowered *h, uint32_t node)
     gcut_ref x = gcut_arg(g, n, 0);
     const gcut_type *t = gcut_type_of(g, x);
     uint32_t mask = gcut_attr_axes(g, n), all = (1u << t->rank) - 1;
-    gcut_dim numel = gcut_type_numel(g->module, t), inner = GCUT_DIM_BAD;
+    gcut_dim numel = gcut_type_numel(g->module, t), inner = GCUT_DIM_BAD, rows = GCUT_DIM_BAD;
     gcut_axes_position how = gcut_axes_position_of(t, mask);
     if (how == GCUT_MIDDLE) {
         group_other(h, GCUT_KERNEL_REDUCE, node);
         gcut_set_reason(h, node, 0, GCUT_REASON_middle_axes);
         return;
     }
-    if (how == GCUT_TRAILING) inner = product(h, t, mask);
-    if (how == GCUT_LEADING) inner = product(h, t, all & ~mask);
+    if (how != GCUT_EVERY) {
+        inner = product(h, t, how == GCUT_TRAILING ? mask : all & ~mask);
+        rows = product(h, t, how == GCUT_TRAILING ? all & ~mask : mask);
+    }
     uint32_t kernel = gcut_kernel_source(h, x);
-    const gcut_reason r = decide_reduce(h, x, how, inner);
+    const gcut_reason r = decide_reduce(h, x, how, rows, inner);
     gcut_set_reason(h, node, 0, r);
     if (r != GCUT_REASON_fused) {
         kernel = gcut_kernel_new(h, GCUT_KERNEL_LOOP, GCUT_NONE);
@@ -213,7 +218,7 @@ static void group_reduce(gcut_lowered *h, uint32_t node)
         gcut_loop_make_flat(h, kernel_at(h, kernel));
     } else if (u->loop.inner == GCUT_DIM_BAD) {
         u->loop.inner = inner;
-        u->loop.rows = product(h, t, how == GCUT_TRAILING ? all & ~mask : mask);
+        u->loop.rows = rows;
     }
     if (gcut_node_ends_kernel(g, n)) u->loop.blocked = true;
     join(h, kernel, node,
