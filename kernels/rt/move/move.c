@@ -179,17 +179,41 @@ typedef struct take_job {
     int past;
 } take_job;
 
+/* Rows k0 to k1 of one outer index, from x on to out. */
+static void take_rows(const take_job *j, const char *x, int64_t k0, int64_t k1, char *out,
+                      gcut_rt_fault *fault)
+{
+#define TAKE(type)                                                                                           \
+    for (int64_t k = k0; k < k1; k++) {                                                                      \
+        const int64_t i = gcut_rt_bounded(index_at(j->i, j->isize, k), j->axis, k, fault);                   \
+        ((type *)out)[k] = j->axis > 0 ? ((const type *)x)[i] : 0;                                           \
+    }                                                                                                        \
+    break
+    switch (j->row) {
+    case 1: TAKE(uint8_t);
+    case 2: TAKE(uint16_t);
+    case 4: TAKE(uint32_t);
+    case 8: TAKE(uint64_t);
+    default:
+        for (int64_t k = k0; k < k1; k++) {
+            const int64_t i = gcut_rt_bounded(index_at(j->i, j->isize, k), j->axis, k, fault);
+            if (j->axis > 0) move_row(out + (size_t)k * j->row, x + (size_t)i * j->row, j->row, j->past);
+        }
+    }
+#undef TAKE
+}
+
 static void take_part(void *arg, int t, int nt)
 {
     const take_job *j = arg;
     gcut_rt_fault fault = GCUT_RT_NO_FAULT;
     int64_t r0, r1;
     gcut_rt_share(j->outer * j->n, 1, t, nt, &r0, &r1);
-    for (int64_t r = r0; r < r1; r++) {
-        int64_t o = r / j->n, k = r % j->n;
-        int64_t i = gcut_rt_bounded(index_at(j->i, j->isize, k), j->axis, k, &fault);
-        if (j->axis > 0)
-            move_row(j->out + (size_t)r * j->row, j->x + (size_t)(o * j->axis + i) * j->row, j->row, j->past);
+    for (int64_t r = r0, end; r < r1; r = end) {
+        const int64_t o = r / j->n, first = o * j->n;
+        end = gcut_rt_min(first + j->n, r1);
+        take_rows(j, j->x + (size_t)(o * j->axis) * j->row, r - first, end - first,
+                  j->out + (size_t)first * j->row, &fault);
     }
     if (j->past) gcut_rt_streamed();
     gcut_rt_note(j->fault, &fault);
@@ -203,8 +227,12 @@ void gcut_rt_take(size_t size, int64_t outer, int64_t axis, int64_t inner, const
     gcut_rt_parallel(take_part, &j, gcut_rt_worth(threads, outer * n, 5000 + 100 * inner));
 }
 
+/* Rows of fewer elements are added outer index by outer index: their neighbours are in the same lines of memory. */
+enum { LONG_ROW = 16 };
+
 /* Each thread owns a range of the indexed axis, reads every index, and adds in the order of k: no element of
- * out is touched by two threads, and the order of the additions does not depend on how many there are. */
+ * out is touched by two threads, and the order of the additions does not depend on how many there are.  Of short rows it
+ * owns a range of outer indices, if there are enough, with the whole axis. */
 #define SCATTER(name, type)                                                                                  \
     typedef struct scatter_##name {                                                                          \
         int64_t outer, axis, inner, n;                                                                       \
@@ -214,20 +242,30 @@ void gcut_rt_take(size_t size, int64_t outer, int64_t axis, int64_t inner, const
         const type *u;                                                                                       \
         gcut_rt_fault *fault;                                                                                \
     } scatter_##name;                                                                                        \
+    /* Update k of the outer indices o0 to o1, if it is in a0 to a1. */                                      \
+    static inline void add_rows_##name(const scatter_##name *j, int64_t k, int64_t o0, int64_t o1,           \
+                                       int64_t a0, int64_t a1, gcut_rt_fault *fault)                         \
+    {                                                                                                        \
+        const int64_t raw = index_at(j->i, j->isize, k), i = gcut_rt_bounded(raw, j->axis, k, fault);        \
+        if (i != raw || i < a0 || i >= a1) return;                                                           \
+        for (int64_t o = o0; o < o1; o++) {                                                                  \
+            type *d = j->out + (o * j->axis + i) * j->inner;                                                 \
+            const type *s = j->u + (o * j->n + k) * j->inner;                                                \
+            for (int64_t c = 0; c < j->inner; c++) d[c] = (type)(d[c] + s[c]);                               \
+        }                                                                                                    \
+    }                                                                                                        \
     static void scatter_part_##name(void *arg, int t, int nt)                                                \
     {                                                                                                        \
         const scatter_##name *j = arg;                                                                       \
         gcut_rt_fault fault = GCUT_RT_NO_FAULT;                                                              \
         int64_t a0, a1;                                                                                      \
-        gcut_rt_share(j->axis, 1, t, nt, &a0, &a1);                                                          \
-        for (int64_t k = 0; k < j->n; k++) {                                                                 \
-            int64_t raw = index_at(j->i, j->isize, k), i = gcut_rt_bounded(raw, j->axis, k, &fault);         \
-            if (i != raw || i < a0 || i >= a1) continue;                                                     \
-            for (int64_t o = 0; o < j->outer; o++) {                                                         \
-                type *d = j->out + (o * j->axis + i) * j->inner;                                             \
-                const type *s = j->u + (o * j->n + k) * j->inner;                                            \
-                for (int64_t c = 0; c < j->inner; c++) d[c] = (type)(d[c] + s[c]);                           \
-            }                                                                                                \
+        if (j->inner < LONG_ROW && j->outer > 1 && j->outer >= nt) {                                         \
+            gcut_rt_share(j->outer, 1, t, nt, &a0, &a1);                                                     \
+            for (int64_t o = a0; o < a1; o++)                                                                \
+                for (int64_t k = 0; k < j->n; k++) add_rows_##name(j, k, o, o + 1, 0, j->axis, &fault);      \
+        } else {                                                                                             \
+            gcut_rt_share(j->axis, 1, t, nt, &a0, &a1);                                                      \
+            for (int64_t k = 0; k < j->n; k++) add_rows_##name(j, k, 0, j->outer, a0, a1, &fault);           \
         }                                                                                                    \
         gcut_rt_note(j->fault, &fault);                                                                      \
     }                                                                                                        \

@@ -2,15 +2,18 @@
  *
  * Reductions over any axes.  The elements that become one are numbered in row-major order and taken through
  * a block on the stack, whose element k goes to accumulator k % ACCUMULATORS; these are joined pairwise.
- * So the order of a sum is a function of its length alone, whatever vectors compilers make of it.
+ * So the order of a sum is a function of its length alone, whatever vectors compilers make of it.  Where results that lie
+ * side by side are of elements that do so, and those that become one do not, some COLUMNS of them are computed at a time,
+ * each in that order.
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
 #include "kernels/rt/isa.h"
 #include "kernels/rt/move/strided.h"
 
-enum { BLOCK = 256, ACCUMULATORS = 16, LINE = 64 };
+enum { BLOCK = 256, ACCUMULATORS = 16, LINE = 64, COLUMNS = 64, FEWEST_COLUMNS = 8 };
 /* Bytes of a run: a shorter one is not worth finding the next, in a longer one the processor sees itself. */
 enum { LEAST_RUN = 512, MOST_RUN = 4096 };
 
@@ -110,6 +113,36 @@ MOST(double)
         return acc[0];                                                                                       \
     }
 
+/* Reduces n columns from x on into acc[0]; accumulators that take in no element hold the neutral one and are left out. */
+#define ACROSS_(how, type, wide, isa)                                                                        \
+    TARGET_##isa static void how##_##type##_across_##isa(const job *j, const type *x, int64_t n,             \
+                                                         wide(*acc)[COLUMNS])                                \
+    {                                                                                                        \
+        for (int64_t g = 0; g < j->ngone; g++) {                                                             \
+            const type *row = x + strided_offset(g, j->gone, j->gdim, j->gstride);                           \
+            wide *const a = acc[g % ACCUMULATORS];                                                           \
+            for (int64_t c = 0; c < n; c++) a[c] = how##_##wide(a[c], (wide)row[c]);                         \
+        }                                                                                                    \
+        for (int w = accumulators_of(j) / 2; w > 0; w /= 2)                                                  \
+            for (int l = 0; l < w; l++)                                                                      \
+                for (int64_t c = 0; c < n; c++) acc[l][c] = how##_##wide(acc[l][c], acc[l + w][c]);          \
+    }
+#define ACROSS(wide, how, type) EACH_ISA(ACROSS_, how, type, wide)
+
+/* A power of two, so that joining them pairwise joins the same ones as if all were there. */
+static int accumulators_of(const job *j)
+{
+    int n = 1;
+    while (n < ACCUMULATORS && n < j->ngone) n *= 2;
+    return n;
+}
+
+static bool goes_across(const job *j)
+{
+    return j->kept > 0 && j->kstride[j->kept - 1] == 1 && j->kdim[j->kept - 1] >= FEWEST_COLUMNS &&
+           !(j->gone > 0 && j->gstride[j->gone - 1] == 1);
+}
+
 /* Prefetches the run of `bytes` bytes that begins at element g. */
 static void fetch(const job *j, const char *x, int64_t g, int64_t bytes, size_t size)
 {
@@ -126,6 +159,10 @@ static void fetch(const job *j, const char *x, int64_t g, int64_t bytes, size_t 
     FOLD(wide, mul, type)                                                                                    \
     FOLD(wide, max, type)                                                                                    \
     FOLD(wide, min, type)                                                                                    \
+    ACROSS(wide, add, type)                                                                                  \
+    ACROSS(wide, mul, type)                                                                                  \
+    ACROSS(wide, max, type)                                                                                  \
+    ACROSS(wide, min, type)                                                                                  \
     /* Takes in elements g.. of those that become one: whole sets of ACCUMULATORS where they lie, if they do so     \
      * side by side, else up to BLOCK of them that are brought together.  Returns how many; a multiple of    \
      * ACCUMULATORS but for the last. */                                                                     \
@@ -147,6 +184,22 @@ static void fetch(const job *j, const char *x, int64_t g, int64_t bytes, size_t 
         block(b, room, acc);                                                                                 \
         return room;                                                                                         \
     }                                                                                                        \
+    static void across_##name(const job *j, wide start, int64_t k0, int64_t k1)                              \
+    {                                                                                                        \
+        static void (*const blocks[][ISAS])(const job *, const type *, int64_t, wide (*)[COLUMNS]) = {       \
+            {INSTANCES(add_##type##_across)}, {INSTANCES(mul_##type##_across)},                              \
+            {INSTANCES(max_##type##_across)}, {INSTANCES(min_##type##_across)}};                             \
+        const int64_t run = j->kdim[j->kept - 1];                                                            \
+        wide acc[ACCUMULATORS][COLUMNS];                                                                     \
+        for (int64_t k = k0, n; k < k1; k += n) {                                                            \
+            n = gcut_rt_min(gcut_rt_min(COLUMNS, run - k % run), k1 - k);                                    \
+            const type *x = (const type *)j->x + strided_offset(k, j->kept, j->kdim, j->kstride);            \
+            for (int l = 0; l < accumulators_of(j); l++)                                                     \
+                for (int64_t c = 0; c < n; c++) acc[l][c] = start;                                           \
+            blocks[j->how][gcut_rt_isa()](j, x, n, acc);                                                     \
+            for (int64_t c = 0; c < n; c++) ((type *)j->out)[k + c] = (type)acc[0][c];                       \
+        }                                                                                                    \
+    }                                                                                                        \
     static void part_##name(void *arg, int t, int nt)                                                        \
     {                                                                                                        \
         static void (*const blocks[][ISAS])(const type *, int64_t, wide *) = {                               \
@@ -158,6 +211,10 @@ static void fetch(const job *j, const char *x, int64_t g, int64_t bytes, size_t 
         const wide start[] = {0, 1, (wide)(lowest), (wide)(highest)};                                        \
         int64_t k0, k1;                                                                                      \
         gcut_rt_share(j->nkept, 1, t, nt, &k0, &k1);                                                         \
+        if (goes_across(j)) {                                                                                \
+            across_##name(j, start[j->how], k0, k1);                                                         \
+            return;                                                                                          \
+        }                                                                                                    \
         for (int64_t k = k0; k < k1; k++) {                                                                  \
             const type *x = (const type *)j->x + strided_offset(k, j->kept, j->kdim, j->kstride);                 \
             wide acc[ACCUMULATORS];                                                                          \
