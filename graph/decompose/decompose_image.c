@@ -7,17 +7,17 @@
 #include <string.h>
 
 /* x with `axis` repeated: [.., n, f, ..], element k of the new axis being a copy. */
-static gcut_ref phases(gcut_build *b, gcut_ref x, uint32_t axis, gcut_dim factor, gcut_type *wide)
+static gcut_ref phases(gcut_build *b, gcut_ref x, uint32_t axis, gcut_dim factor)
 {
-    gcut_type t = type_of(b, x);
+    const gcut_type t = type_of(b, x);
     gcut_dim axes[GCUT_MAX_RANK];
-    *wide = (gcut_type){.dtype = t.dtype, .rank = (uint8_t)(t.rank + 1)};
+    gcut_type wide = {.dtype = t.dtype, .rank = (uint8_t)(t.rank + 1)};
     for (uint32_t d = 0; d < t.rank; d++) {
         axes[d] = d <= axis ? d : d + 1;
-        wide->dim[axes[d]] = t.dim[d];
+        wide.dim[axes[d]] = t.dim[d];
     }
-    wide->dim[axis + 1] = factor;
-    return gcut_bbroadcast(b, x, wide->dim, wide->rank, axes);
+    wide.dim[axis + 1] = factor;
+    return gcut_bbroadcast(b, x, wide.dim, wide.rank, axes);
 }
 
 /* [.., n, f, ..] -> [.., n f, ..] */
@@ -29,54 +29,18 @@ static gcut_ref join_phases(gcut_build *b, gcut_ref x, uint32_t axis)
     return gcut_breshape(b, x, to.dim, to.rank);
 }
 
-/* Element i is x's element i - 1 (next: i + 1) along axis; the first (last) stays. */
-static gcut_ref neighbour(gcut_build *b, gcut_ref x, uint32_t axis, bool next)
+/* x with each element of the axis `factor` times. */
+static gcut_ref repeated(gcut_build *b, gcut_ref x, uint32_t axis, gcut_dim factor)
 {
-    const gcut_dim n = type_of(b, x).dim[axis], less = gcut_dim_make(b->g->module->dims, GCUT_DIM_SUB, n, 1);
-    gcut_ref most = slice_axis(b, x, axis, next ? 1 : 0, next ? n : less),
-             edge = slice_axis(b, x, axis, next ? less : 0, next ? n : 1);
-    return op_with_axis(b, GCUT_OP_concat, next ? (gcut_ref[]){most, edge} : (gcut_ref[]){edge, most}, 2,
-                        axis);
+    return join_phases(b, phases(b, x, axis, factor), axis);
 }
 
-/* Phase k of pixel i lies at i + o, o = (k + 1/2) / f - 1/2, and so between i and its neighbour on the side
- * of o: y = (1 - |o|) x[i] + |o| x[i -+ 1]. */
-static gcut_ref bilinear(gcut_build *b, gcut_ref x, uint32_t axis, gcut_dim factor)
-{
-    gcut_type wide;
-    gcut_ref here = phases(b, x, axis, factor, &wide);
-    gcut_ref before = phases(b, neighbour(b, x, axis, false), axis, factor, &wide);
-    gcut_ref after = phases(b, neighbour(b, x, axis, true), axis, factor, &wide);
-    gcut_type index = wide;
-    index.dtype = GCUT_I64;
-    gcut_ref k = gcut_biota(b, &index, (int)axis + 1);
-    gcut_ref half = gcut_bconst(b, k, (double)(factor - 1));
-    gcut_ref low = gcut_b2(b, GCUT_OP_lt, gcut_bscale(b, k, 2), half);
-    gcut_ref whole = gcut_bfull(b, &wide, (double)factor);
-    gcut_ref at = gcut_b2(b, GCUT_OP_div, gcut_baddc(b, gcut_bconvert(b, k, wide.dtype), 0.5), whole);
-    gcut_ref o = gcut_b1(b, GCUT_OP_abs, gcut_baddc(b, at, -0.5));
-    gcut_ref near = gcut_b2(b, GCUT_OP_mul, gcut_b2(b, GCUT_OP_sub, gcut_bconst(b, o, 1), o), here);
-    gcut_ref far = gcut_b2(b, GCUT_OP_mul, o, gcut_bselect(b, low, before, after));
-    return join_phases(b, gcut_b2(b, GCUT_OP_add, near, far), axis);
-}
+/* ---- interpolation ---- */
 
-/* One axis after the other.  Bilinear is PyTorch's with align_corners=False: pixels are squares, and beyond
- * the centres of the outermost ones their value stays. */
-gcut_ref gcut_decompose_upsample(composite *c)
-{
-    bool nearest = !strcmp(attr(c, GCUT_KEY_mode)->u.str, "nearest");
-    const gcut_dim factor[] = {attr(c, GCUT_KEY_factor)->u.dims[0], attr(c, GCUT_KEY_factor)->u.dims[1]};
-    gcut_ref y = c->x[0];
-    for (uint32_t k = 0; k < 2; k++) {
-        gcut_type wide;
-        if (factor[k] == 1) continue;
-        y = nearest ? join_phases(B, phases(B, y, 2 + k, factor[k], &wide), 2 + k)
-                    : bilinear(B, y, 2 + k, factor[k]);
-    }
-    return y;
-}
-
-/* ---- any sizes ---- */
+typedef struct interpolation {
+    bool cubic; /* else linear */
+    bool align_corners;
+} interpolation;
 
 /* op of v and a size */
 static gcut_ref with_size(composite *c, gcut_op op, gcut_ref v, gcut_dim size)
@@ -100,10 +64,10 @@ typedef struct position {
 
 /* With align_corners the centres of the outermost elements stay, else the edges of the axis: at i (n - 1) / (m - 1), or at
  * (i + 1/2) n / m - 1/2. */
-static position position_of(composite *c, gcut_dim n, gcut_dim m)
+static position position_of(composite *c, gcut_dim n, gcut_dim m, bool align_corners)
 {
     gcut_ref i = gcut_biota(B, &(gcut_type){GCUT_I64, 1, {m}}, 0);
-    if (flag(c, GCUT_KEY_align_corners))
+    if (align_corners)
         return (position){gcut_btimes(B, i, dim2(c, GCUT_DIM_SUB, n, 1)),
                           dim2(c, GCUT_DIM_MAXOF, dim2(c, GCUT_DIM_SUB, m, 1), 1)};
     gcut_ref odd = gcut_baddc(B, gcut_bscale(B, i, 2), 1);
@@ -138,16 +102,17 @@ static gcut_ref weighted(composite *c, gcut_ref x, uint32_t axis, gcut_ref i, in
 }
 
 /* Positions are integers up to the last division, so that the result is exact where an element lies on another. */
-static gcut_ref interpolated(composite *c, gcut_ref x, uint32_t axis, gcut_dim m, bool cubic)
+static gcut_ref interpolated(composite *c, gcut_ref x, uint32_t axis, gcut_dim m, interpolation how)
 {
     const gcut_type t = type_of(B, x);
-    position p = position_of(c, t.dim[axis], m);
-    if (!cubic) p.numerator = gcut_b2(B, GCUT_OP_max, p.numerator, gcut_bconst(B, p.numerator, 0));
+    position p = position_of(c, t.dim[axis], m, how.align_corners);
+    if (!how.cubic) p.numerator = gcut_b2(B, GCUT_OP_max, p.numerator, gcut_bconst(B, p.numerator, 0));
     gcut_ref i = with_size(c, GCUT_OP_div, p.numerator, p.denominator);
     gcut_ref rest = gcut_bconvert(B, with_size(c, GCUT_OP_mod, p.numerator, p.denominator), t.dtype);
     gcut_ref f = with_size(c, GCUT_OP_div, rest, p.denominator), one = gcut_bconst(B, f, 1);
     gcut_ref g = gcut_b2(B, GCUT_OP_sub, one, f);
-    if (!cubic) return gcut_b2(B, GCUT_OP_add, weighted(c, x, axis, i, 0, g), weighted(c, x, axis, i, 1, f));
+    if (!how.cubic)
+        return gcut_b2(B, GCUT_OP_add, weighted(c, x, axis, i, 0, g), weighted(c, x, axis, i, 1, f));
     gcut_ref sum = weighted(c, x, axis, i, -1, cubic_weight(c, gcut_baddc(B, f, 1), true));
     sum = gcut_b2(B, GCUT_OP_add, sum, weighted(c, x, axis, i, 0, cubic_weight(c, f, false)));
     sum = gcut_b2(B, GCUT_OP_add, sum, weighted(c, x, axis, i, 1, cubic_weight(c, g, false)));
@@ -155,10 +120,27 @@ static gcut_ref interpolated(composite *c, gcut_ref x, uint32_t axis, gcut_dim m
                    weighted(c, x, axis, i, 2, cubic_weight(c, gcut_baddc(B, g, 1), true)));
 }
 
+/* One axis after the other.  Bilinear is PyTorch's with align_corners=False: pixels are squares, and beyond
+ * the centres of the outermost ones their value stays. */
+gcut_ref gcut_decompose_upsample(composite *c)
+{
+    const bool linear = strcmp(attr(c, GCUT_KEY_mode)->u.str, "nearest") != 0;
+    gcut_ref y = c->x[0];
+    for (uint32_t k = 0; k < 2; k++) {
+        const gcut_dim factor = attr(c, GCUT_KEY_factor)->u.dims[k], n = type_of(B, y).dim[2 + k];
+        if (factor == 1) continue;
+        y = linear ? interpolated(c, y, 2 + k, dim2(c, GCUT_DIM_MUL, n, factor), (interpolation){0})
+                   : repeated(B, y, 2 + k, factor);
+    }
+    return y;
+}
+
+/* ---- any sizes ---- */
+
 /* Element floor(i n / m): a slice where n is a multiple of m, a repetition where m is one of n. */
 static gcut_ref nearest(composite *c, gcut_ref x, uint32_t axis, gcut_dim m)
 {
-    gcut_type t = type_of(B, x);
+    const gcut_type t = type_of(B, x);
     const gcut_dim n = t.dim[axis];
     const bool known = gcut_dim_known(n) && gcut_dim_known(m) && n > 0 && m > 0;
     if (known && n % m == 0) {
@@ -166,19 +148,7 @@ static gcut_ref nearest(composite *c, gcut_ref x, uint32_t axis, gcut_dim m)
         for (uint32_t d = 0; d < t.rank; d++) limit[d] = t.dim[d], step[d] = d == axis ? n / m : 1;
         return gcut_bslice(B, x, start, limit, step);
     }
-    if (known && m % n == 0) {
-        gcut_type each = {t.dtype, (uint8_t)(t.rank + 1), {0}};
-        gcut_dim axes[GCUT_MAX_RANK];
-        if (each.rank <= GCUT_MAX_RANK) {
-            for (uint32_t d = 0; d < t.rank; d++) {
-                axes[d] = d <= axis ? d : d + 1;
-                each.dim[axes[d]] = t.dim[d];
-            }
-            each.dim[axis + 1] = m / n;
-            t.dim[axis] = m;
-            return gcut_breshape(B, gcut_bbroadcast(B, x, each.dim, each.rank, axes), t.dim, t.rank);
-        }
-    }
+    if (known && m % n == 0 && t.rank < GCUT_MAX_RANK) return repeated(B, x, axis, m / n);
     gcut_ref i = gcut_biota(B, &(gcut_type){GCUT_I64, 1, {m}}, 0);
     return gcut_btake(B, x, with_size(c, GCUT_OP_div, gcut_btimes(B, i, n), m), (int)axis);
 }
@@ -188,13 +158,13 @@ gcut_ref gcut_decompose_resize(composite *c)
 {
     const gcut_attr *shape = attr(c, GCUT_KEY_shape);
     const char *mode = attr(c, GCUT_KEY_mode)->u.str;
+    const interpolation how = {!strcmp(mode, "cubic"), flag(c, GCUT_KEY_align_corners)};
     gcut_ref y = c->x[0];
     for (uint32_t k = 0; k < shape->n; k++) {
         const uint32_t axis = type_of(B, y).rank - shape->n + k;
         const gcut_dim m = shape->u.dims[k];
         if (m == type_of(B, y).dim[axis]) continue;
-        y = !strcmp(mode, "nearest") ? nearest(c, y, axis, m)
-                                     : interpolated(c, y, axis, m, !strcmp(mode, "cubic"));
+        y = !strcmp(mode, "nearest") ? nearest(c, y, axis, m) : interpolated(c, y, axis, m, how);
     }
     return y;
 }

@@ -191,7 +191,7 @@ static bool ignores(const gcut_graph *g, const gcut_node *n, int64_t *ignored)
     return number != NULL;
 }
 
-/* The input whose elements v has, behind views, casts and what is ignored; NULL: they are computed. */
+/* The input whose elements v has, through views, casts and what is ignored; NULL: they are computed. */
 static const gcut_param *input_of(const level *l, gcut_ref v, int64_t *ignored)
 {
     const gcut_node *n = gcut_def(l->g, v);
