@@ -104,6 +104,14 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* The next step draws anew. */
+static void advance_keys(gcut_step *step)
+{
+    const gcut_value_info *v;
+    for (size_t i = 0; (v = gcut_step_value_at(step, i)); i++)
+        if (!strcmp(v->role, "rng")) ++*(uint64_t *)v->at;
+}
+
 static int run_steps(gcut_ctx *ctx, const gcut_cli *c, gcut_step *step, int64_t *ns, int64_t steps)
 {
     for (int64_t k = 0; k < steps; k++) {
@@ -111,6 +119,7 @@ static int run_steps(gcut_ctx *ctx, const gcut_cli *c, gcut_step *step, int64_t 
         if (gcut_run(step) != GCUT_OK) return gcut_cli_failed(ctx);
         ns[k] = now() - start;
         if (!c->json) print_step(step, k, steps);
+        advance_keys(step);
     }
     const gcut_stats *stats = gcut_step_stats(step);
     if (!stats) return gcut_cli_failed(ctx);

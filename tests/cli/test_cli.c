@@ -500,6 +500,27 @@ static void test_seed_and_training(void **state)
     assert_true(loss[3] < loss[0]);
 }
 
+/* Each step draws anew, and the keys that are saved go on. */
+static void test_keys(void **state)
+{
+    (void)state;
+    double loss[3];
+    write_text("drop.gcut", "gcut 1\nfunc @f(param %x: f32[64], rng %k: i64[]) -> (out loss: f32[]) {\n"
+                            "  %y = dropout(%x, %k, p=0.5)\n  %q = mul(%y, %y)\n  %loss = sum(%q)\n"
+                            "  return %loss\n}\n");
+    const char *const *const line[3] = {
+        ARGV("run", "drop.gcut", "--backend", "eager", "--json", "--steps", "1", "--save-weights", "one.npz"),
+        ARGV("run", "drop.gcut", "--backend", "eager", "--json", "--steps", "2"),
+        ARGV("run", "drop.gcut", "--backend", "eager", "--json", "--weights", "one.npz")};
+    for (int i = 0; i < 3; i++) {
+        json_t *j = json_of(line[i]);
+        loss[i] = json_number_value(json_object_get(json_object_get(j, "results"), "loss"));
+        json_decref(j);
+    }
+    assert_that(loss[0], !=, loss[1]);
+    assert_that(loss[1], ==, loss[2]);
+}
+
 static void test_checks(void **state)
 {
     (void)state;
@@ -607,16 +628,17 @@ static void test_dump(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_examples),    cmocka_unit_test(test_fit),
-        cmocka_unit_test(test_man_page),    cmocka_unit_test(test_man_page_values),
-        cmocka_unit_test(test_help_forms),  cmocka_unit_test(test_check),
-        cmocka_unit_test(test_ops),         cmocka_unit_test(test_import),
-        cmocka_unit_test(test_show),        cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_forced),      cmocka_unit_test(test_compile),
-        cmocka_unit_test(test_certify),     cmocka_unit_test(test_run),
-        cmocka_unit_test(test_run_text),    cmocka_unit_test(test_seed_and_training),
-        cmocka_unit_test(test_checks),      cmocka_unit_test(test_check_passes),
-        cmocka_unit_test(test_time_passes), cmocka_unit_test(test_dump),
+        cmocka_unit_test(test_examples),     cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_man_page),     cmocka_unit_test(test_man_page_values),
+        cmocka_unit_test(test_help_forms),   cmocka_unit_test(test_check),
+        cmocka_unit_test(test_ops),          cmocka_unit_test(test_import),
+        cmocka_unit_test(test_show),         cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_forced),       cmocka_unit_test(test_compile),
+        cmocka_unit_test(test_certify),      cmocka_unit_test(test_run),
+        cmocka_unit_test(test_run_text),     cmocka_unit_test(test_seed_and_training),
+        cmocka_unit_test(test_keys),         cmocka_unit_test(test_checks),
+        cmocka_unit_test(test_check_passes), cmocka_unit_test(test_time_passes),
+        cmocka_unit_test(test_dump),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }
