@@ -76,7 +76,8 @@ static inline void locate(call *c)
 gcut_graph *gcut_builder_operands(gcut_here at, const char *op, const gcut_val *in, int n);
 /* Are there n elements in a caller's list, the argument `name` of a function?  If not, because it is NULL or n is negative, that
  * is an error of g, where there is one. */
-bool gcut_builder_list(gcut_here at, gcut_graph *g, const char *function, const char *name, const void *list, int n);
+bool gcut_builder_list(gcut_here at, gcut_graph *g, const char *function, const char *name, const void *list,
+                       int n);
 /* Are all n values of g or of graphs around it? */
 bool gcut_builder_sees(const gcut_graph *g, const gcut_val *in, int n);
 /* "%x f32[3, 4]" */

@@ -21,7 +21,7 @@
     CALL("negative number of values, -1, in `out`",                                                          \
          gcut_apply_multi(g, "topk", &x, 1, "k=1, axis=0", y, -1))                                           \
     CALL(NULL, gcut_concat(NULL, 2, 0))                                                                      \
-    CALL(NULL, gcut_einsum_at(GCUT_HERE, "ij,jk", NULL, 2))                                                                \
+    CALL(NULL, gcut_einsum_at(GCUT_HERE, "ij,jk", NULL, 2))                                                  \
     CALL("gcut_grad: `xs`, a list of 1, is NULL", gcut_grad(s, NULL, 1, y))                                  \
     CALL("gcut_grad: `dxs`, a list of 1, is NULL", gcut_grad(s, &x, 1, NULL))                                \
     CALL("gcut_grad: a negative number of values, -1, in `xs`", gcut_grad(s, &x, -1, y))                     \

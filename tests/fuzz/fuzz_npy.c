@@ -15,7 +15,8 @@ static void read_npy(void *arg)
     const input *in = arg;
     gcut_tensor x = gcut_npy_parse(in->env->arena, "fuzz.npy", in->data, in->size);
     int64_t n = 1;
-    for (uint32_t r = 0; r < x.rank; r++) n *= x.dim[r] != 0; /* of sizes beside a 0 the product may overflow */
+    for (uint32_t r = 0; r < x.rank; r++)
+        n *= x.dim[r] != 0; /* of sizes beside a 0 the product may overflow */
     for (uint32_t r = 0; r < x.rank && n; r++) n *= x.dim[r];
     GCUT_ASSERT(n == x.n);
     gcut_array a = gcut_array_load(in->env->arena, x.dtype, x.rank, x.dim, x.data);
