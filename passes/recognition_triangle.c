@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Triangles: values [.., T, T] that are one number up to the diagonal and another beyond it, as causal masks are.  Where T is
- * known, the interpreter computes the elements; where it is a symbol, two of them stand for all: an element that follows
- * from comparisons of its row with its column, and from numbers, is the same wherever the comparisons are.
+ * known, the interpreter computes the elements.  Where it is a symbol, it computes two of them: a value that is computed
+ * from comparisons of rows with columns and from numbers has one element up to the diagonal and one beyond it.
  */
 #include <math.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 
 enum {
     MOST_MASK = 1 << 22, /* elements of a mask that is looked at, and of what it is computed from */
-    DEEPEST = 64,        /* ops one after the other of what a mask of any size is computed by */
-    FARTHEST = 1 << 20   /* what is added to an index and can be taken to overflow nowhere */
+    DEEPEST = 64,        /* ops in a chain of which a mask of any size is the result */
+    FARTHEST = 1 << 20   /* a number that is added to an index: no sum of DEEPEST of them overflows */
 };
 
 /* ---- by elements ---- */
@@ -181,7 +181,9 @@ static bool is_ramp(const gcut_recognition *r, gcut_ref v, int depth, ramp *out)
             if (!gcut_is_number(r, gcut_arg(g, n, 1 - k), &x) ||
                 !is_ramp(r, gcut_arg(g, n, k), depth - 1, out))
                 continue;
-            return !__builtin_add_overflow(out->plus, (int64_t)x, &out->plus);
+            if (fabs(x) > FARTHEST) return false;
+            out->plus += (int64_t)x;
+            return true;
         }
         return false;
     }
@@ -260,7 +262,7 @@ static gcut_ref new_pair(pair_walk *w, gcut_ref v)
     return gcut_node_new(w->own, (gcut_op)n->op, args, n->nargs, g->attrs.at + n->attr0, n->nattrs, 0, NULL);
 }
 
-/* The vector of two elements that stand for v's; 0: they do not follow from its row, its column and numbers. */
+/* The two elements of v; 0: v is not computed from comparisons of rows with columns and numbers alone. */
 static gcut_ref pair_of(pair_walk *w, gcut_ref v)
 {
     if (!w->map[v] && w->depth < DEEPEST) {
@@ -296,9 +298,8 @@ bool gcut_is_triangle(const gcut_recognition *r, gcut_ref of, double kept, doubl
     if (!v) return false;
     gcut_arena *a = gcut_arena_new(g->module->env, r->rw.scratch);
     const gcut_type *t = gcut_type_of(g, v);
-    const bool known = t->rank >= 2 && gcut_dim_known(t->dim[t->rank - 1]);
-    const bool is = known ? is_triangle_of_elements(r, v, kept, most, a)
-                          : t->rank >= 2 && is_triangle_of_any_size(r, v, kept, most, a);
+    const bool is = gcut_dim_known(t->dim[t->rank - 1]) ? is_triangle_of_elements(r, v, kept, most, a)
+                                                        : is_triangle_of_any_size(r, v, kept, most, a);
     gcut_arena_free(a);
     return is;
 }

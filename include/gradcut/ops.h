@@ -87,11 +87,7 @@ GCUT_API gcut_val gcut_relu_at(gcut_here at, gcut_val x);
 
 /* gelu: x * Phi(x), or its tanh approximation */
 GCUT_API gcut_val gcut_gelu_at(gcut_here at, gcut_val x, const char *approx GCUT_ELSE_("none"));
-#ifdef __cplusplus
-#define gcut_gelu(...) gcut_gelu_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_gelu(...) gcut_gelu_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, ), GCUT_LAST_(const char *, "none", GCUT_AFTER_1_(__VA_ARGS__, )))
-#endif
+#define gcut_gelu(...) gcut_gelu_at(GCUT_HERE, GCUT_OPTIONAL_(1, const char *, "none", __VA_ARGS__))
 
 /* silu: x * sigmoid(x) */
 GCUT_API gcut_val gcut_silu_at(gcut_here at, gcut_val x);
@@ -103,19 +99,11 @@ GCUT_API gcut_val gcut_softplus_at(gcut_here at, gcut_val x);
 
 /* elu: x > 0 ? x : alpha (e^x - 1); derivative alpha at 0 */
 GCUT_API gcut_val gcut_elu_at(gcut_here at, gcut_val x, double alpha GCUT_ELSE_(1));
-#ifdef __cplusplus
-#define gcut_elu(...) gcut_elu_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_elu(...) gcut_elu_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, ), GCUT_LAST_(double , 1, GCUT_AFTER_1_(__VA_ARGS__, )))
-#endif
+#define gcut_elu(...) gcut_elu_at(GCUT_HERE, GCUT_OPTIONAL_(1, double , 1, __VA_ARGS__))
 
 /* leaky_relu: x > 0 ? x : slope x; derivative slope at 0 */
 GCUT_API gcut_val gcut_leaky_relu_at(gcut_here at, gcut_val x, double slope GCUT_ELSE_(0.01));
-#ifdef __cplusplus
-#define gcut_leaky_relu(...) gcut_leaky_relu_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_leaky_relu(...) gcut_leaky_relu_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, ), GCUT_LAST_(double , 0.01, GCUT_AFTER_1_(__VA_ARGS__, )))
-#endif
+#define gcut_leaky_relu(...) gcut_leaky_relu_at(GCUT_HERE, GCUT_OPTIONAL_(1, double , 0.01, __VA_ARGS__))
 
 /* prelu: x > 0 ? x : slope * x for x [N, C, ...]; slope is [C], one for each channel, or [1], one for all;
  * the result has x's type */
@@ -288,11 +276,7 @@ GCUT_API gcut_val gcut_broadcast_at(gcut_here at, gcut_val x, gcut_shape shape, 
 
 /* slice: elements start, start+step, … below limit */
 GCUT_API gcut_val gcut_slice_all_at(gcut_here at, gcut_val x, gcut_shape start, gcut_shape limit, gcut_shape step GCUT_ELSE_(gcut_shape()));
-#ifdef __cplusplus
-#define gcut_slice_all(...) gcut_slice_all_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_slice_all(...) gcut_slice_all_at(GCUT_HERE, GCUT_FIRST_3_(__VA_ARGS__, ), GCUT_LAST_(gcut_shape , {0}, GCUT_AFTER_3_(__VA_ARGS__, )))
-#endif
+#define gcut_slice_all(...) gcut_slice_all_at(GCUT_HERE, GCUT_OPTIONAL_(3, gcut_shape , {0}, __VA_ARGS__))
 
 /* pad: surround, and space out by interior, with value */
 typedef struct gcut_pad_options {
@@ -300,11 +284,7 @@ typedef struct gcut_pad_options {
     gcut_shape interior; /* {0} = not given */
 } gcut_pad_options;
 GCUT_API gcut_val gcut_pad_at(gcut_here at, gcut_val x, gcut_shape low, gcut_shape high, gcut_pad_options how GCUT_ELSE_(gcut_pad_options()));
-#ifdef __cplusplus
-#define gcut_pad(...) gcut_pad_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_pad(...) gcut_pad_at(GCUT_HERE, GCUT_FIRST_3_(__VA_ARGS__, ), GCUT_LAST_(gcut_pad_options, {0}, GCUT_AFTER_3_(__VA_ARGS__, )))
-#endif
+#define gcut_pad(...) gcut_pad_at(GCUT_HERE, GCUT_OPTIONAL_(3, gcut_pad_options, {0}, __VA_ARGS__))
 
 /* flip: reverse along axes */
 GCUT_API gcut_val gcut_flip_at(gcut_here at, gcut_val x, gcut_shape axes);
@@ -319,20 +299,12 @@ GCUT_API gcut_val gcut_roll_at(gcut_here at, gcut_val x, int axis, double shift)
 /* triu: x[.., i, j] where j - i >= diagonal, else 0, i and j being the last two of x's axes; diagonal, an
  * integer, is 0 for the main diagonal, the default, and positive above it; the result has x's type */
 GCUT_API gcut_val gcut_triu_at(gcut_here at, gcut_val x, double diagonal GCUT_ELSE_(0));
-#ifdef __cplusplus
-#define gcut_triu(...) gcut_triu_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_triu(...) gcut_triu_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, ), GCUT_LAST_(double , 0, GCUT_AFTER_1_(__VA_ARGS__, )))
-#endif
+#define gcut_triu(...) gcut_triu_at(GCUT_HERE, GCUT_OPTIONAL_(1, double , 0, __VA_ARGS__))
 
 /* tril: x[.., i, j] where j - i <= diagonal, else 0, i and j being the last two of x's axes; diagonal, an
  * integer, is 0 for the main diagonal, the default, and positive above it; the result has x's type */
 GCUT_API gcut_val gcut_tril_at(gcut_here at, gcut_val x, double diagonal GCUT_ELSE_(0));
-#ifdef __cplusplus
-#define gcut_tril(...) gcut_tril_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_tril(...) gcut_tril_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, ), GCUT_LAST_(double , 0, GCUT_AFTER_1_(__VA_ARGS__, )))
-#endif
+#define gcut_tril(...) gcut_tril_at(GCUT_HERE, GCUT_OPTIONAL_(1, double , 0, __VA_ARGS__))
 
 /* masked_fill: mask ? value : x, elementwise; mask is bool, of x's shape, and is not broadcast; value is a
  * number, which gets x's dtype; the result has x's type */
@@ -385,11 +357,7 @@ typedef struct gcut_var_options {
     double correction; /* 0 = 1; GCUT_ZERO = 0 */
 } gcut_var_options;
 GCUT_API gcut_val gcut_var_at(gcut_here at, gcut_val x, gcut_shape axes, gcut_var_options how GCUT_ELSE_(gcut_var_options()));
-#ifdef __cplusplus
-#define gcut_var(...) gcut_var_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_var(...) gcut_var_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_var_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
-#endif
+#define gcut_var(...) gcut_var_at(GCUT_HERE, GCUT_OPTIONAL_(2, gcut_var_options, {0}, __VA_ARGS__))
 
 /* std: square root of var: sqrt(sum of (x - mean)^2 over axes / max(n - correction, 0)), n being the number
  * of elements that are summed; correction is 1 unless given; no axes: over all; keep: the axes stay, with
@@ -399,11 +367,7 @@ typedef struct gcut_std_options {
     double correction; /* 0 = 1; GCUT_ZERO = 0 */
 } gcut_std_options;
 GCUT_API gcut_val gcut_std_at(gcut_here at, gcut_val x, gcut_shape axes, gcut_std_options how GCUT_ELSE_(gcut_std_options()));
-#ifdef __cplusplus
-#define gcut_std(...) gcut_std_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_std(...) gcut_std_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_std_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
-#endif
+#define gcut_std(...) gcut_std_at(GCUT_HERE, GCUT_OPTIONAL_(2, gcut_std_options, {0}, __VA_ARGS__))
 
 /* max_reduce: largest over axes; NaN wins; ties share the derivative */
 GCUT_API gcut_val gcut_max_reduce_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep);
@@ -430,20 +394,12 @@ GCUT_API gcut_val gcut_argmin_at(gcut_here at, gcut_val x, int axis);
 
 /* cumsum: sum of the elements up to each along axis, or from it on if reverse */
 GCUT_API gcut_val gcut_cumsum_at(gcut_here at, gcut_val x, int axis, bool reverse GCUT_ELSE_(false));
-#ifdef __cplusplus
-#define gcut_cumsum(...) gcut_cumsum_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_cumsum(...) gcut_cumsum_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(bool , false, GCUT_AFTER_2_(__VA_ARGS__, )))
-#endif
+#define gcut_cumsum(...) gcut_cumsum_at(GCUT_HERE, GCUT_OPTIONAL_(2, bool , false, __VA_ARGS__))
 
 /* cumprod: product of the elements up to each along axis, or from it on if reverse; takes n^2 steps, and n^3
  * backwards */
 GCUT_API gcut_val gcut_cumprod_at(gcut_here at, gcut_val x, int axis, bool reverse GCUT_ELSE_(false));
-#ifdef __cplusplus
-#define gcut_cumprod(...) gcut_cumprod_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_cumprod(...) gcut_cumprod_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(bool , false, GCUT_AFTER_2_(__VA_ARGS__, )))
-#endif
+#define gcut_cumprod(...) gcut_cumprod_at(GCUT_HERE, GCUT_OPTIONAL_(2, bool , false, __VA_ARGS__))
 
 /* conv_nd: conv2d over the 1 to 3 spatial axes of x [N, C, ..], those after C, with w [O, C/groups, ..] of
  * the same rank; the result is [N, O, ..], each spatial size (before + n + after - dilation * (k - 1) - 1)
@@ -457,11 +413,7 @@ typedef struct gcut_conv_nd_options {
     gcut_shape dilation; /* {0} = not given */
 } gcut_conv_nd_options;
 GCUT_API gcut_val gcut_conv_nd_at(gcut_here at, gcut_val x, gcut_val w, gcut_conv_nd_options how GCUT_ELSE_(gcut_conv_nd_options()));
-#ifdef __cplusplus
-#define gcut_conv_nd(...) gcut_conv_nd_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_conv_nd(...) gcut_conv_nd_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_conv_nd_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
-#endif
+#define gcut_conv_nd(...) gcut_conv_nd_at(GCUT_HERE, GCUT_OPTIONAL_(2, gcut_conv_nd_options, {0}, __VA_ARGS__))
 
 /* conv_transpose_nd: the transpose of conv_nd: of x [N, C, ..], with 1 to 3 spatial axes after C, and w [C,
  * O/groups, ..] of the same rank it makes [N, O, ..], each spatial size (n - 1) * stride + dilation * (k - 1)
@@ -477,11 +429,7 @@ typedef struct gcut_conv_transpose_nd_options {
     gcut_shape output_pad; /* {0} = not given */
 } gcut_conv_transpose_nd_options;
 GCUT_API gcut_val gcut_conv_transpose_nd_at(gcut_here at, gcut_val x, gcut_val w, gcut_conv_transpose_nd_options how GCUT_ELSE_(gcut_conv_transpose_nd_options()));
-#ifdef __cplusplus
-#define gcut_conv_transpose_nd(...) gcut_conv_transpose_nd_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_conv_transpose_nd(...) gcut_conv_transpose_nd_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_conv_transpose_nd_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
-#endif
+#define gcut_conv_transpose_nd(...) gcut_conv_transpose_nd_at(GCUT_HERE, GCUT_OPTIONAL_(2, gcut_conv_transpose_nd_options, {0}, __VA_ARGS__))
 
 /* max_pool_nd: largest element in each window of x [N, C, ..] over its 1 to 3 spatial axes, those after C;
  * NaN wins, padding never does; window and stride have an item for each spatial axis; stride is the window
@@ -495,11 +443,7 @@ typedef struct gcut_max_pool_nd_options {
     gcut_shape pad; /* {0} = not given */
 } gcut_max_pool_nd_options;
 GCUT_API gcut_val gcut_max_pool_nd_at(gcut_here at, gcut_val x, gcut_shape window, gcut_max_pool_nd_options how GCUT_ELSE_(gcut_max_pool_nd_options()));
-#ifdef __cplusplus
-#define gcut_max_pool_nd(...) gcut_max_pool_nd_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_max_pool_nd(...) gcut_max_pool_nd_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_max_pool_nd_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
-#endif
+#define gcut_max_pool_nd(...) gcut_max_pool_nd_at(GCUT_HERE, GCUT_OPTIONAL_(2, gcut_max_pool_nd_options, {0}, __VA_ARGS__))
 
 /* avg_pool_nd: mean of each window of x [N, C, ..]; window, stride, pad, ceil and the result are those of
  * max_pool_nd; padding counts as zeros, or with skip_pad not at all; what ceil adds after the padding does
@@ -511,11 +455,7 @@ typedef struct gcut_avg_pool_nd_options {
     gcut_shape pad; /* {0} = not given */
 } gcut_avg_pool_nd_options;
 GCUT_API gcut_val gcut_avg_pool_nd_at(gcut_here at, gcut_val x, gcut_shape window, gcut_avg_pool_nd_options how GCUT_ELSE_(gcut_avg_pool_nd_options()));
-#ifdef __cplusplus
-#define gcut_avg_pool_nd(...) gcut_avg_pool_nd_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_avg_pool_nd(...) gcut_avg_pool_nd_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_avg_pool_nd_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
-#endif
+#define gcut_avg_pool_nd(...) gcut_avg_pool_nd_at(GCUT_HERE, GCUT_OPTIONAL_(2, gcut_avg_pool_nd_options, {0}, __VA_ARGS__))
 
 /* adaptive_avg_pool: mean of each of shape[k] windows along each of the last axes of x, for which shape has
  * an item each; window i of m over n elements has the elements floor(i n / m) to ceil((i + 1) n / m) - 1; the
@@ -547,11 +487,7 @@ GCUT_API gcut_val gcut_take_along_at(gcut_here at, gcut_val x, gcut_val i, int a
  * its last axis, for the first K axes of x after the first `batch` ones, which x and i share; batch is 0
  * unless given, K a number; the result has the shape i[:-1] + x[batch+K:] */
 GCUT_API gcut_val gcut_take_nd_at(gcut_here at, gcut_val x, gcut_val i, gcut_dim batch GCUT_ELSE_(0));
-#ifdef __cplusplus
-#define gcut_take_nd(...) gcut_take_nd_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_take_nd(...) gcut_take_nd_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_dim , 0, GCUT_AFTER_2_(__VA_ARGS__, )))
-#endif
+#define gcut_take_nd(...) gcut_take_nd_at(GCUT_HERE, GCUT_OPTIONAL_(2, gcut_dim , 0, __VA_ARGS__))
 
 /* one_hot: 1 at the index along a new last axis of size n, else 0: for i, i32 or i64, 0 <= i < n, the result
  * has i's shape with n after it, and the given dtype */
@@ -561,20 +497,12 @@ GCUT_API gcut_val gcut_one_hot_at(gcut_here at, gcut_val i, gcut_dtype dtype, gc
 /* argsort: indices of the elements along axis in rising order, or falling if descending; NaN is the largest;
  * equal elements keep their order; the result is i64, of x's shape */
 GCUT_API gcut_val gcut_argsort_at(gcut_here at, gcut_val x, int axis, bool descending GCUT_ELSE_(false));
-#ifdef __cplusplus
-#define gcut_argsort(...) gcut_argsort_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_argsort(...) gcut_argsort_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(bool , false, GCUT_AFTER_2_(__VA_ARGS__, )))
-#endif
+#define gcut_argsort(...) gcut_argsort_at(GCUT_HERE, GCUT_OPTIONAL_(2, bool , false, __VA_ARGS__))
 
 /* sort: elements of x along axis in rising order, or falling if descending; NaN is the largest; equal
  * elements keep their order; the result has x's type */
 GCUT_API gcut_val gcut_sort_at(gcut_here at, gcut_val x, int axis, bool descending GCUT_ELSE_(false));
-#ifdef __cplusplus
-#define gcut_sort(...) gcut_sort_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_sort(...) gcut_sort_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(bool , false, GCUT_AFTER_2_(__VA_ARGS__, )))
-#endif
+#define gcut_sort(...) gcut_sort_at(GCUT_HERE, GCUT_OPTIONAL_(2, bool , false, __VA_ARGS__))
 
 /* bounded: the index itself; one outside of 0 <= i < of is reported, with its source line */
 GCUT_API gcut_val gcut_bounded_at(gcut_here at, gcut_val i, gcut_dim of);
@@ -612,35 +540,19 @@ GCUT_API gcut_val gcut_logsumexp_at(gcut_here at, gcut_val x, gcut_shape axes, b
 
 /* layer_norm: (x - mean) / sqrt(var + eps) * g + b over the last axis */
 GCUT_API gcut_val gcut_layer_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, double eps GCUT_ELSE_(1e-05));
-#ifdef __cplusplus
-#define gcut_layer_norm(...) gcut_layer_norm_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_layer_norm(...) gcut_layer_norm_at(GCUT_HERE, GCUT_FIRST_3_(__VA_ARGS__, ), GCUT_LAST_(double , 1e-05, GCUT_AFTER_3_(__VA_ARGS__, )))
-#endif
+#define gcut_layer_norm(...) gcut_layer_norm_at(GCUT_HERE, GCUT_OPTIONAL_(3, double , 1e-05, __VA_ARGS__))
 
 /* rms_norm: x / sqrt(mean x^2 + eps) * g over the last axis */
 GCUT_API gcut_val gcut_rms_norm_at(gcut_here at, gcut_val x, gcut_val gain, double eps GCUT_ELSE_(1e-05));
-#ifdef __cplusplus
-#define gcut_rms_norm(...) gcut_rms_norm_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_rms_norm(...) gcut_rms_norm_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(double , 1e-05, GCUT_AFTER_2_(__VA_ARGS__, )))
-#endif
+#define gcut_rms_norm(...) gcut_rms_norm_at(GCUT_HERE, GCUT_OPTIONAL_(2, double , 1e-05, __VA_ARGS__))
 
 /* group_norm: (x - mean) / sqrt(var + eps) * g + b over groups of channels of each sample */
 GCUT_API gcut_val gcut_group_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, gcut_dim groups, double eps GCUT_ELSE_(1e-05));
-#ifdef __cplusplus
-#define gcut_group_norm(...) gcut_group_norm_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_group_norm(...) gcut_group_norm_at(GCUT_HERE, GCUT_FIRST_4_(__VA_ARGS__, ), GCUT_LAST_(double , 1e-05, GCUT_AFTER_4_(__VA_ARGS__, )))
-#endif
+#define gcut_group_norm(...) gcut_group_norm_at(GCUT_HERE, GCUT_OPTIONAL_(4, double , 1e-05, __VA_ARGS__))
 
 /* instance_norm: (x - mean) / sqrt(var + eps) * g + b over each channel of each sample */
 GCUT_API gcut_val gcut_instance_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, double eps GCUT_ELSE_(1e-05));
-#ifdef __cplusplus
-#define gcut_instance_norm(...) gcut_instance_norm_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_instance_norm(...) gcut_instance_norm_at(GCUT_HERE, GCUT_FIRST_3_(__VA_ARGS__, ), GCUT_LAST_(double , 1e-05, GCUT_AFTER_3_(__VA_ARGS__, )))
-#endif
+#define gcut_instance_norm(...) gcut_instance_norm_at(GCUT_HERE, GCUT_OPTIONAL_(3, double , 1e-05, __VA_ARGS__))
 
 /* cross_entropy: mean over the rows not ignored of -log softmax(logits)[label] */
 typedef struct gcut_cross_entropy_options {
@@ -648,11 +560,7 @@ typedef struct gcut_cross_entropy_options {
     double smooth;
 } gcut_cross_entropy_options;
 GCUT_API gcut_val gcut_cross_entropy_at(gcut_here at, gcut_val logits, gcut_val labels, gcut_cross_entropy_options how GCUT_ELSE_(gcut_cross_entropy_options()));
-#ifdef __cplusplus
-#define gcut_cross_entropy(...) gcut_cross_entropy_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_cross_entropy(...) gcut_cross_entropy_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_cross_entropy_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
-#endif
+#define gcut_cross_entropy(...) gcut_cross_entropy_at(GCUT_HERE, GCUT_OPTIONAL_(2, gcut_cross_entropy_options, {0}, __VA_ARGS__))
 
 /* mse: mean of (a - b)^2 */
 GCUT_API gcut_val gcut_mse_at(gcut_here at, gcut_val a, gcut_val b);
@@ -660,11 +568,7 @@ GCUT_API gcut_val gcut_mse_at(gcut_here at, gcut_val a, gcut_val b);
 
 /* huber: mean of d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), d = a - b */
 GCUT_API gcut_val gcut_huber_at(gcut_here at, gcut_val a, gcut_val b, double delta GCUT_ELSE_(1));
-#ifdef __cplusplus
-#define gcut_huber(...) gcut_huber_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_huber(...) gcut_huber_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(double , 1, GCUT_AFTER_2_(__VA_ARGS__, )))
-#endif
+#define gcut_huber(...) gcut_huber_at(GCUT_HERE, GCUT_OPTIONAL_(2, double , 1, __VA_ARGS__))
 
 /* bce: binary cross entropy: mean of softplus(x) - x t, where sigmoid(x) is the probability and t the
  * target */
@@ -673,11 +577,7 @@ GCUT_API gcut_val gcut_bce_at(gcut_here at, gcut_val logits, gcut_val targets);
 
 /* nll: mean over the rows not ignored of -p[label], p being logarithms of probabilities */
 GCUT_API gcut_val gcut_nll_at(gcut_here at, gcut_val log_probs, gcut_val labels, double ignore GCUT_ELSE_(-100));
-#ifdef __cplusplus
-#define gcut_nll(...) gcut_nll_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_nll(...) gcut_nll_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(double , -100, GCUT_AFTER_2_(__VA_ARGS__, )))
-#endif
+#define gcut_nll(...) gcut_nll_at(GCUT_HERE, GCUT_OPTIONAL_(2, double , -100, __VA_ARGS__))
 
 /* attention: softmax(q k' scale + bias) v for q [B,H,T,D], k [B,G,S,D], v [B,G,S,E] and bias [B,H,T,S], where
  * G divides H; scale is 1 / sqrt(D) unless given; causal: query t sees the keys s <= t + S - T; the result is
@@ -688,21 +588,13 @@ typedef struct gcut_attention_options {
     gcut_val bias; /* {0} = not given */
 } gcut_attention_options;
 GCUT_API gcut_val gcut_attention_at(gcut_here at, gcut_val q, gcut_val k, gcut_val v, gcut_attention_options how GCUT_ELSE_(gcut_attention_options()));
-#ifdef __cplusplus
-#define gcut_attention(...) gcut_attention_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_attention(...) gcut_attention_at(GCUT_HERE, GCUT_FIRST_3_(__VA_ARGS__, ), GCUT_LAST_(gcut_attention_options, {0}, GCUT_AFTER_3_(__VA_ARGS__, )))
-#endif
+#define gcut_attention(...) gcut_attention_at(GCUT_HERE, GCUT_OPTIONAL_(3, gcut_attention_options, {0}, __VA_ARGS__))
 
 /* upsample: x [N, C, H, W] enlarged to [N, C, H f, W g] by whole factors, factor = [f, g]; mode "nearest",
  * the default, repeats each pixel, "bilinear" interpolates between the centres of pixels, as PyTorch with
  * align_corners=False */
 GCUT_API gcut_val gcut_upsample_at(gcut_here at, gcut_val x, gcut_shape factor, const char *mode GCUT_ELSE_("nearest"));
-#ifdef __cplusplus
-#define gcut_upsample(...) gcut_upsample_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_upsample(...) gcut_upsample_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(const char *, "nearest", GCUT_AFTER_2_(__VA_ARGS__, )))
-#endif
+#define gcut_upsample(...) gcut_upsample_at(GCUT_HERE, GCUT_OPTIONAL_(2, const char *, "nearest", __VA_ARGS__))
 
 /* resize: x with its last axes resampled to the sizes of shape, which has an item for each of them; for
  * element i of m, mode "nearest", the default, takes element floor(i n / m) of n; "linear" and "cubic" (Keys,
@@ -713,11 +605,7 @@ typedef struct gcut_resize_options {
     bool align_corners;
 } gcut_resize_options;
 GCUT_API gcut_val gcut_resize_at(gcut_here at, gcut_val x, gcut_shape shape, gcut_resize_options how GCUT_ELSE_(gcut_resize_options()));
-#ifdef __cplusplus
-#define gcut_resize(...) gcut_resize_at(GCUT_HERE, __VA_ARGS__)
-#else
-#define gcut_resize(...) gcut_resize_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_resize_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
-#endif
+#define gcut_resize(...) gcut_resize_at(GCUT_HERE, GCUT_OPTIONAL_(2, gcut_resize_options, {0}, __VA_ARGS__))
 
 /* random: bits of Threefry-2x32 of the counter i under the key: f32, f64 in [0, 1); i64 all of them */
 GCUT_API gcut_val gcut_random_at(gcut_here at, gcut_val key, gcut_val counter, gcut_dtype dtype);

@@ -105,11 +105,14 @@ static inline gcut_here gcut_here_at(const char *file, int line)
 /* GCUT_LAST_(type, default, value): the value, or where there is none the default. */
 #define GCUT_LAST_(type, ...) (((type[]){__VA_ARGS__})[sizeof((type[]){__VA_ARGS__}) / sizeof(type) - 1])
 
-/* A default argument, which only C++ has. */
+/* A default argument, which only C++ has, and n arguments with a last one that may be missing and is `otherwise` then. */
 #ifdef __cplusplus
 #define GCUT_ELSE_(value) = value
+#define GCUT_OPTIONAL_(n, type, otherwise, ...) __VA_ARGS__
 #else
 #define GCUT_ELSE_(value)
+#define GCUT_OPTIONAL_(n, type, otherwise, ...)                                                              \
+    GCUT_FIRST_##n##_(__VA_ARGS__, ), GCUT_LAST_(type, otherwise, GCUT_AFTER_##n##_(__VA_ARGS__, ))
 #endif
 
 /* The number 0 in an options field where 0 means the default. */

@@ -142,12 +142,9 @@ static void print_macros(const entry *e, gcut_arena *a, gcut_text *out)
             gcut_text_add(&type, "gcut_%s_options, {0}", e->name);
         else
             gcut_text_add(&type, "%s, %s", ctype(e->may[0]->key), value_text(a, e->may[0]));
-        gcut_text_add(out, "#ifdef __cplusplus\n#define gcut_%s(...) gcut_%s_at(GCUT_HERE, __VA_ARGS__)\n",
-                      e->name, e->name);
         gcut_text_add(out,
-                      "#else\n#define gcut_%s(...) gcut_%s_at(GCUT_HERE, GCUT_FIRST_%u_(__VA_ARGS__, ), "
-                      "GCUT_LAST_(%s, GCUT_AFTER_%u_(__VA_ARGS__, )))\n#endif\n",
-                      e->name, e->name, n, type.at, n);
+                      "#define gcut_%s(...) gcut_%s_at(GCUT_HERE, GCUT_OPTIONAL_(%u, %s, __VA_ARGS__))\n",
+                      e->name, e->name, n, type.at);
     } else {
         gcut_text_add(out, "#define gcut_%s(...) gcut_%s_at(GCUT_HERE, __VA_ARGS__)\n", e->name, e->name);
     }

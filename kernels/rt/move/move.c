@@ -227,12 +227,12 @@ void gcut_rt_take(size_t size, int64_t outer, int64_t axis, int64_t inner, const
     gcut_rt_parallel(take_part, &j, gcut_rt_worth(threads, outer * n, 5000 + 100 * inner));
 }
 
-/* Rows of fewer elements are added outer index by outer index: their neighbours are in the same lines of memory. */
+/* Shorter rows are added one outer index at a time, since neighbouring rows share cache lines. */
 enum { LONG_ROW = 16 };
 
 /* Each thread owns a range of the indexed axis, reads every index, and adds in the order of k: no element of
- * out is touched by two threads, and the order of the additions does not depend on how many there are.  Of short rows it
- * owns a range of outer indices, if there are enough, with the whole axis. */
+ * out is touched by two threads, and the order of the additions does not depend on how many there are.  Where rows
+ * are short and each thread gets an outer index, a thread owns a range of outer indices instead. */
 #define SCATTER(name, type)                                                                                  \
     typedef struct scatter_##name {                                                                          \
         int64_t outer, axis, inner, n;                                                                       \

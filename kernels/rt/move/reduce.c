@@ -2,9 +2,8 @@
  *
  * Reductions over any axes.  The elements that become one are numbered in row-major order and taken through
  * a block on the stack, whose element k goes to accumulator k % ACCUMULATORS; these are joined pairwise.
- * So the order of a sum is a function of its length alone, whatever vectors compilers make of it.  Where results that lie
- * side by side are of elements that do so, and those that become one do not, some COLUMNS of them are computed at a time,
- * each in that order.
+ * So the order of a sum is a function of its length alone, whatever vectors compilers make of it.  Where the last kept axis
+ * is contiguous and the last reduced one is not, COLUMNS results are computed at a time, each in that order.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -113,7 +112,7 @@ MOST(double)
         return acc[0];                                                                                       \
     }
 
-/* Reduces n columns from x on into acc[0]; accumulators that take in no element hold the neutral one and are left out. */
+/* Reduces n columns from x on into acc[0].  An accumulator without elements holds the neutral element and is not joined. */
 #define ACROSS_(how, type, wide, isa)                                                                        \
     TARGET_##isa static void how##_##type##_across_##isa(const job *j, const type *x, int64_t n,             \
                                                          wide(*acc)[COLUMNS])                                \
@@ -129,7 +128,7 @@ MOST(double)
     }
 #define ACROSS(wide, how, type) EACH_ISA(ACROSS_, how, type, wide)
 
-/* A power of two, so that joining them pairwise joins the same ones as if all were there. */
+/* A power of two, so that the pairs that are joined are those of ACCUMULATORS. */
 static int accumulators_of(const job *j)
 {
     int n = 1;

@@ -134,8 +134,8 @@ static gcut_dim product(gcut_lowered *h, const gcut_type *t, uint32_t mask)
     return n;
 }
 
-/* The kernel of x can take a reduction of x with these rows and columns (EVERY: over all of it, in flat order).  Rows of no
- * columns may be any number, which the number of elements does not tell. */
+/* The kernel of x can take a reduction of x with these rows and columns (EVERY: over all of it, in flat order).  Loops
+ * without columns have no elements, whatever the number of their rows is, so that rows are compared, too. */
 static gcut_reason decide_reduce(const gcut_lowered *h, gcut_ref x, gcut_axes_position how, gcut_dim rows,
                                  gcut_dim inner)
 {

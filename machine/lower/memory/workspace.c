@@ -121,7 +121,7 @@ static gcut_dim conv_elements(const gcut_lowered *h, uint32_t kernel, gcut_windo
     return taps_elements(g->module, w, way, stride, gcut_attr_get(g, n, GCUT_KEY_dilation)->u.dims);
 }
 
-/* 1, or 0 where there is no image, of which a kernel computes nothing. */
+/* The number of images, at most 1: without an image a kernel touches no workspace. */
 static gcut_dim any_image(const gcut_lowered *h, uint32_t kernel)
 {
     const gcut_node *n = gcut_node_at(h->g, h->kernels.at[kernel].nodes.at[0]);
