@@ -76,18 +76,19 @@ static double combine(gcut_rt_reduction how, double a, double b)
     return 0;
 }
 
-static double one(gcut_rt_reduction how, const float *x, const int64_t *at, int64_t n)
+static double one(gcut_rt_reduction how, const double *x, const int64_t *at, int64_t n)
 {
     static const double start[] = {0, 1, -INFINITY, INFINITY};
     double acc[LANES];
     for (int k = 0; k < LANES; k++) acc[k] = start[how];
-    for (int64_t k = 0; k < n; k++) acc[k % LANES] = combine(how, acc[k % LANES], (double)x[at[k]]);
+    for (int64_t k = 0; k < n; k++) acc[k % LANES] = combine(how, acc[k % LANES], x[at[k]]);
     for (int w = LANES / 2; w > 0; w /= 2)
         for (int k = 0; k < w; k++) acc[k] = combine(how, acc[k], acc[k + w]);
     return acc[0];
 }
 
 static float x[MOST], y[MOST];
+static double xd[MOST], yd[MOST], wide[MOST]; /* wide: x */
 static int32_t xi[MOST], yi[MOST];
 static int64_t at[MOST];
 
@@ -101,12 +102,16 @@ static void check(const layout *l)
             memset(y, 0x55, sizeof y);
             gcut_rt_reduce_f32((gcut_rt_reduction)how, RANK, l->dim, l->stride, l->mask, x, y, threads);
             for (int64_t r = 0; r < results; r++) {
-                float want = (float)one((gcut_rt_reduction)how, x, at, members(l, r, at));
+                float want = (float)one((gcut_rt_reduction)how, wide, at, members(l, r, at));
                 if (memcmp(&y[r], &want, sizeof want) != 0 && !(isnan(want) && isnan(y[r])))
                     fail_msg("%d of %dx%dx%dx%d over %u: [%d] is %a, not %a", how, (int)l->dim[0],
                              (int)l->dim[1], (int)l->dim[2], (int)l->dim[3], l->mask, (int)r, (double)y[r],
                              (double)want);
             }
+            /* Rounding to f32 hides most orders, in f64 each shows. */
+            gcut_rt_reduce_f64((gcut_rt_reduction)how, RANK, l->dim, l->stride, l->mask, xd, yd, threads);
+            for (int64_t r = 0; r < results; r++)
+                assert_true(yd[r] == one((gcut_rt_reduction)how, xd, at, members(l, r, at)));
         }
     gcut_rt_reduce_i32(GCUT_RT_add, RANK, l->dim, l->stride, l->mask, xi, yi, 2);
     for (int64_t r = 0; r < results; r++) {
@@ -122,6 +127,8 @@ static void orders(void **state)
     (void)state;
     for (int k = 0; k < MOST; k++) {
         x[k] = (float)(random_below(4000) - 2000) / 1024;
+        wide[k] = (double)x[k];
+        xd[k] = 1 + random_below(4000) / 3000.0;
         xi[k] = random_below(1 << 30) - (1 << 29);
     }
     for (unsigned mask = 0; mask < 1u << RANK; mask++)
@@ -135,9 +142,14 @@ static void orders(void **state)
         layout l = lay(5, 3, 1, runs[i], 0xD, 0); /* all but the second axis */
         check(&l);
     }
+    for (int64_t gone = 1; gone <= 40; gone += 3) { /* results side by side, of elements that are not */
+        layout l = lay(3, gone, 2, 150, 0x2, 0);
+        check(&l);
+    }
     layout none = lay(0, 3, 2, 2, 0x5, 0);
     check(&none);
     x[40] = NAN;
+    wide[40] = NAN;
     layout l = lay(3, 4, 1, 50, 0xD, 0);
     check(&l);
 }
