@@ -85,7 +85,7 @@ gcut_optimizer gcut_optimizer_parse(gcut_env *env, const char *text);
  * (decoupled decay lr*wd*w, eps outside of the root); momentum as PyTorch's SGD (no dampening); weight
  * decay of sgd/momentum is added to the gradient. */
 gcut_graph *gcut_add_updates(gcut_graph *joint, const gcut_optimizer *opt, const char *name);
-/* Does a state of that name belong to the update of the param, or, where that is NULL, to those of all? */
+/* Is that the name of an optimizer's state for the param; param NULL: of the state that all params share? */
 bool gcut_is_update_state(const char *state, const char *param);
 
 #endif

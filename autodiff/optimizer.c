@@ -227,6 +227,9 @@ static gcut_ref wide(update *u, gcut_ref s)
     return t.rank ? gcut_bbroadcast(B, s, t.dim, t.rank, (const gcut_dim[1]){0}) : s;
 }
 
+/* Suffixes of a param's states, and the state that all params share. */
+static const char first_moment[] = "m", second_moment[] = "v", rest_suffix[] = "rest", updates[] = "adamw.t";
+
 /* <parameter>.<suffix> */
 static const char *name_of(update *u, const char *suffix)
 {
@@ -277,7 +280,7 @@ static void momentum(update *u)
     gcut_ref rate = scalars_of(u)->step, g = decayed(u), old = gcut_bscale(B, u->m, u->opt->momentum);
     naming(u, "m.next");
     gcut_ref m = add(u, old, g);
-    next(u, name_of(u, "m"), m);
+    next(u, name_of(u, first_moment), m);
     naming(u, "upd");
     step(u, u->w, rate, m);
 }
@@ -293,10 +296,10 @@ static void adamw(update *u)
     gcut_ref old = gcut_bscale(B, u->v, o->beta2), square = gcut_bscale(B, mul(u, u->g, u->g), 1 - o->beta2);
     naming(u, "m.next");
     gcut_ref m = add(u, u->m, dm);
-    next(u, name_of(u, "m"), m);
+    next(u, name_of(u, first_moment), m);
     naming(u, "v.next");
     gcut_ref v = add(u, old, square);
-    next(u, name_of(u, "v"), v);
+    next(u, name_of(u, second_moment), v);
     naming(u, "upd");
     gcut_ref rroot = wide(u, s.rroot), root = mul(u, gcut_b1(B, GCUT_OP_sqrt, v), rroot);
     gcut_ref ratio = gcut_b2(B, GCUT_OP_div, m, gcut_baddc(B, root, o->eps));
@@ -334,15 +337,13 @@ static gcut_ref add_param(gcut_graph *g, gcut_role role, const char *name, const
     return v;
 }
 
-static const char first_moment[] = "m", second_moment[] = "v", rest[] = "rest", updates[] = "adamw.t";
-
 bool gcut_is_update_state(const char *state, const char *param)
 {
     if (!param) return !strcmp(state, updates);
     const size_t n = strlen(param);
     if (strncmp(state, param, n) != 0 || state[n] != '.') return false;
     const char *suffix = state + n + 1;
-    return !strcmp(suffix, first_moment) || !strcmp(suffix, second_moment) || !strcmp(suffix, rest);
+    return !strcmp(suffix, first_moment) || !strcmp(suffix, second_moment) || !strcmp(suffix, rest_suffix);
 }
 
 static gcut_ref add_state(gcut_graph *g, const char *name, const gcut_type *t)
@@ -363,7 +364,7 @@ static gcut_ref add_states(update *u, const gcut_graph *joint, states *of)
         u->name = joint->values.at[w].name;
         if (u->opt->kind >= GCUT_OPT_MOMENTUM) of[i].m = add_state(g, name_of(u, first_moment), &t);
         if (u->opt->kind == GCUT_OPT_ADAMW) of[i].v = add_state(g, name_of(u, second_moment), &t);
-        if (half) of[i].rest = add_state(g, name_of(u, rest), &t);
+        if (half) of[i].rest = add_state(g, name_of(u, rest_suffix), &t);
     }
     if (u->opt->kind != GCUT_OPT_ADAMW) return 0;
     return add_state(g, updates, &(gcut_type){.dtype = GCUT_F32});

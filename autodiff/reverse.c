@@ -158,6 +158,8 @@ static gcut_ref joined(gcut_build *b, gcut_ref x, gcut_ref y)
     return gcut_shape_equal(gcut_type_of(b->g, sum), &type) ? sum : 0;
 }
 
+enum { MOST_VISITS = 32 }; /* values of a sum that are compared with one that is added */
+
 /* The sum of y and `sum`, where y is adjacent to it or to one of the values that it is a sum of; 0 when it is not.
  * At most *visits values are looked at, so that a sum of many takes linear time. */
 static gcut_ref joined_into(gcut_build *b, gcut_ref sum, gcut_ref y, uint32_t *visits)
@@ -188,7 +190,7 @@ static gcut_ref scattered(gcut_build *b, gcut_ref x, gcut_ref y)
 
 static gcut_ref plus(gcut_build *b, gcut_ref x, gcut_ref y)
 {
-    uint32_t visits = 32;
+    uint32_t visits = MOST_VISITS;
     strip s;
     gcut_ref sum = is_strip(b->g, y, &s) ? joined_into(b, x, y, &visits) : 0;
     if (!sum) sum = scattered(b, x, y);

@@ -90,7 +90,7 @@ typedef struct gcut_env {
     uint32_t cleared;        /* how often gcut_diags_clear was called */
     const char *last_text;   /* those diagnostics as text; NULL until first asked for */
     gcut_source *sources;
-    /* Where errors are that state no place, and their hint if they have none; of the innermost gcut_protect. */
+    /* The place and the hint of an error that states none; gcut_protect restores them when it returns. */
     gcut_place place;
     const char *place_hint;
     gcut_hook hook;

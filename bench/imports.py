@@ -114,8 +114,8 @@ def call(*command):
     return done.stdout
 
 
-def same(case, text):
-    """PyTorch's module of the case, whose result is the loss, as a Model; text: the graph, of which shapes come."""
+def module_of(case, text):
+    """PyTorch's module of the case, whose result is the loss, as a Model; text: the native graph, which states the shapes."""
     shapes, given, dynamic = {}, {}, {}
     small = {"N": 3, "T": 8}
     for role, name, dtype, dims in re.findall(r"\b(param|input) %([\w.]+): (\w+)\[([^\]]*)\]", text):
@@ -138,7 +138,7 @@ def beside_native(gradcut, program, case, exporter, rounds):
     with tempfile.TemporaryDirectory() as folder:
         native, onnx, imported = (f"{folder}/{name}" for name in ("native.gcut", "m.onnx", "m.gcut"))
         call(program, case.zoo[0], "--size", case.zoo[1], "--dump", native)
-        m = same(case, pathlib.Path(native).read_text())
+        m = module_of(case, pathlib.Path(native).read_text())
         try:
             exports.export(m, exporter, onnx)
         except Exception as e:

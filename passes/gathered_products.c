@@ -99,8 +99,8 @@ static void keep_rows(mover *m, const gcut_node *n)
         m->of[n->res0] = m->of[gcut_arg(g, n, 0)];
 }
 
-/* A transpose that leaves the last axis where it is: of the indices instead, which are smaller. */
-static void turn_rows(mover *m, const gcut_node *n)
+/* A transpose that leaves the last axis where it is transposes the indices instead, which are smaller. */
+static void transpose_rows(mover *m, const gcut_node *n)
 {
     const gcut_graph *g = m->rw.src;
     const gcut_ref v = gcut_arg(g, n, 0);
@@ -213,7 +213,7 @@ gcut_graph *gcut_pass_gather(gcut_graph *g, const char *name, const gcut_dim_bin
         const gcut_node *n = gcut_node_at(g, i);
         if (n->op == GCUT_OP_take && n->marks.n == 0) begin_rows(&m, n);
         if (n->op == GCUT_OP_reshape && n->marks.n == 0) keep_rows(&m, n);
-        if (n->op == GCUT_OP_transpose && n->marks.n == 0) turn_rows(&m, n);
+        if (n->op == GCUT_OP_transpose && n->marks.n == 0) transpose_rows(&m, n);
     }
     return gcut_rewrite_end(&m.rw);
 }

@@ -74,8 +74,8 @@ static inline void locate(call *c)
  * Returns NULL without an error when all are null or the graph of one has failed; else NULL and an error at
  * `at` that names the operand: null, no value of its graph, or of a graph that does not see the others. */
 gcut_graph *gcut_builder_operands(gcut_here at, const char *op, const gcut_val *in, int n);
-/* Are there n elements in a caller's list, the argument `name` of a function?  If not, because it is NULL or n is negative, that
- * is an error of g, where there is one. */
+/* Has the list `name`, an argument of `function`, n elements?  NULL instead of a list and a negative n are errors of g;
+ * without g nothing is said. */
 bool gcut_builder_list(gcut_here at, gcut_graph *g, const char *function, const char *name, const void *list,
                        int n);
 /* Are all n values of g or of graphs around it? */

@@ -116,7 +116,7 @@ static gcut_graph *graph_of(const gcut_val *v, int n)
     return NULL;
 }
 
-/* Has the call each list that its mode has? */
+/* Has the call every list of its mode? */
 static bool has_lists(const grad_job *j)
 {
     static const struct {

@@ -103,6 +103,11 @@ static void close_bodies(void *arg)
     j->first = gcut_bregion_node(&b, j->op, args, (uint32_t)j->nin, bodies, j->n, attrs, nattrs);
 }
 
+static void clear(gcut_val *out, int n)
+{
+    for (int k = 0; out && k < n; k++) out[k] = (gcut_val){0};
+}
+
 /* Do all operands, in one list, exist and belong to g or to graphs around it? */
 static bool visible(gcut_graph *g, const gcut_val *in, int n)
 {
@@ -115,7 +120,7 @@ static void build(region_job *j, int nout)
 {
     bool ok = true;
     if (nout > 0 && !gcut_builder_list(j->at, j->g, gcut_op_get(j->op)->name, "out", j->out, nout)) return;
-    for (int k = 0; k < nout; k++) j->out[k] = (gcut_val){0};
+    clear(j->out, nout);
     if (!visible(j->g, j->in, j->nin) || !gcut_guard_at(j->at, j->g, open_bodies, j)) return;
     for (uint32_t r = 0; r < j->n; r++) j->make[r](j->user, j->region[r].body, j->args[r], j->yields[r]);
     for (uint32_t r = 0; r < j->n; r++) ok = ok && !j->region[r].body->failed;
@@ -173,7 +178,7 @@ static bool took(gcut_here at, loop_job *j, bool scan, gcut_val *out)
     const gcut_loop *s = &j->own;
     if (j->given) memcpy(&j->own, j->given, j->size < sizeof j->own ? j->size : sizeof j->own);
     if (gcut_guard_at(at, j->g, take_loop, j)) return true;
-    for (int k = 0; out && k < s->ncarry + (scan ? s->nys : 0); k++) out[k] = (gcut_val){0};
+    clear(out, s->ncarry + (scan ? s->nys : 0));
     return false;
 }
 
@@ -187,7 +192,7 @@ static void build_loop(gcut_here at, gcut_graph *g, gcut_op op, size_t size, con
     const int nxs = scan ? s->nxs : 0, nys = scan ? s->nys : 0, nout = s->ncarry + nys;
     if (!gcut_builder_list(at, g, l.call, "carry", s->carry, s->ncarry) ||
         !gcut_builder_list(at, g, l.call, "xs", s->xs, nxs)) {
-        for (int k = 0; out && k < nout; k++) out[k] = (gcut_val){0};
+        clear(out, nout);
         return;
     }
     region_job j = {.at = at,
@@ -304,7 +309,7 @@ static void call_function(call_job *j, gcut_val *out)
 {
     bool ok = j->callee && !j->callee->failed && !(j->vjp && j->vjp->failed);
     if (j->g && j->nout > 0 && !gcut_builder_list(j->at, j->g, "gcut_call", "out", out, j->nout)) return;
-    for (int k = 0; out && k < j->nout; k++) out[k] = (gcut_val){0};
+    clear(out, j->nout);
     if (j->g && !gcut_builder_list(j->at, j->g, "gcut_call", "in", j->in, j->nin)) return;
     if (!ok || !visible(j->g, j->in, j->nin) || !gcut_guard_at(j->at, j->g, do_call, j)) return;
     for (int k = 0; k < j->nout; k++) out[k] = (gcut_val){j->g, j->first + (uint32_t)k};

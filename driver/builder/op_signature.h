@@ -10,7 +10,8 @@
  *   several others                     one struct gcut_<op>_options, whose zeros are the defaults, which calls may
  *                                      leave out; operands that may be missing are in it too
  *   a single list                      the macro's remaining arguments: gcut_reshape(x, N, 784)
- *   a reduction                        likewise, no axes = all; gcut_sum, and gcut_sum_keep for `keep=true`
+ *   a reduction                        the macro's remaining arguments are the axes, none for all: gcut_sum(x, 0);
+ *                                      with `keep=true` it is gcut_sum_keep
  */
 #ifndef GCUT_DRIVER_BUILDER_OP_SIGNATURE_H
 #define GCUT_DRIVER_BUILDER_OP_SIGNATURE_H

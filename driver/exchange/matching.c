@@ -14,7 +14,7 @@ enum { LISTED = 100 }; /* lines of one message */
 typedef struct comparison {
     const gcut_graph *of;
     const gcut_load_options *how;
-    bool updated; /* the file may have states of an optimizer */
+    bool skip_states; /* of an optimizer */
     gcut_wanted *wanted;
     uint32_t nwanted;
     gcut_arena *a;
@@ -65,7 +65,7 @@ static void compare_tensor(comparison *c, const gcut_renamings *rules, const gcu
                *found = gcut_tensor_type_text(c->a, x);
     gcut_wanted *w = find(c, name);
     if (!w) {
-        if (!c->how->partial && !(c->updated && is_update_state(c, name)))
+        if (!c->how->partial && !(c->skip_states && is_update_state(c, name)))
             add_line(c, &c->left_over, gcut_printf(c->a, "left over      %s, %s", called, found));
     } else if (w->found) {
         add_line(c, &c->twice,
@@ -100,12 +100,17 @@ static _Noreturn void refuse(const comparison *c, const gcut_tensor_file *f)
               "the weights in '%s' do not fit @%s: %s", f->name, c->of->name, all.at);
 }
 
-void gcut_match_tensors(const gcut_graph *of, gcut_tensor_file *f, const gcut_load_options *how, bool updated,
-                        gcut_wanted *w, uint32_t n)
+void gcut_match_tensors(const gcut_graph *of, gcut_tensor_file *f, const gcut_load_options *how,
+                        bool skip_states, gcut_wanted *w, uint32_t n)
 {
     gcut_arena *a = gcut_arena_new(of->module->env, of->module->arena);
-    comparison c = {
-        .of = of, .how = how, .updated = updated, .wanted = w, .nwanted = n, .a = a, .lines = {.arena = a}};
+    comparison c = {.of = of,
+                    .how = how,
+                    .skip_states = skip_states,
+                    .wanted = w,
+                    .nwanted = n,
+                    .a = a,
+                    .lines = {.arena = a}};
     const gcut_renamings rules = gcut_read_renamings(of->module->env, a, how->rename);
     for (uint32_t i = 0; i < f->tensor.n; i++) compare_tensor(&c, &rules, &f->tensor.at[i]);
     for (uint32_t i = 0; i < n && !how->partial; i++)

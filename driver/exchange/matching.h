@@ -18,9 +18,9 @@ typedef struct gcut_wanted {
 
 /* Finds the tensor of each of w, and loads it.  `of`: the function, for messages.  Throws GCUT_ETYPE with a list of all
  * that does not fit: another shape or dtype, two tensors for one name, and, unless how->partial, one that the file must
- * have and lacks, and a tensor that is for none of w; GCUT_EUSAGE for a malformed list of names.  States of an optimizer
- * that updates some of w are for none, and left alone, where `updated`. */
-void gcut_match_tensors(const gcut_graph *of, gcut_tensor_file *f, const gcut_load_options *how, bool updated,
-                        gcut_wanted *w, uint32_t n);
+ * have and lacks, and a tensor that is for none of w; GCUT_EUSAGE for a malformed list of names.  With
+ * `skip_states` the states of an optimizer for params among w are skipped. */
+void gcut_match_tensors(const gcut_graph *of, gcut_tensor_file *f, const gcut_load_options *how,
+                        bool skip_states, gcut_wanted *w, uint32_t n);
 
 #endif

@@ -169,7 +169,7 @@ gcut_ref gcut_decompose_resize(composite *c)
     return y;
 }
 
-/* The first of the largest elements along the axis, where all of the derivative goes; NaN wins. */
+/* The first largest element along the axis, which gets the whole derivative; NaN wins. */
 static gcut_ref first_largest(composite *c, gcut_ref x, uint32_t axis)
 {
     const gcut_ref i = op_with_axis(B, GCUT_OP_argmax, &x, 1, axis);

@@ -236,6 +236,10 @@ static const mask masks[] = {
     {"of more axes", true,
      "%d = le(%j, %i)\n%e = reshape(%d, shape=[1, T, T])\n%f = select(%d, %zero, %low)\n"
      "%h = reshape(%f, shape=[1, T, T])\n%m = reshape(%h, shape=[T, T])\n"},
+    {"indices so far away that their sums may overflow", false,
+     "%a = iota(shape=[T, T], axis=0, dtype=\"i64\")\n%b1 = iota(shape=[T, T], axis=1, dtype=\"i64\")\n" FULL(
+         "o", "4611686018427387904",
+         "i64") "%a1 = add(%a, %o)\n%b2 = add(%b1, %o)\n%c = le(%b2, %a1)\n" CHOOSE},
     {"column < row", false, "%c = lt(%j, %i)\n" CHOOSE},
     {"column <= row + 1", false, FULL("o", "1", "i32") "%i1 = add(%i, %o)\n%c = le(%j, %i1)\n" CHOOSE},
     {"column >= row", false, "%c = ge(%j, %i)\n" CHOOSE},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The op `resize`: Resize between elements.  The nearest element is taken by its index, floor(i n / m) in integers:
- * runtimes compute Resize's in single precision, where some of them are others.
+ * runtimes compute the index of Resize in single precision, and some of them take a neighbour then.
  */
 #include "import/onnx/export/writer.h"
 
@@ -22,7 +22,7 @@ static const char *nearest_along(gcut_onnx_writer *w, const char *x, uint32_t ax
     return x;
 }
 
-/* [A, 1, ..] with the axes that are resized, two or more, as runtimes need it. */
+/* The shape [A, 1, ..] that ends with the resized axes, at least two: onnxruntime's cubic mode takes no other. */
 static gcut_type in_images(gcut_onnx_writer *w, const gcut_type *t, uint32_t resized)
 {
     const uint32_t last = resized > 2 ? resized : 2;
