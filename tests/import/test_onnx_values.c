@@ -302,6 +302,13 @@ SAMPLES(slices,
                                "out y f32[2] {3 4}"),
         GIVES("without_last_five", THREE "init s i64[1] {0}; init e i64[1] {-5}; y = Slice(x, s, e)\n"
                                          "out y f32[0] {}"),
+        GIVES("from_value", FIVE "in s i64[1] {2}; init two i64[1] {2}; e = Add(s, two); y = Slice(x, s, e)\n"
+                                 "out y f32[2] {2 3}"),
+        GIVES("from_value_back", FIVE AXES
+              "in s i64[1] {-6}; init i i64[1] {1}; init t i64[1] {2}; b = Add(i, s); c = Add(b, t)\n"
+              "d = Add(t, c); y = Slice(x, b, d, a, t); out y f32[2] {0 2}"),
+        REFUSED("from_value_to_end", "--in s=FILE.npy",
+                FIVE "in s i64[1] {2}; init e i64[1] {5}; y = Slice(x, s, e); out y f32[3] {2 3 4}"),
         GIVES("pad_symbolic",
               THREE "in z f32[M=2] {0 0}; init o i64[1] {0}; s = Shape(z); p = Concat(o, s) axis=0\n"
                     "y = Pad(x, p); out y f32[5] {0 1 2 0 0}"),
@@ -501,6 +508,30 @@ static void body_once(void **state)
     must(w->env, import_loop, w);
 }
 
+/* Of a condition that the caller gives, too, only one branch is imported: here they have different shapes. */
+static void import_branch(void *arg)
+{
+    world *w = arg;
+    gcut_arena *a = w->env->arena;
+    const onnx_text t = read_onnx_text(a, "in x f32[3] {1 2 3}; in p bool[] {1}\n"
+                                          "y = If(p) then_branch={ b = Neg(x); out b }"
+                                          " else_branch={ init z f32[2] {7 8}; c = Identity(z); out c }\n"
+                                          "out y f32[3] {-1 -2 -3}");
+    const gcut_onnx_constant_input p = {"p", {.dtype = GCUT_BOOL, .n = 1, .data = &(unsigned char){1}}};
+    const gcut_onnx_options opt = {.constant = &p, .nconstants = 1};
+    gcut_onnx_file *f = gcut_onnx_of_bytes(a, "m.onnx", t.model.at, t.model.n);
+    const gcut_onnx_import i = gcut_onnx_import_model(f, gcut_module_new(w->env, a), "main", &opt);
+    assert_true(i.specialized[0]);
+    assert_int_equal(i.g->nodes.n, 1);
+    assert_int_equal(gcut_node_at(i.g, 0)->op, GCUT_OP_neg);
+}
+
+static void branch_given(void **state)
+{
+    world *w = *state;
+    must(w->env, import_branch, w);
+}
+
 SAMPLES(subgraphs,
         GIVES("branch_initializer", "in x f32[3] {1 2 3}; in p bool[] {1}\n"
                                     "y = If(p) then_branch={ init w f32[3] {1 2 4}; a = Add(x, w); out a }"
@@ -538,7 +569,7 @@ int main(void)
         WITH_FIXTURE(slices),        WITH_FIXTURE(shapes),         WITH_FIXTURE(elementwise),
         WITH_FIXTURE(sizes),         WITH_FIXTURE(names_of_sizes), WITH_FIXTURE(indices),
         WITH_FIXTURE(infinite),      WITH_FIXTURE(norms),          WITH_FIXTURE(subgraphs),
-        WITH_FIXTURE(body_once),
+        WITH_FIXTURE(body_once),     WITH_FIXTURE(branch_given),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

@@ -20,7 +20,7 @@ static const Onnx__GraphProto *subgraph(const gcut_onnx_node *n, const char *nam
 /* Of a constant condition only the branch that is taken becomes ops. */
 void gcut_onnx_if(gcut_onnx_node *n)
 {
-    const gcut_array *cond = gcut_onnx_known(n, 0);
+    const gcut_array *cond = gcut_onnx_maybe(n, 0);
     const Onnx__GraphProto *branch[] = {subgraph(n, "then_branch"), subgraph(n, "else_branch")};
     const uint32_t count = (uint32_t)n->p->n_output;
     gcut_ref *out = gcut_calloc(n->b.g->module->arena, count + 1, sizeof *out);

@@ -6,6 +6,7 @@
 #include "import/onnx/rules.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* i64 indices along an axis of size d; negative ones count from the end. */
@@ -52,6 +53,54 @@ void gcut_onnx_gather(gcut_onnx_node *n)
         return;
     }
     gcut_onnx_set(n, 0, gcut_btake(&n->b, x, indices_in(n, 1, t.dim[axis]), (int)axis));
+}
+
+/* ---- slices that begin at a place that is a value ---- */
+
+/* The number that a value is everywhere; NULL: it is no constant. */
+static const gcut_num *number_of(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_node *node = gcut_def(g, v);
+    return node && node->op == GCUT_OP_full ? &gcut_attr_get(g, node, GCUT_KEY_value)->u.num : NULL;
+}
+
+/* Takes integers that are added to v off it; returns what they are added to. */
+static gcut_ref without_numbers(const gcut_graph *g, gcut_ref v, int64_t *sum)
+{
+    for (const gcut_node *node; (node = gcut_def(g, v));) {
+        if (node->op == GCUT_OP_reshape || node->op == GCUT_OP_broadcast) {
+            v = gcut_arg(g, node, 0);
+            continue;
+        }
+        if (node->op != GCUT_OP_add) break;
+        const gcut_ref x = gcut_arg(g, node, 0), y = gcut_arg(g, node, 1);
+        const gcut_num *of_x = number_of(g, x), *c = of_x ? of_x : number_of(g, y);
+        if (!c || !c->is_int || llabs(c->i) > GCUT_ONNX_INT_MAX || llabs(*sum) > GCUT_ONNX_INT_MAX) break;
+        *sum += c->i;
+        v = of_x ? y : x;
+    }
+    return v;
+}
+
+/* Along one axis, as many elements as the end is a number above the start: x[i:i + 2].  False: it isn't, or steps go back. */
+bool gcut_onnx_slice_at(gcut_onnx_node *n)
+{
+    gcut_ref start = gcut_onnx_in(n, 1), end = gcut_onnx_in(n, 2);
+    const gcut_onnx_list axes = gcut_onnx_input_or_attr(n, 3, "axes"),
+                         step = gcut_onnx_input_or_attr(n, 4, "steps");
+    const int64_t by = gcut_onnx_item(step, 0, 1);
+    int64_t low = 0, high = 0;
+    if (without_numbers(n->b.g, start, &low) != without_numbers(n->b.g, end, &high)) return false;
+    const gcut_type t = gcut_onnx_type(n, start);
+    if (t.rank != 1 || t.dim[0] != 1 || high < low || by < 1 || gcut_onnx_is_symbolic(by)) return false;
+    gcut_ref x = gcut_onnx_in(n, 0);
+    const gcut_type tx = gcut_onnx_type(n, x);
+    const uint32_t axis = gcut_onnx_axis(n, gcut_onnx_item(axes, 0, 0), tx.rank);
+    gcut_ref at = gcut_onnx_progression(n, GCUT_I64, (high - low + by - 1) / by, (gcut_num){.is_int = true},
+                                        (gcut_num){true, by, (double)by});
+    at = gcut_onnx_binary(n, GCUT_OP_add, indices(n, start, tx.dim[axis]), at);
+    gcut_onnx_set(n, 0, gcut_btake(&n->b, x, at, (int)axis));
+    return true;
 }
 
 /* ---- linear indices ---- */

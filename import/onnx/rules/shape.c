@@ -367,6 +367,7 @@ static gcut_ref slice_axis(gcut_onnx_node *n, gcut_ref x, uint32_t axis, int64_t
 
 void gcut_onnx_slice_of(gcut_onnx_node *n)
 {
+    if (gcut_onnx_has(n, 1) && !gcut_onnx_maybe(n, 1) && gcut_onnx_slice_at(n)) return;
     gcut_ref x = gcut_onnx_in(n, 0);
     const uint32_t rank = gcut_onnx_type(n, x).rank;
     const gcut_onnx_list start = gcut_onnx_input_or_attr(n, 1, "starts"),
