@@ -103,8 +103,7 @@ static bool all_of_it(failing *f, const char *graph, int way)
     gcut_options o = TEST_OPTIONS;
     bool ok = false;
     gcut_graph *g = gcut_load(ctx, graph, NULL);
-    static const char *const refine[] = {"refine"}; /* flips are tried in one way, for the sake of time */
-    if (way != EMIT) o.without = refine, o.nwithout = 1;
+    if (way != EMIT) o.without = refine_pass, o.nwithout = 1;
     if (way == PEAK) o.budget = 1 << 30;
     if (way == SAVED) o.saved_budget = 100000;
     if (way == FOLLOW) o.plan = in_tmp("sweep.json");

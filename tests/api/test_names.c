@@ -243,7 +243,7 @@ static void each_model(void (*check)(const char *path, gcut_ctx *ctx, gcut_graph
 
 static void check_texts(const char *path, gcut_ctx *ctx, gcut_graph *g)
 {
-    gcut_options o = TEST_OPTIONS;
+    gcut_options o = UNREFINED_OPTIONS;
     o.optimizer = "adamw(lr=0.001)";
     for (int stage = GCUT_STAGE_PRIMAL; stage <= GCUT_STAGE_KERNEL; stage++)
         no_number(path, "a stage", gcut_show(g, &o, (gcut_stage_name)stage, false));
@@ -326,17 +326,19 @@ static void check_renamed(const char *path, gcut_ctx *ctx, gcut_graph *g)
                 {NULL, NULL, 1, false},
                 {"torch", NULL, 0, false},
                 {NULL, "sgd(lr=0.1)", 0, true}};
-    static const char *const refine[] = {"refine"};
     char *text = shown(ctx, g), *other = renamed(text);
     gcut_graph *z = gcut_parse(ctx, other, GCUT_TO_NUL, "renamed", NULL);
     if (!z) fail_msg("%s\n%s", gcut_last_error(ctx), other);
+    size_t lines = 0;
+    for (const char *c = text; *c; c++) lines += *c == '\n';
+    const bool small = lines < 60;
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
         if (!in_turn(w + strlen(path), ways[w].budget ? 12 : 6)) continue;
-        if (ways[w].budget && strlen(path) % 2 && !nightly()) continue; /* searches take the longest */
+        if (ways[w].budget && !small && !nightly()) continue; /* searches take the longest */
         gcut_options o = TEST_OPTIONS;
         o.policy = ways[w].policy, o.optimizer = ways[w].optimizer, o.lambda = ways[w].lambda;
-        if (w) o.without = refine, o.nwithout = 1; /* flips in the first way, for the sake of time */
-        if (ways[w].budget) {                      /* less than it takes */
+        if (w || !small) o.without = refine_pass, o.nwithout = 1; /* flips in the first way */
+        if (ways[w].budget) {                                     /* less than it takes */
             o.budget = gcut_plan_look(gcut_plan_new(g, &o))->peak_bytes;
             o.budget -= o.budget / 16;
         }

@@ -125,7 +125,7 @@ static void models_have_the_plan_of_the_built_in(void **state)
         if (strstr(list[i]->d_name, ".gcut") && in_turn((size_t)count++, 4)) {
             gcut_ctx *ctx = new_ctx();
             for (int k = 0; k < 4; k++)
-                same_plan(ctx, path, (gcut_options){.policy = policies[k], .threads = 2});
+                same_plan(ctx, path, (gcut_options){.policy = policies[k], .threads = 2, UNREFINED});
             gcut_ctx_free(ctx);
         }
         free(list[i]);

@@ -6,6 +6,7 @@
 #include "cli.h"
 
 #define GPT GCUT_SOURCE_DIR "/tests/models/gpt2.gcut"
+#define RNN GCUT_SOURCE_DIR "/tests/models/rnn.gcut" /* a quarter of the time */
 #define SIZES "--at", "N=2,T=8", "--threads", "2"
 
 static double real(const json_t *j, const char *key)
@@ -167,12 +168,13 @@ static void test_measured(void **state)
 static void test_text_and_csv(void **state)
 {
     (void)state;
-    json_t *j = json_of(ARGV("frontier", GPT, SIZES, "--json"));
+    json_t *j = json_of(ARGV("frontier", RNN, "--threads", "2", "--json"));
     size_t points = json_array_size(json_object_get(j, "points"));
-    char *csv = fine(ARGV("frontier", GPT, SIZES, "--csv")), *text = fine(ARGV("frontier", GPT, SIZES));
+    char *csv = fine(ARGV("frontier", RNN, "--threads", "2", "--csv")),
+         *text = fine(ARGV("frontier", RNN, "--threads", "2"));
     begins(csv, "label,policy,baseline,lambda,saved_bytes,peak_predicted,");
     assert_int_equal(lines_of(csv), points + 1);
-    begins(text, "frontier of @gpt2 at N=2, T=8, 2 threads: ");
+    begins(text, "frontier of @rnn at N=4, T=4, 2 threads: ");
     assert_int_equal(lines_of(text), points + 3);
     assert_non_null(strstr(text, "\nsave-all "));
     json_decref(j);
@@ -184,8 +186,8 @@ static void test_text_and_csv(void **state)
 static void test_points(void **state)
 {
     (void)state;
-    json_t *all = json_of(ARGV("frontier", GPT, SIZES, "--json", "--points", "1000"));
-    json_t *two = json_of(ARGV("frontier", GPT, SIZES, "--json", "--points", "2"));
+    json_t *all = json_of(ARGV("frontier", RNN, "--threads", "2", "--json", "--points", "1000"));
+    json_t *two = json_of(ARGV("frontier", RNN, "--threads", "2", "--json", "--points", "2"));
     json_t *a = json_object_get(all, "points"), *b = json_object_get(two, "points");
     size_t last = 0;
     for (size_t i = 0; i < json_array_size(a); i++)
@@ -202,9 +204,7 @@ static void test_picture(void **state)
 {
     (void)state;
     free(fine(ARGV("frontier", GPT, SIZES, "--svg", "a.svg")));
-    free(fine(ARGV("frontier", GPT, SIZES, "--svg", "b.svg")));
-    char *a = slurp("a.svg"), *b = slurp("b.svg");
-    assert_string_equal(a, b);
+    char *a = slurp("a.svg");
     begins(a, "<svg xmlns=");
     assert_string_equal(a + strlen(a) - 7, "</svg>\n");
     assert_null(strstr(a, "nan"));
@@ -212,12 +212,11 @@ static void test_picture(void **state)
     assert_non_null(
         strstr(a, ">save-all, attention-only</text>")); /* one mark: the op has no core in memory */
     assert_null(strstr(a, ">save-all</text>"));
-    free(b);
     char *said = fine(ARGV("frontier", GPT, SIZES, "-o", "all")), *text = slurp("all.txt");
     assert_string_equal(said, text);
     free(said);
     free(text);
-    b = slurp("all.svg");
+    char *b = slurp("all.svg"); /* of another run */
     assert_string_equal(a, b);
     free(a);
     free(b);
@@ -233,9 +232,9 @@ static void test_picture(void **state)
 static void test_refusals(void **state)
 {
     (void)state;
-    refused(1, "budget|smallest peak|parameters|alive", ARGV("plan", GPT, SIZES, "--budget", "1000"));
-    refused(1, "smallest peak", ARGV("compile", GPT, SIZES, "--budget", "1000", "-o", "never"));
-    refused(1, "smallest peak", ARGV("plan", GPT, SIZES, "--budget", "1000", "--policy", "save-all"));
+    refused(1, "budget|smallest peak|parameters|alive", ARGV("plan", RNN, "--budget", "1000"));
+    refused(1, "smallest peak", ARGV("compile", RNN, "--budget", "1000", "-o", "never"));
+    refused(1, "smallest peak", ARGV("plan", RNN, "--budget", "1000", "--policy", "save-all"));
     refused(2, "csv", ARGV("frontier", GPT, "--json", "--csv"));
     refused(2, "points", ARGV("frontier", GPT, "--points", "0"));
 }

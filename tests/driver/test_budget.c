@@ -223,7 +223,7 @@ static void check_model(void *arg)
     if (c->refused) {
         const int64_t least = infeasible(c, lo);
         smallest(c, least);
-        if (nightly() || c->g->nodes.n < 100) rises(c, least, all.peak_bytes);
+        rises(c, least, all.peak_bytes);
     }
     for (int k = 0; k < budgets(); k++) {
         int64_t budget = lo + (all.peak_bytes - lo) * k / (budgets() - 1);
@@ -270,8 +270,9 @@ static void models_keep_their_budgets(void **state)
         }
         snprintf(path, sizeof path, GCUT_SOURCE_DIR "/tests/models/%s", names[i]);
         run_case c = {.what = names[i], .path = path, .ctx = gcut_ctx_new(NULL)};
-        c.refused = nightly() || (i / (size_t)parts % 2 == 0 && in_turn(i / (size_t)parts, 4));
         c.g = gcut_load(c.ctx, path, NULL);
+        /* The smallest peak of a small graph by day: it takes five searches. */
+        c.refused = nightly() || (c.g && c.g->nodes.n + c.g->params.n < 40 && in_turn(i / (size_t)parts, 4));
         if (CHECK(&c, c.g, "not read")) must(c.g->module->env, check_model, &c);
         nwrong += c.nwrong;
         gcut_ctx_free(c.ctx);

@@ -113,8 +113,10 @@ static int dump(const char *path, const gcut_options *o, bool forward)
 static void every_file_reads_back(void **state)
 {
     (void)state;
-    static const gcut_options variants[] = {
-        {.optimizer = "adamw(lr=1e-3)"}, {.apart = true}, {.unfused = true}, {.policy = "recompute-all"}};
+    static const gcut_options variants[] = {{.optimizer = "adamw(lr=1e-3)", UNREFINED},
+                                            {.apart = true, UNREFINED},
+                                            {.unfused = true, UNREFINED},
+                                            {.policy = "recompute-all"}};
     glob_t files;
     int bad = 0;
     assert_int_equal(glob(GCUT_SOURCE_DIR "/tests/models/*.gcut", 0, NULL, &files), 0);

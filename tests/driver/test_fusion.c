@@ -147,9 +147,8 @@ static void models(void **state)
     saved_pairs = saved_values = 0;
     glob_t files = model_files();
     for (size_t i = 0; i < files.gl_pathc; i++) {
-        static const char *const refine[] = {"refine"};
         gcut_ctx *ctx = new_ctx();
-        gcut_options o = {.threads = 2, .without = refine, .nwithout = 1};
+        gcut_options o = {.threads = 2, UNREFINED};
         if (strstr(files.gl_pathv[i], "/models/")) o.optimizer = "adamw";
         gcut_graph *g = gcut_load(ctx, files.gl_pathv[i], NULL);
         gcut_plan *plan = gcut_plan_new(g, &o);

@@ -91,7 +91,7 @@ static void test_numbers(void **state)
     for (size_t i = 0; i < files.gl_pathc; i++) {
         gcut_ctx *ctx = gcut_ctx_new(NULL);
         gcut_graph *g = gcut_load(ctx, files.gl_pathv[i], NULL);
-        gcut_options o = TEST_OPTIONS;
+        gcut_options o = UNREFINED_OPTIONS;
         o.line = true;
         if (gcut_emit_files(g, &o, "model", false) == GCUT_OK) { /* some are no steps */
             char *text = slurp("model.c");

@@ -121,10 +121,9 @@ static void flip_all(const char *label, gcut_graph *g, int64_t budget, size_t ev
 /* The default plan is no worse than that of the cut, and its bound is that of the cut. */
 static void compare_with_cut(gcut_graph *g)
 {
-    static const char *const refine[] = {"refine"};
     gcut_options o = TEST_OPTIONS;
     gcut_plan *plan = plan_of(g, &o);
-    o.without = refine;
+    o.without = refine_pass;
     o.nwithout = 1;
     gcut_plan *cut = plan_of(g, &o);
     const gcut_plan_info *p = gcut_plan_look(plan), *q = gcut_plan_look(cut);

@@ -132,8 +132,7 @@ static void models(void **state)
         for (size_t k = 0; k < sizeof ways / sizeof *ways - (i % 5 != 0); k++) {
             gcut_ctx *ctx = new_ctx();
             gcut_options o = ways[k];
-            static const char *const refine[] = {"refine"};
-            o.threads = 2, o.without = refine, o.nwithout = 1;
+            o.threads = 2, o.without = refine_pass, o.nwithout = 1;
             if (strstr(files.gl_pathv[i], "/models/") && k % 2) o.optimizer = "adamw";
             gcut_graph *g = gcut_load(ctx, files.gl_pathv[i], NULL);
             assert_non_null(g);

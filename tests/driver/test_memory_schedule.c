@@ -109,7 +109,7 @@ static void models(void **state)
     gcut_ctx *ctx = new_ctx();
     glob_t files = model_files();
     for (size_t i = 0; i < files.gl_pathc; i++) {
-        gcut_options o = TEST_OPTIONS, all = o;
+        gcut_options o = UNREFINED_OPTIONS, all = o;
         if (!in_turn(i, 4)) continue;
         TRY("%s", files.gl_pathv[i]);
         all.policy = "save-all";

@@ -89,7 +89,7 @@ static void check_links(const char *html)
 
 static void check_model(gcut_ctx *ctx, const char *path)
 {
-    gcut_options o = TEST_OPTIONS;
+    gcut_options o = UNREFINED_OPTIONS;
     gcut_graph *g = gcut_load(ctx, path, NULL);
     if (!g) fail_msg("%s", gcut_last_error(ctx));
     gcut_plan *plan = gcut_plan_new(g, &o);

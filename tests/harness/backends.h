@@ -64,7 +64,7 @@ static inline void assert_ok(gcut_ctx *ctx, gcut_status s)
 static inline gcut_step *step_of(gcut_ctx *ctx, gcut_graph *g, const backend_case *b, bool forward,
                                  const char *optimizer)
 {
-    gcut_options o = TEST_OPTIONS;
+    gcut_options o = UNREFINED_OPTIONS;
     o.backend = b->backend;
     o.f64 = b->exact;
     o.forward_only = forward;

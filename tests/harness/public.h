@@ -13,6 +13,12 @@
 /* Tests compare backends on whatever values there are. */
 #define TEST_OPTIONS ((gcut_options){.unbound = GCUT_UNBOUND_RANDOM})
 
+/* The plan of the cut alone.  The search by flips takes most of the time of a small step, and tests that ask nothing of the
+ * plan leave it out. */
+static const char *const refine_pass[] = {"refine"};
+#define UNREFINED .without = refine_pass, .nwithout = 1
+#define UNREFINED_OPTIONS ((gcut_options){.unbound = GCUT_UNBOUND_RANDOM, UNREFINED})
+
 /* false: no such value. */
 static inline bool value_of(gcut_step *s, const char *name, gcut_value_info *out)
 {

@@ -54,9 +54,9 @@ typedef struct run_case {
     uint64_t seed;
     int nwrong;
     bool quiet, all_f64;
-    bool unfused;    /* the steps that are compiled next */
-    double half;     /* the unit of rounding of the f16 or bf16 in the graph, 0 = there is none */
-    gcut_size at[2]; /* sizes of symbols that nothing binds */
+    bool unfused, unrefined; /* the steps that are compiled next */
+    double half;             /* the unit of rounding of the f16 or bf16 in the graph, 0 = there is none */
+    gcut_size at[2];         /* sizes of symbols that nothing binds */
     size_t nat;
     bool refused; /* budgets that are refused are tried, too: each of them is two searches */
 } run_case;
@@ -178,6 +178,7 @@ static inline gcut_step *compile(run_case *c, gcut_backend b, const char *policy
     o.optimizer = optimizer;
     o.keep_grads = optimizer != NULL;
     o.unfused = c->unfused;
+    o.without = refine_pass, o.nwithout = c->unrefined;
     o.seed = c->seed;
     o.at = c->at;
     o.nat = c->nat;
@@ -374,7 +375,7 @@ static inline void dumped(run_case *c)
     char dir[64], path[256];
     snprintf(dir, sizeof dir, "%s/dump", tmp);
     nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS); /* of the graph before */
-    gcut_options o = TEST_OPTIONS;
+    gcut_options o = UNREFINED_OPTIONS;
     o.dump = dir;
     if (!CHECK(c, gcut_plan_new(c->g, &o) && gcut_show(c->g, &o, GCUT_STAGE_KERNEL, true), "not dumped"))
         return;

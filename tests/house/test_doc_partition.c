@@ -169,8 +169,7 @@ static void plan_example(world *w, const example *e)
     o.threads = 2;
     o.save_dtype = e->save_dtype;
     if (e->save) o.save = &e->save, o.nsave = 1;
-    static const char *const refine[] = {"refine"};
-    if (!e->refined) o.without = refine, o.nwithout = 1;
+    if (!e->refined) o.without = refine_pass, o.nwithout = 1;
     gcut_graph *g = gcut_load(ctx, path, NULL);
     const gcut_plan *plan = g ? gcut_plan_new(g, &o) : NULL;
     if (!plan) fail_msg("%s: %s", e->name, gcut_last_error(ctx));

@@ -227,10 +227,8 @@ static void sum_of_plans(void **state)
         chain c = cut((int)m);
         for (size_t i = 0; i < sizeof lambdas / sizeof *lambdas; i++) {
             const gcut_size large[] = {{"N", 64}};
-            static const char *const refine[] = {"refine"};
-            gcut_options o = options_of(
-                NULL, (gcut_options){
-                          .lambda = lambdas[i], .at = large, .nat = 1, .without = refine, .nwithout = 1});
+            gcut_options o =
+                options_of(NULL, (gcut_options){.lambda = lambdas[i], .at = large, .nat = 1, UNREFINED});
             double cost[2], sum = 0;
             int64_t saved[2], all = 0;
             for (int forced = 0; forced < 2; forced++) {

@@ -140,7 +140,7 @@ static gcut_graph *load(gcut_ctx *ctx, const text *t)
 
 static gcut_options options(gcut_size *at, gcut_backend backend)
 {
-    gcut_options o = TEST_OPTIONS;
+    gcut_options o = UNREFINED_OPTIONS;
     o.at = at;
     o.nat = 1;
     o.threads = 2;

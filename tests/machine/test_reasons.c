@@ -13,6 +13,7 @@
 #include "machine/lower/fusion/reason.h"
 #include "machine/lower/memory/concat.h"
 #include "model_files.h"
+#include "public.h"
 
 enum { GRAPHS = 60 };
 
@@ -80,8 +81,7 @@ static void check_program(job *j, const gcut_program *p, gcut_arena *a)
 /* Without flips, which change what is saved, so stored. */
 static gcut_settings settings(const job *j)
 {
-    static const char *const refine[] = {"refine"};
-    const gcut_options o = {.without = refine, .nwithout = 1, .forward_only = j->forward};
+    const gcut_options o = {UNREFINED, .forward_only = j->forward};
     return gcut_settings_of(j->env, &o, sizeof o);
 }
 

@@ -9,6 +9,7 @@
 #include "driver/pipeline/compile.h"
 #include "graph_gen.h"
 #include "model_files.h"
+#include "public.h"
 #include "nightly.h"
 
 typedef struct job {
@@ -45,8 +46,7 @@ static void check(job *j, const gcut_pipeline *q, gcut_arena *a)
 
 static gcut_settings settings(const job *j, bool forward)
 {
-    static const char *const refine[] = {"refine"};
-    const gcut_options o = {.without = refine, .nwithout = 1, .forward_only = forward};
+    const gcut_options o = {UNREFINED, .forward_only = forward};
     return gcut_settings_of(j->env, &o, sizeof o);
 }
 

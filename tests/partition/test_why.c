@@ -326,13 +326,11 @@ static void check_effect(gcut_graph *g, int64_t budget, const char *value)
     json_decref(j);
 }
 
-static const char *const refine[] = {"refine"};
-
 /* The rival of a minimum cut is the plan under that constraint. */
 static void check_rival(gcut_graph *g, const char *value)
 {
     gcut_options o = TEST_OPTIONS;
-    o.without = refine, o.nwithout = 1;
+    o.without = refine_pass, o.nwithout = 1;
     json_t *j = explain(g, &o, value), *rival = json_object_get(j, "other");
     if (!strcmp(json_string_value(json_object_get(j, "state")), "saved"))
         o.recompute = &value, o.nrecompute = 1;

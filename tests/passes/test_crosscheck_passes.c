@@ -15,8 +15,9 @@ static void models_keep_their_results(void **state)
 {
     (void)state;
     static const char *const folders[] = {"corpus", "models", "regress"};
-    static const gcut_options variants[] = {
-        {.optimizer = "adamw(lr=1e-3)", .keep_grads = true}, {.apart = true}, {.policy = "recompute-all"}};
+    static const gcut_options variants[] = {{.optimizer = "adamw(lr=1e-3)", .keep_grads = true, UNREFINED},
+                                            {.apart = true},
+                                            {.policy = "recompute-all"}};
     int bad = 0, n = 0;
     for (size_t f = 0; f < 3; f++) {
         char pattern[400];

@@ -287,7 +287,7 @@ static const gcut_size sizes[] = {{"N", BATCH}, {"T", LENGTH}};
 
 static gcut_options options_for(const model *m, gcut_backend backend, const char *policy)
 {
-    gcut_options o = TEST_OPTIONS;
+    gcut_options o = UNREFINED_OPTIONS;
     o.backend = backend;
     o.policy = policy;
     o.at = sizes;

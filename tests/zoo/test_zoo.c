@@ -153,7 +153,8 @@ static int try_model(const zoo_case *z)
     static outcome want, stated;
     char what[64];
     snprintf(what, sizeof what, "%s %s", z->name, z->size ? z->size : "of the bench");
-    run_case c = {.what = what, .ctx = gcut_ctx_new(NULL), .seed = 3, .nat = z->t ? 2 : 1};
+    run_case c = {
+        .what = what, .ctx = gcut_ctx_new(NULL), .seed = 3, .nat = z->t ? 2 : 1, .unrefined = !is_native()};
     c.at[0] = (gcut_size){"N", z->n};
     c.at[1] = (gcut_size){"T", z->t};
     c.g = load(c.ctx, z);
