@@ -70,6 +70,22 @@ static gcut_role role(gcut_parser *p, gcut_role from, gcut_role to, const char *
     gcut_parse_unexpected(p, gcut_printf(p->scratch, "the role of a %s (%s)", what, all.at));
 }
 
+gcut_ref gcut_parse_param(gcut_parser *p, gcut_role r, const gcut_token *t, const char *name, bool open)
+{
+    const gcut_ref same = gcut_graph_find(p->g, name);
+    if (same)
+        GCUT_PARSE_FAIL(p, t, "give one of them another name", "there is already a %s %%%s",
+                        gcut_def(p->g, same) ? "value" : "parameter", name);
+    gcut_type type = gcut_parse_type(p, open);
+    gcut_parse_define(p, t, name);
+    const gcut_ref v = gcut_param_new(p->g, r, name, &type);
+    gcut_param *made = &p->g->params.at[p->g->params.n - 1];
+    gcut_parse_marks(p, GCUT_MARK_ON_PARAM, &made->marks);
+    const char *fault = gcut_param_fault(p->scratch, p->g, made);
+    if (fault) gcut_fail(p->env, GCUT_ETYPE, gcut_parse_place(p, t), NULL, "%s", fault);
+    return v;
+}
+
 static void params(gcut_parser *p)
 {
     gcut_parse_expect(p, '(',
@@ -79,17 +95,8 @@ static void params(gcut_parser *p)
         gcut_role r = role(p, GCUT_ROLE_param, GCUT_ROLE_out, "parameter");
         gcut_token t = gcut_parse_take(p, GCUT_TOK_VALUE, "the name of a parameter, such as %x");
         const char *name = gcut_parse_name(p, &t);
-        if (gcut_graph_find(p->g, name))
-            GCUT_PARSE_FAIL(p, &t, "give one of them another name", "there is already a parameter %%%s",
-                            name);
         gcut_parse_expect(p, ':', "':' and the type of the parameter");
-        gcut_type type = gcut_parse_type(p, true);
-        gcut_parse_define(p, &t, name);
-        gcut_param_new(p->g, r, name, &type);
-        gcut_param *made = &p->g->params.at[p->g->params.n - 1];
-        gcut_parse_marks(p, GCUT_MARK_ON_PARAM, &made->marks);
-        const char *fault = gcut_param_fault(p->scratch, p->g, made);
-        if (fault) gcut_fail(p->env, GCUT_ETYPE, gcut_parse_place(p, &t), NULL, "%s", fault);
+        gcut_parse_param(p, r, &t, name, true);
     } while (gcut_parse_accept(p, ','));
     gcut_parse_expect(p, ')', "',' or ')' after a parameter");
 }

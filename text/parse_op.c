@@ -350,9 +350,7 @@ static gcut_ref word_operand(gcut_parser *p, gcut_token *t)
     if (gcut_parse_at(p, '=')) return 0;
     const char *name = gcut_parse_name(p, t);
     if (!gcut_parse_accept(p, ':')) return named_value(p, t, name);
-    gcut_parse_define(p, t, name);
-    gcut_type type = gcut_parse_type(p, false);
-    return gcut_param_new(p->g, GCUT_ROLE_input, name, &type);
+    return gcut_parse_param(p, GCUT_ROLE_input, t, name, false);
 }
 
 /* The first token decides: a value or a number is an operand, a word is the key of an attribute. */

@@ -122,6 +122,8 @@ void gcut_parse_op_regions(gcut_parser *p, gcut_op op, const gcut_ref *args, uin
 
 /* ---- parse_func.c ---- */
 void gcut_parse_func(gcut_parser *p);
+/* A parameter from its type on: t, its name, and the colon have been read.  `open`: as of gcut_parse_type. */
+gcut_ref gcut_parse_param(gcut_parser *p, gcut_role r, const gcut_token *t, const char *name, bool open);
 /* Throws unless each `next` and `grad` names a parameter that it can be of. */
 void gcut_parse_check_targets(gcut_parser *p);
 
