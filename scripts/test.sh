@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# test.sh [--quick] [--times]: everything that must hold before a change is done, in 12 minutes on two idle cores of an
-# AMD EPYC (Zen 4), about twice that on a busy host; with --quick a first answer, in two minutes once the tree is built.
+# test.sh [--quick] [--times]: everything that must hold before a change is done, in 18 minutes from a fresh clone on two idle
+# cores of an AMD EPYC (Zen 4), longer on a busy host; with --quick a first answer, in two minutes once the tree is built.
 #
 #   1. optimised build in build/, every test
 #   2. build-asan/ with AddressSanitizer, leak checking and UndefinedBehaviorSanitizer, every test but those labelled long

@@ -389,7 +389,8 @@ static inline void dumped(run_case *c)
             continue;
         char *text = slurp(path, &n);
         CHECK(c, gcut_load(c->ctx, path, NULL), "%s does not parse", path);
-        const char *shown = again ? gcut_show(again, NULL, stages[i].stage, true) : NULL;
+        const char *shown =
+            again ? gcut_show(again, &(gcut_options){UNREFINED}, stages[i].stage, true) : NULL;
         CHECK(c, same_text(text, shown), "%s is not what the first dump gives", path);
         free(text);
     }
