@@ -34,13 +34,15 @@ SHAPES = [
     (8, 128, 28, 128, 3, 1, 1, 32),
     (8, 96, 56, 96, 3, 1, 1, 96),
     (8, 96, 56, 96, 3, 2, 1, 96),
+    (8, 96, 16, 96, 7, 1, 3, 96),
+    (8, 384, 4, 384, 7, 1, 3, 384),
 ]
 
 
 class Conv(ctypes.Structure):
     _fields_ = [(f, ctypes.c_int64) for f in ("n", "c", "h", "w", "o", "oh", "ow", "kh", "kw")] + [
         (f, ctypes.c_int64 * 2) for f in ("stride", "pad", "dilation")
-    ] + [("groups", ctypes.c_int64)]
+    ] + [("groups", ctypes.c_int64), ("winograd", ctypes.c_int)]
 
 
 def library(folder):
@@ -71,7 +73,7 @@ def compare(lib, n, c, h, o, k, stride, pad, groups):
     conv = lambda: torch.conv2d(x, w, None, stride, pad, 1, groups)
     y = conv()
     dy, dx, dw = torch.randn_like(y), torch.empty_like(x), torch.empty_like(w)
-    g = Conv(n, c, h, h, o, y.shape[2], y.shape[3], k, k, (stride,) * 2, (pad,) * 2, (1, 1), groups)
+    g = Conv(n, c, h, h, o, y.shape[2], y.shape[3], k, k, (stride,) * 2, (pad,) * 2, (1, 1), groups, 0)
     work = torch.empty(y.numel() + w.numel())
     back = lambda mask: torch.ops.aten.convolution_backward(
         dy, x, w, None, [stride] * 2, [pad] * 2, [1, 1], False, [0, 0], groups, mask)

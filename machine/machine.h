@@ -56,8 +56,9 @@ typedef struct gcut_machine {
 
 /* Finding a row, on the machine of the op table. */
 #define GCUT_ROW_NS 20
-/* Columns of the depthwise convolutions whose rate calibrate measures. */
+/* Rows and columns of the depthwise convolutions whose rate calibrate measures, and of their windows. */
 #define GCUT_MEASURED_WIDTH 28
+#define GCUT_MEASURED_WINDOW 3
 
 /* How far the rounds of one class of measurements disagreed: interquartile ranges over medians. */
 typedef struct gcut_machine_spread {

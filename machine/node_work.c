@@ -12,9 +12,11 @@
 
 /* Bytes of a row of a product's result that are multiplied together. */
 #define VECTOR_BYTES 64
-/* A depthwise convolution goes along rows of its result, STRETCH elements at a time: a shorter row takes as long as
- * one of that length.  calibrate measures rows of GCUT_MEASURED_WIDTH. */
-#define STRETCH 32
+/* A plane of a depthwise convolution (kernels/rt/conv/depthwise.h) takes the multiply-adds of whole vectors over its results
+ * and those between its rows, copies of rows, and what it takes to find all of it; these in multiply-adds of a vector, as
+ * measured on Zen 4. */
+#define ROW_MADDS 15
+#define PLANE_MADDS 80
 
 static double rated(const gcut_work_of *w, const gcut_node *n, const char *what, const gcut_rate *rate,
                     double units, const char *unit)
@@ -65,12 +67,29 @@ static double product_ns(const gcut_work_of *w, const gcut_node *n, uint32_t one
     return rated(w, n, gcut_op_get((gcut_op)n->op)->name, &rate, flops, "flops");
 }
 
+/* The multiply-adds of a plane, in vectors, for each multiply-add that its results need: rows by columns, under windows of
+ * kh * kw that see `halo` columns more. */
+static double plane_madds(double rows, double columns, double kh, double kw, double halo, double vector)
+{
+    const double vectors = ceil(((rows - 1) * (columns + halo) + columns) / vector);
+    return (vectors * kh * kw + ROW_MADDS * rows + PLANE_MADDS) / (rows * columns * kh * kw);
+}
+
+/* How much longer a multiply-add takes than in the planes that calibrate measures. */
 static double window_factor(const gcut_work_of *w, const gcut_node *n, gcut_way way)
 {
     if (gcut_conv_window(w->g, n) != GCUT_WINDOW_depthwise) return 1;
     const gcut_ref y = way == GCUT_WAY_conv_y ? n->res0 : gcut_arg(w->g, n, way == GCUT_WAY_conv_x ? 0 : 1);
-    const double width = size(w, n, gcut_type_of(w->g, y)->dim[3]);
-    return width > 0 ? ceil(width / STRETCH) * GCUT_MEASURED_WIDTH / width : 1;
+    const gcut_type *t = gcut_type_of(w->g, y),
+                    *of = gcut_type_of(w->g, way == GCUT_WAY_conv_w ? n->res0 : gcut_arg(w->g, n, 1));
+    const double vector = VECTOR_BYTES / (double)gcut_dtype_bytes(t->dtype), rows = size(w, n, t->dim[2]),
+                 columns = size(w, n, t->dim[3]), kh = size(w, n, of->dim[2]), kw = size(w, n, of->dim[3]);
+    const gcut_dim *stride = gcut_attr_get(w->g, n, GCUT_KEY_stride)->u.dims,
+                   *dilation = gcut_attr_get(w->g, n, GCUT_KEY_dilation)->u.dims;
+    if (!(rows * columns * kh * kw > 0)) return 1;
+    return plane_madds(rows, columns, kh, kw, (kw - 1) * (double)dilation[1] / (double)stride[1], vector) /
+           plane_madds(GCUT_MEASURED_WIDTH, GCUT_MEASURED_WIDTH, GCUT_MEASURED_WINDOW, GCUT_MEASURED_WINDOW,
+                       GCUT_MEASURED_WINDOW - 1, vector);
 }
 
 double gcut_work_contraction_ns(const gcut_work_of *w, const gcut_node *n, uint32_t one_b)
@@ -85,7 +104,7 @@ double gcut_work_contraction_ns(const gcut_work_of *w, const gcut_node *n, uint3
                                      : gcut_machine_conv_rate(w->m, info->way, gcut_conv_window(w->g, n), t);
     const double ns = rated(w, n, info->name, &rate, flops, "flops");
     if (attention) return ns;
-    return ns * gcut_terms_scale(w->terms, first, window_factor(w, n, info->way), "rows in whole stretches");
+    return ns * gcut_terms_scale(w->terms, first, window_factor(w, n, info->way), "planes in whole vectors");
 }
 
 double gcut_work_external_ns(const gcut_work_of *w, const gcut_node *n)

@@ -91,7 +91,7 @@ OVERRIDE(SMALL_MR,           4,    6,      8)    /* gemm/small_product_kernel.h:
 OVERRIDE(SMALL_DOTS,         2,    2,      4)    /* columns of a block of 4 rows of dot products */
 OVERRIDE(CONV_MR,            4,    6,     14)    /* conv/conv_tile_kernel.h, with winograd_kernel.h: rows */
 OVERRIDE(CONV_TAPS,          2,    3,      6)    /* taps of a block of 4 rows of dot products */
-/*       LANES alone                                gemm/operand_sums_kernel.h, conv/depthwise_rows_kernel.h,
+/*       LANES alone                                gemm/operand_sums_kernel.h, conv/depthwise_kernel.h,
  *                                                  pooling/pool_2x2_kernel.h with vectors of lesser sets too,
  *                                                  attention/attention_rows.h for f32, of f64 there is base */
 /*       TARGET alone                               FOLD of move/reduce.c, LINES of move/streaming_stores.c */

@@ -24,6 +24,7 @@
 #include "kernels/rt/conv/padded_panel.h"
 #include "kernels/rt/gemm/small_product.h"
 #include "kernels/rt/conv/depthwise.h"
+#include "kernels/rt/conv/window.h"
 #include "kernels/rt/threads/packing_memory.h"
 #include "kernels/rt/vector.h"
 

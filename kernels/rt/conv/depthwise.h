@@ -1,35 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * Depthwise convolutions: groups of one channel.  A row of the result is a sum of shifted rows of the image,
- * one for each tap of the window, times a number of w each; of a window of 3 * 3 with padding 1
+ * Depthwise convolutions: groups of one channel.  A plane of the image is copied with zeros around it, its rows `pitch`
+ * apart, so that the results of all rows, with some that are thrown away between them, are one long row: a sum of long rows
+ * of the image, one for each tap of the window, times a number of w each.  Of a window of 3 * 3 with padding 1 over 3 * 4
  *
- *     y row i  =  w00 (row i-1 from -1 on) + w01 (row i-1 from 0 on) + w02 (row i-1 from 1 on)
- *               + w10 (row i   from -1 on) + ...
+ *     0 0 0 0 0 0      result at   sum over the taps (k, l) of
+ *     0 a b c d 0      i pitch + j   w[k, l] image[i pitch + j + k pitch + l]
+ *     0 e f g h 0
+ *     0 i j k l 0      j = pitch - 2 and pitch - 1 are thrown away
+ *     0 0 0 0 0 0
  *
- *     columns  0 | 1 2 3 ... n-2 | n-1
- *              ^   ^               ^
- *              |   all taps are inside of the image: vectors (depthwise_rows_kernel.h)
- *              some are not: one by one
+ * With a stride an image is copied as its lattices, of every stride-th element: the elements under one tap are of one of
+ * them, and lie as those without a stride do.  The gradient of the image is such a sum over y for each of its own lattices,
+ * over the taps that it sees, and the gradient of w, of each tap, the dot product of two long rows, one of y with zeros where
+ * results are thrown away.  So what is infinite or NaN may make all taps of its channel NaN.
  */
 #ifndef GCUT_KERNELS_RT_CONV_DEPTHWISE_H
 #define GCUT_KERNELS_RT_CONV_DEPTHWISE_H
 
 #include "gradcut/gradcut_rt.h"
-
-static inline int64_t madds(const gcut_rt_conv *g)
-{
-    return g->n * g->o * g->oh * g->ow * (g->c / g->groups) * g->kh * g->kw;
-}
-
-/* Places of y, first and after the last, where a tap at `offset` is inside of an axis of x. */
-static inline void inside(int64_t offset, int64_t stride, int64_t size, int64_t places, int64_t *lo,
-                          int64_t *hi)
-{
-    *lo = stride == 1 ? -offset : gcut_rt_ceildiv(-offset, stride);
-    *hi = stride == 1 ? size - offset : gcut_rt_ceildiv(size - offset, stride);
-    *lo = gcut_rt_min(gcut_rt_max(*lo, 0), places);
-    *hi = gcut_rt_min(gcut_rt_max(*hi, *lo), places);
-}
 
 /* gcut_rt_conv_y, _x and _w with c == groups. */
 void gcut_rt_depthwise_y_f32(const gcut_rt_conv *g, const float *x, const float *w, float *y, int threads);

@@ -3,196 +3,318 @@
  * depthwise.c for one element type (each_type.h).
  */
 
-typedef void NAME(row_fn)(int64_t, int, const T *const *, const T *, T *, int);
+#include "kernels/rt/conv/copy_type.h"
+
+enum { NAME(PLANE) = PLANE_BYTES / sizeof(T), NAME(MOST_LANES) = 64 / sizeof(T) };
+
+/* The working memory of a thread. */
+typedef struct NAME(planes) {
+    _Alignas(64) T source[NAME(PLANE) + NAME(MOST_LANES)];
+    _Alignas(64) T result[NAME(PLANE) + NAME(MOST_LANES)];
+    _Alignas(64) T lane[PASS * NAME(MOST_LANES)]; /* of dot products */
+} NAME(planes);
+_Static_assert(sizeof(NAME(planes)) <= GCUT_RT_RESERVE, "there must always be one");
 
 typedef struct NAME(depthwise) {
     const gcut_rt_conv *g;
-    const T *x, *w, *y; /* two operands */
-    T *out;
-    NAME(row_fn) * row;
-    T (*dot)(int64_t, const T *, const T *);
+    tap_axis axis[2];
+    tiling tiling;
+    int64_t sources, results; /* planes of a channel */
+    int64_t chunk;            /* taps of a task, of the gradient of w */
+    const T *from, *other;    /* the sources; w or, of its gradient, y */
+    T *to;
+    void (*sums)(int64_t, int, const T *const *, const T *, T *, int);
+    void (*dots)(int64_t, int, const T *const *, const T *, T *);
+    int64_t lanes;
 } NAME(depthwise);
 
-OVERRIDES(NAME(row));
-OVERRIDES(NAME(dot));
+OVERRIDES(NAME(sums));
+OVERRIDES(NAME(dots));
+static const int NAME(width_of)[] = {INSTANCES(PASTE(WIDTH, TYPE))};
 
-/* The widest instance one of whose vectors a row of n fills. */
-static NAME(row_fn) * NAME(row_of)(int64_t n)
-{
-    return NAME(row)[gcut_rt_isa_filled(n * (int64_t)sizeof(T))];
-}
+/* ---- the source of a tile ---- */
 
-/* Results of rows of n. */
-static NAME(depthwise) NAME(job)(const gcut_rt_conv *g, const T *x, const T *w, const T *y, T *out, int64_t n)
-{
-    return (NAME(depthwise)){g, x, w, y, out, NAME(row_of)(n), NAME(dot)[gcut_rt_isa()]};
-}
-
-/* ---- a row of the result is a sum of rows of the other image ---- */
-
-/* A row `to` of n elements, and the rows of `size` that are added to it, each at a column offset and times a
- * number of w.  With stride 1, to[j] += w from[j + offset]; these rows wait until there are PASS of them.
- * With others, to[j] += w from[j stride + offset] of y, and to[j stride - offset] += w from[j] of x. */
-typedef struct NAME(row_sum) {
+/* What a thread has at hand: a tile of a plane of sources under some taps, and where the elements under taps lie in it. */
+typedef struct NAME(tile) {
     const NAME(depthwise) * p;
-    T *to;
-    int64_t n, size;
-    int of_x;
-    int waiting, add; /* add: an earlier pass has written the row */
-    const T *from[PASS];
-    int64_t offset[PASS];
-    T w[PASS];
-} NAME(row_sum);
+    NAME(planes) * memory;
+    tap_range range[2];
+    int64_t at[2]; /* of the tile: the first results of a lattice */
+    const T *plane;
+    int64_t r[2], skipped; /* what the taps are of */
+    int taps;
+    int64_t tap[PASS];
+    const T *under[PASS];
+} NAME(tile);
 
-static void NAME(begin)(NAME(row_sum) * d, const NAME(depthwise) * p, T *to, int64_t n, int64_t size,
-                        int of_x)
+static int64_t NAME(lattice_rows)(const NAME(tile) * d)
 {
-    d->p = p, d->to = to, d->n = n, d->size = size, d->of_x = of_x;
-    d->waiting = d->add = 0;
-    for (int64_t j = 0; j < n && p->g->stride[1] != 1; j++) to[j] = 0;
+    return d->p->tiling.places[0] + d->range[0].hi - d->range[0].lo;
 }
 
-/* Adds the rows that wait: the places where all taps are inside at once, the others one by one. */
-static void NAME(flush)(NAME(row_sum) * d)
+/* Copies the lattice of sources (b0, b1): what is outside of the plane is 0 already. */
+static void NAME(copy_lattice)(const NAME(tile) * d, int64_t b0, int64_t b1, T *to)
 {
-    int64_t all = 0, end = d->n;
-    const T *from[PASS];
-    for (int t = 0; t < d->waiting; t++) {
-        all = gcut_rt_max(all, -d->offset[t]);
-        end = gcut_rt_min(end, d->size - d->offset[t]);
-    }
-    all = gcut_rt_min(all, d->n);
-    end = gcut_rt_max(end, all);
-    for (int t = 0; t < d->waiting && all < end; t++) from[t] = d->from[t] + (d->offset[t] + all);
-    if (all < end) d->p->row(end - all, d->waiting, from, d->w, d->to + all, d->add);
-    for (int64_t j = all > 0 ? 0 : end; j < d->n; j = j + 1 == all ? end : j + 1) {
-        T sum = d->add ? d->to[j] : 0;
-        for (int t = 0; t < d->waiting; t++)
-            if (j + d->offset[t] >= 0 && j + d->offset[t] < d->size)
-                sum += d->w[t] * d->from[t][j + d->offset[t]];
-        d->to[j] = sum;
-    }
-    d->add = 1;
-    d->waiting = 0;
+    const tap_axis *a = d->p->axis;
+    const int64_t pitch = d->p->tiling.pitch, row = d->at[0] + d->range[0].lo,
+                  column = d->at[1] + d->range[1].lo;
+    int64_t u0, u1, v0, v1;
+    inside_of(&a[0], b0, row, NAME(lattice_rows)(d), &u0, &u1);
+    inside_of(&a[1], b1, column, pitch, &v0, &v1);
+    const T *from =
+        d->plane + (((row + u0) * a[0].stride + b0) * a[1].sources + (column + v0) * a[1].stride + b1);
+    to += u0 * pitch + v0;
+    for (int64_t u = u0; u < u1; u++, to += pitch, from += a[0].stride * a[1].sources)
+        if (a[1].stride == 1)
+            NAME(copy)(to, from, v1 - v0);
+        else
+            for (int64_t v = 0; v < v1 - v0; v++) to[v] = from[v * a[1].stride];
 }
 
-static inline void NAME(add_row)(NAME(row_sum) * d, const T *from, int64_t offset, T w)
+/* Copies the lattices of the plane that these taps see, for a tile whose first results are these. */
+static void NAME(enter)(NAME(tile) * d, const T *plane, int64_t i, int64_t j, int64_t range0, int64_t range1)
 {
-    const int64_t stride = d->p->g->stride[1];
-    T *const to = d->to;
-    int64_t lo, hi;
-    if (stride == 1) {
-        d->from[d->waiting] = from;
-        d->offset[d->waiting] = offset;
-        d->w[d->waiting++] = w;
-        if (d->waiting == PASS) NAME(flush)(d);
-    } else if (d->of_x) {
-        inside(-offset, stride, d->n, d->size, &lo, &hi);
-        for (int64_t j = lo; j < hi; j++) to[j * stride - offset] += w * from[j];
-    } else {
-        inside(offset, stride, d->size, d->n, &lo, &hi);
-        for (int64_t j = lo; j < hi; j++) to[j] += w * from[j * stride + offset];
+    const NAME(depthwise) *p = d->p;
+    const tiling *t = &p->tiling;
+    const int64_t k0 = range0 * t->taps[0], l0 = range1 * t->taps[1];
+    const int moved =
+        !d->plane || d->at[0] != i || d->at[1] != j || d->range[0].k0 != k0 || d->range[1].k0 != l0;
+    if (!moved && d->plane == plane) return;
+    if (moved) {
+        d->range[0] = range_of(&p->axis[0], k0, gcut_rt_min(k0 + t->taps[0], p->axis[0].taps));
+        d->range[1] = range_of(&p->axis[1], l0, gcut_rt_min(l0 + t->taps[1], p->axis[1].taps));
+        d->at[0] = i, d->at[1] = j, d->skipped = -1;
     }
+    d->plane = plane;
+    T *to = d->memory->source;
+    const int64_t size = NAME(lattice_rows)(d) * t->pitch, n[] = {d->range[0].lattices, d->range[1].lattices};
+    if (moved) memset(to, 0, (size_t)(n[0] * n[1] * size + p->lanes) * sizeof(T));
+    for (int64_t k = 0; k < n[0]; k++)
+        for (int64_t l = 0; l < n[1]; l++, to += size) NAME(copy_lattice)
+    (d, source_lattice(&p->axis[0], k0 + k), source_lattice(&p->axis[1], l0 + l), to);
 }
 
-/* Row oh of y[n, o], o being of channel c. */
-static void NAME(row_y)(const NAME(depthwise) * p, const T *plane, const T *w, int64_t oh, T *y)
+/* Where lattice r[e] sees tap k in the copied lattices, in rows or columns and in lattices; false: it doesn't. */
+static int NAME(place_of)(const NAME(tile) * d, int e, int64_t r, int64_t k, int64_t *place, int64_t *lattice)
 {
-    const gcut_rt_conv *g = p->g;
-    NAME(row_sum) d;
-    NAME(begin)(&d, p, y, g->ow, g->w, 0);
-    for (int64_t k = 0; k < g->kh; k++) {
-        int64_t ih = oh * g->stride[0] + k * g->dilation[0] - g->pad[0];
-        for (int64_t l = 0; l < g->kw && ih >= 0 && ih < g->h; l++)
-            NAME(add_row)(&d, plane + ih * g->w, l * g->dilation[1] - g->pad[1], w[k * g->kw + l]);
-    }
-    if (g->stride[1] == 1) NAME(flush)(&d);
+    const tap_axis *a = &d->p->axis[e];
+    int64_t at;
+    if (!sees(a, r, k, &at)) return 0;
+    *place = gcut_rt_floordiv(at, a->stride) - d->range[e].lo;
+    *lattice = (k - d->range[e].k0) % d->range[e].lattices;
+    return 1;
 }
 
-/* Row ih of x[n, c], from the planes of y that c makes. */
-static void NAME(row_x)(const NAME(depthwise) * p, const T *planes, const T *w, int64_t ih, T *x)
+/* Lists the taps that the lattice of results sees, but for the first `skipped`, `most` at most. */
+static void NAME(list_taps)(NAME(tile) * d, int64_t r0, int64_t r1, int64_t skipped, int64_t most)
 {
-    const gcut_rt_conv *g = p->g;
-    int64_t more = g->o / g->groups;
-    NAME(row_sum) d;
-    NAME(begin)(&d, p, x, g->w, g->ow, 1);
-    for (int64_t q = 0; q < more * g->kh; q++) {
-        int64_t at = ih + g->pad[0] - q % g->kh * g->dilation[0], oh = gcut_rt_floordiv(at, g->stride[0]);
-        if (at % g->stride[0] != 0 || oh < 0 || oh >= g->oh) continue;
-        const T *from = planes + (q / g->kh * g->oh + oh) * g->ow;
-        for (int64_t l = 0; l < g->kw; l++)
-            NAME(add_row)(&d, from, g->pad[1] - l * g->dilation[1], w[q * g->kw + l]);
-    }
-    if (g->stride[1] == 1) NAME(flush)(&d);
-}
-
-/* ---- rows to threads ---- */
-
-static void NAME(part_y)(void *arg, int t, int nt)
-{
-    const NAME(depthwise) *p = arg;
-    const gcut_rt_conv *g = p->g;
-    int64_t begin, end, more = g->o / g->groups;
-    gcut_rt_share(g->n * g->o * g->oh, 1, t, nt, &begin, &end);
-    for (int64_t r = begin; r < end; r++) {
-        int64_t plane = r / g->oh, o = plane % g->o;
-        const T *x = p->x + (plane / g->o * g->c + o / more) * g->h * g->w, *w = p->w + o * g->kh * g->kw;
-        NAME(row_y)(p, x, w, r % g->oh, p->out + r * g->ow);
-    }
-}
-
-static void NAME(part_x)(void *arg, int t, int nt)
-{
-    const NAME(depthwise) *p = arg;
-    const gcut_rt_conv *g = p->g;
-    int64_t begin, end, more = g->o / g->groups;
-    gcut_rt_share(g->n * g->c * g->h, 1, t, nt, &begin, &end);
-    for (int64_t r = begin; r < end; r++) {
-        int64_t plane = r / g->h, c = plane % g->c;
-        const T *y = p->y + plane * more * g->oh * g->ow, *w = p->w + c * more * g->kh * g->kw;
-        NAME(row_x)(p, y, w, r % g->h, p->out + r * g->w);
-    }
-}
-
-/* Rows of y times rows of x, whose sums are added in double. */
-static void NAME(part_w)(void *arg, int t, int nt)
-{
-    const NAME(depthwise) *p = arg;
-    const gcut_rt_conv *g = p->g;
-    int64_t begin, end, lo, hi, more = g->o / g->groups, taps = g->kh * g->kw, step = g->stride[1];
-    gcut_rt_share(g->o * taps, 1, t, nt, &begin, &end);
-    for (int64_t q = begin; q < end; q++) {
-        int64_t o = q / taps, k = q % taps, offset = k % g->kw * g->dilation[1] - g->pad[1];
-        double sum = 0;
-        inside(offset, step, g->w, g->ow, &lo, &hi);
-        for (int64_t r = 0; r < g->n * g->oh && lo < hi; r++) {
-            int64_t n = r / g->oh, oh = r % g->oh;
-            int64_t ih = oh * g->stride[0] + k / g->kw * g->dilation[0] - g->pad[0];
-            if (ih < 0 || ih >= g->h) continue;
-            const T *x = p->x + (((n * g->c + o / more) * g->h + ih) * g->w + offset + lo * step);
-            const T *y = p->y + ((n * g->o + o) * g->oh + oh) * g->ow + lo;
-            T part = step == 1 ? p->dot(hi - lo, x, y) : 0;
-            for (int64_t j = 0; j < hi - lo && step != 1; j++) part += y[j] * x[j * step];
-            sum += (double)part;
+    if (d->skipped == skipped && d->r[0] == r0 && d->r[1] == r1) return;
+    int64_t seen = 0, place[2], lattice[2];
+    d->skipped = skipped, d->r[0] = r0, d->r[1] = r1, d->taps = 0;
+    for (int64_t k = d->range[0].k0; k < d->range[0].k1; k++) {
+        if (!NAME(place_of)(d, 0, r0, k, &place[0], &lattice[0])) continue;
+        for (int64_t l = d->range[1].k0; l < d->range[1].k1; l++) {
+            if (!NAME(place_of)(d, 1, r1, l, &place[1], &lattice[1]) || seen++ < skipped) continue;
+            if (d->taps == most) return;
+            const int64_t row =
+                (lattice[0] * d->range[1].lattices + lattice[1]) * NAME(lattice_rows)(d) + place[0];
+            d->tap[d->taps] = k * d->p->axis[1].taps + l;
+            d->under[d->taps++] = d->memory->source + row * d->p->tiling.pitch + place[1];
         }
-        p->out[q] = (T)sum;
     }
+}
+
+/* ---- sums ---- */
+
+/* Vectors of the results of some rows. */
+static int64_t NAME(vectors)(const NAME(depthwise) * p, int64_t rows, int64_t columns)
+{
+    return gcut_rt_ceildiv((rows - 1) * p->tiling.pitch + columns, p->lanes);
+}
+
+/* Results n[0] by n[1] of a lattice, from those that the tile begins with. */
+static void NAME(store)(const NAME(tile) * d, const int64_t r[2], const int64_t n[2], T *plane)
+{
+    const tap_axis *a = d->p->axis;
+    for (int64_t i = 0; i < n[0]; i++) {
+        const T *from = d->memory->result + i * d->p->tiling.pitch;
+        T *to = plane + ((d->at[0] + i) * a[0].every + r[0]) * a[1].results + d->at[1] * a[1].every + r[1];
+        if (a[1].every == 1)
+            NAME(copy)(to, from, n[1]);
+        else
+            for (int64_t j = 0; j < n[1]; j++) to[j * a[1].every] = from[j];
+    }
+}
+
+/* One lattice of results of a tile. */
+static void NAME(sum_lattice)(NAME(tile) * d, int64_t channel, int64_t result, int64_t i, int64_t j,
+                              const int64_t r[2])
+{
+    const NAME(depthwise) *p = d->p;
+    const tiling *t = &p->tiling;
+    const tap_axis *a = p->axis;
+    const int64_t n[] = {gcut_rt_min(t->places[0], results_of(&a[0], r[0]) - i),
+                         gcut_rt_min(t->places[1], results_of(&a[1], r[1]) - j)};
+    const int64_t taps = a[0].taps * a[1].taps, more = p->sources * p->results, c = channel % p->g->c;
+    int add = 0;
+    if (n[0] <= 0 || n[1] <= 0) return;
+    for (int64_t s = 0; s < p->sources; s++) {
+        const T *w = p->other + (c * more + s + result) * taps;
+        const T *plane = p->from + (channel * p->sources + s) * a[0].sources * a[1].sources;
+        for (int64_t q = 0; q < t->ranges[0] * t->ranges[1]; q++) {
+            NAME(enter)(d, plane, i, j, q / t->ranges[1], q % t->ranges[1]);
+            int64_t skipped = 0;
+            do {
+                T of[PASS];
+                NAME(list_taps)(d, r[0], r[1], skipped, PASS);
+                for (int k = 0; k < d->taps; k++) of[k] = w[d->tap[k]];
+                p->sums(NAME(vectors)(p, n[0], n[1]), d->taps, d->under, of, d->memory->result, add);
+                add = 1, skipped += d->taps;
+            } while (d->taps == PASS);
+        }
+    }
+    NAME(store)(d, r, n, p->to + (channel * p->results + result) * a[0].results * a[1].results);
+}
+
+static void NAME(part_sums)(void *arg, int t, int nt)
+{
+    const NAME(depthwise) *p = arg;
+    const int64_t columns = p->tiling.tiles[1], tiles = p->tiling.tiles[0] * columns;
+    int64_t begin, end;
+    gcut_rt_share(p->g->n * p->g->c * tiles, 1, t, nt, &begin, &end);
+    if (begin >= end) return;
+    gcut_rt_packing_memory workspace = gcut_rt_borrow(sizeof(NAME(planes)));
+    NAME(tile) d = {.p = p, .memory = workspace.at};
+    for (int64_t q = begin; q < end; q++)
+        for (int64_t m = 0; m < p->results; m++)
+            for (int64_t r = 0; r < lattices(&p->axis[0]) * lattices(&p->axis[1]); r++) {
+                const int64_t of[] = {r / lattices(&p->axis[1]), r % lattices(&p->axis[1])};
+                NAME(sum_lattice)
+                (&d, q / tiles, m, q % tiles / columns * p->tiling.places[0],
+                 q % columns * p->tiling.places[1], of);
+            }
+    gcut_rt_give_back(workspace);
+}
+
+static void NAME(run_sums)(NAME(depthwise) * p, int threads)
+{
+    threads = gcut_rt_worth(threads, madds(p->g), TAP_PS);
+    const int64_t planes = gcut_rt_max(p->g->n * p->g->c, 1);
+    p->tiling = tiling_of(p->axis, NAME(PLANE), planes < 4 * threads ? 4 * threads / planes : 1);
+    gcut_rt_parallel(NAME(part_sums), p, threads);
+}
+
+/* ---- the gradient of w ---- */
+
+/* Copies results n[0] by n[1] of a plane of y, from those that the tile begins with; between them it is 0 already. */
+static void NAME(copy_results)(const NAME(tile) * d, const T *y, const int64_t n[2])
+{
+    const int64_t width = d->p->axis[1].results;
+    for (int64_t i = 0; i < n[0]; i++) NAME(copy)
+    (d->memory->result + i * d->p->tiling.pitch, y + (d->at[0] + i) * width + d->at[1], n[1]);
+}
+
+/* Adds the sums of the lanes to those of the taps, and clears them. */
+static void NAME(add_lanes)(const NAME(tile) * d, double *sum)
+{
+    T *lane = d->memory->lane;
+    for (int k = 0; k < d->taps; k++)
+        for (int64_t l = 0; l < d->p->lanes; l++, lane++) sum[k] += (double)*lane, *lane = 0;
+}
+
+/* Some taps of result plane o, of all images: each tile of all of them in turn. */
+static void NAME(dot_taps)(NAME(tile) * d, int64_t o, int64_t range0, int64_t range1, int64_t skipped)
+{
+    const NAME(depthwise) *p = d->p;
+    const gcut_rt_conv *g = p->g;
+    const tiling *t = &p->tiling;
+    const tap_axis *a = p->axis;
+    double sum[PASS] = {0};
+    int64_t summed = 0;
+    memset(d->memory->lane, 0, sizeof d->memory->lane);
+    for (int64_t q = 0; q < t->tiles[0] * t->tiles[1]; q++) {
+        const int64_t at[] = {q / t->tiles[1] * t->places[0], q % t->tiles[1] * t->places[1]};
+        const int64_t n[] = {gcut_rt_min(t->places[0], a[0].results - at[0]),
+                             gcut_rt_min(t->places[1], a[1].results - at[1])};
+        const int64_t vectors = NAME(vectors)(p, n[0], n[1]);
+        memset(d->memory->result, 0, (size_t)(n[0] * t->pitch + p->lanes) * sizeof(T));
+        for (int64_t image = 0; image < g->n; image++) {
+            NAME(enter)
+            (d, p->from + (image * g->c + o / p->results) * a[0].sources * a[1].sources, at[0], at[1], range0,
+             range1);
+            NAME(list_taps)(d, 0, 0, skipped, p->chunk);
+            NAME(copy_results)(d, p->other + (image * g->o + o) * a[0].results * a[1].results, n);
+            if (summed + vectors > SUMMED) NAME(add_lanes)(d, sum), summed = 0;
+            p->dots(vectors, d->taps, d->under, d->memory->result, d->memory->lane);
+            summed += vectors;
+        }
+    }
+    NAME(add_lanes)(d, sum);
+    for (int k = 0; k < d->taps; k++) p->to[o * a[0].taps * a[1].taps + d->tap[k]] = (T)sum[k];
+}
+
+static void NAME(part_dots)(void *arg, int t, int nt)
+{
+    const NAME(depthwise) *p = arg;
+    const int64_t chunks = gcut_rt_ceildiv(p->tiling.taps[0] * p->tiling.taps[1], p->chunk),
+                  columns = p->tiling.ranges[1];
+    int64_t begin, end;
+    gcut_rt_share(p->g->o * p->tiling.ranges[0] * columns * chunks, 1, t, nt, &begin, &end);
+    if (begin >= end) return;
+    gcut_rt_packing_memory workspace = gcut_rt_borrow(sizeof(NAME(planes)));
+    NAME(tile) d = {.p = p, .memory = workspace.at};
+    for (int64_t q = begin; q < end; q++) {
+        const int64_t range = q / chunks % (p->tiling.ranges[0] * columns);
+        NAME(dot_taps)
+        (&d, q / chunks / (p->tiling.ranges[0] * columns), range / columns, range % columns,
+         q % chunks * p->chunk);
+    }
+    gcut_rt_give_back(workspace);
+}
+
+/* ---- the three ---- */
+
+static NAME(depthwise) NAME(job)(const gcut_rt_conv *g, const T *from, const T *other, T *to)
+{
+    const int isa = gcut_rt_isa();
+    return (NAME(depthwise)){.g = g,
+                             .axis = {axis_of_y(g, 0), axis_of_y(g, 1)},
+                             .sources = 1,
+                             .results = g->o / g->groups,
+                             .from = from,
+                             .other = other,
+                             .to = to,
+                             .sums = NAME(sums)[isa],
+                             .dots = NAME(dots)[isa],
+                             .lanes = NAME(width_of)[isa]};
 }
 
 void NAME(gcut_rt_depthwise_y)(const gcut_rt_conv *g, const T *x, const T *w, T *y, int threads)
 {
-    NAME(depthwise) p = NAME(job)(g, x, w, NULL, y, g->ow);
-    gcut_rt_parallel(NAME(part_y), &p, gcut_rt_worth(threads, madds(g), TAP_PS));
+    NAME(depthwise) p = NAME(job)(g, x, w, y);
+    NAME(run_sums)(&p, threads);
 }
 
 void NAME(gcut_rt_depthwise_x)(const gcut_rt_conv *g, const T *y, const T *w, T *x, int threads)
 {
-    NAME(depthwise) p = NAME(job)(g, NULL, w, y, x, g->w);
-    gcut_rt_parallel(NAME(part_x), &p, gcut_rt_worth(threads, madds(g), TAP_PS));
+    NAME(depthwise) p = NAME(job)(g, y, w, x);
+    p.axis[0] = axis_of_x(g, 0), p.axis[1] = axis_of_x(g, 1);
+    p.sources = p.results, p.results = 1;
+    NAME(run_sums)(&p, threads);
 }
 
+/* Rounding does not depend on the taps of a task, of which there are enough for all threads. */
 void NAME(gcut_rt_depthwise_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, int threads)
 {
-    NAME(depthwise) p = NAME(job)(g, x, NULL, y, w, 0);
-    gcut_rt_parallel(NAME(part_w), &p, gcut_rt_worth(threads, madds(g), TAP_PS));
+    NAME(depthwise) p = NAME(job)(g, x, y, w);
+    if (madds(g) == 0) {
+        for (int64_t k = 0; k < g->o * g->kh * g->kw; k++) w[k] = 0;
+        return;
+    }
+    p.tiling = tiling_of(p.axis, NAME(PLANE), 1);
+    threads = gcut_rt_worth(threads, madds(g), TAP_PS);
+    const int64_t taps = p.tiling.taps[0] * p.tiling.taps[1],
+                  parts = g->o < 4 * threads ? 4 * threads / g->o : 1;
+    p.chunk = gcut_rt_min(PASS, gcut_rt_ceildiv(taps, parts));
+    gcut_rt_parallel(NAME(part_dots), &p, threads);
 }

@@ -9,13 +9,7 @@ typedef struct NAME(images) {
     int64_t image, plane, h, w;
 } NAME(images);
 
-static inline void NAME(copy)(T *restrict to, const T *restrict from, int64_t n)
-{
-    for (; n >= 16; n -= 16, to += 16, from += 16) memcpy(to, from, 16 * sizeof(T));
-    if (n & 8) memcpy(to, from, 8 * sizeof(T)), to += 8, from += 8;
-    if (n & 4) memcpy(to, from, 4 * sizeof(T)), to += 4, from += 4;
-    for (int64_t j = 0; j < (n & 3); j++) to[j] = from[j];
-}
+#include "kernels/rt/conv/copy_type.h"
 
 /* n elements, `step` apart from row[offset] on; 0 but for those from lo to hi, and everywhere when there is
  * no row. */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
+#include "kernels/rt/conv/window.h"
 #include "kernels/rt/pooling/pool_2x2.h"
-#include "kernels/rt/conv/depthwise.h"
 
 enum { BLOCK = 256 }; /* windows that find_largest scans together */
 /* Picoseconds of one element under one window. */
