@@ -38,6 +38,11 @@ enum { WINDOWS = 16 };
  * than GCUT_RT_MADD_PS, because panels are gathered from the image for it. */
 enum { GEMM_PS = 20, PACK_PS = 500 };
 
+/* A product of as many columns, or fewer, is faster for several images together, and a sum over as many places or more needs
+ * no others; w of so many elements, to which sums of images are added, is a product.  Picoseconds of copying an element, and
+ * the memory of the copies. */
+enum { FEW_PLACES = 48, LONG_SUM = 256, LARGE_W = 1 << 14, JOIN_PS = 300, JOINED_BYTES = 8 << 20 };
+
 /* ---- the lattices of x ---- */
 
 /* Along one axis, the elements r, r + stride, … of x: `places` of them, which see taps k0, k0 + every, … of
