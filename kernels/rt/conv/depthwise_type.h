@@ -198,8 +198,13 @@ static void NAME(part_sums)(void *arg, int t, int nt)
 
 static void NAME(run_sums)(NAME(depthwise) * p, int threads)
 {
+    if (madds(p->g) == 0) {
+        const int64_t n = p->g->n * p->g->c * p->results * p->axis[0].results * p->axis[1].results;
+        for (int64_t k = 0; k < n; k++) p->to[k] = 0;
+        return;
+    }
     threads = gcut_rt_worth(threads, madds(p->g), TAP_PS);
-    const int64_t planes = gcut_rt_max(p->g->n * p->g->c, 1);
+    const int64_t planes = p->g->n * p->g->c;
     p->tiling = tiling_of(p->axis, NAME(PLANE), planes < 4 * threads ? 4 * threads / planes : 1);
     gcut_rt_parallel(NAME(part_sums), p, threads);
 }
