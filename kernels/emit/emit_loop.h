@@ -25,6 +25,10 @@ typedef struct gcut_loop_writer {
 /* emit_reduce.c */
 /* Float reductions along a row that is long or of unknown length have GCUT_LANES accumulators acc<v>[l]. */
 bool gcut_loop_in_lanes(const gcut_loop_writer *w, const gcut_loop_node *x);
+/* Those along a row of a few known elements keep them, acc<v>[c], in a loop that vectors can do, and combine them behind it
+ * in order: declares v<v>. */
+bool gcut_loop_kept(const gcut_loop_writer *w, const gcut_loop_node *x);
+void gcut_loop_combine_kept(gcut_loop_writer *w, const gcut_loop_node *x);
 const char *gcut_loop_lanes_call(const gcut_loop_writer *w, const gcut_loop_node *x); /* joins them */
 void gcut_loop_declare_accumulator(gcut_loop_writer *w, const gcut_loop_node *x, const char *indent);
 void gcut_loop_accumulate(gcut_loop_writer *w, const gcut_loop_node *x, const char *indent);

@@ -8,17 +8,25 @@
  */
 #include "kernels/emit/emit_loop.h"
 
-#define SEQUENTIAL_MAX 16 /* a row of so few known elements is reduced one after the other */
+#define SEQUENTIAL_MAX 16 /* a row of so few known elements is reduced one after the other, in order */
 
 #define W(w, ...) gcut_text_add((w)->out, __VA_ARGS__)
 
-/* Float reductions along a row that is long or of unknown length use lanes. */
+static bool is_tiny(const gcut_loop_writer *w, const gcut_loop_node *x)
+{
+    return x->level == GCUT_LEVEL_ROW && gcut_dim_known(w->l->u->loop.inner) &&
+           w->l->u->loop.inner <= SEQUENTIAL_MAX;
+}
+
 bool gcut_loop_in_lanes(const gcut_loop_writer *w, const gcut_loop_node *x)
 {
     if (!x->reduces || x->level == GCUT_LEVEL_COLUMN) return false;
-    bool tiny = x->level == GCUT_LEVEL_ROW && gcut_dim_known(w->l->u->loop.inner) &&
-                w->l->u->loop.inner <= SEQUENTIAL_MAX;
-    return gcut_dtype_is_float(x->dtype) && !tiny;
+    return gcut_dtype_is_float(x->dtype) && !is_tiny(w, x);
+}
+
+bool gcut_loop_kept(const gcut_loop_writer *w, const gcut_loop_node *x)
+{
+    return x->reduces && gcut_dtype_is_float(x->dtype) && is_tiny(w, x) && w->l->u->loop.inner > 0;
 }
 
 /* The name of the function that combines two elements. */
@@ -50,6 +58,15 @@ static const char *neutral(const gcut_loop_writer *w, const gcut_loop_node *x)
     return gcut_printf(w->l->m->arena, "INT%s_%s", bits, max ? "MIN" : "MAX");
 }
 
+void gcut_loop_combine_kept(gcut_loop_writer *w, const gcut_loop_node *x)
+{
+    gcut_arena *a = w->l->m->arena;
+    const char *sum = gcut_printf(a, "s%u", x->v), *t = gcut_c_type(x->dtype);
+    W(w, "        %s %s = %s;\n        for (int c = 0; c < %lld; c++) %s = %s;\n        const %s v%u = %s;\n",
+      t, sum, neutral(w, x), (long long)w->l->u->loop.inner, sum,
+      combine(w, x, sum, gcut_printf(a, "acc%u[c]", x->v)), t, x->v, sum);
+}
+
 /* `add` sums lanes with the function called sum. */
 const char *gcut_loop_lanes_call(const gcut_loop_writer *w, const gcut_loop_node *x)
 {
@@ -60,7 +77,9 @@ const char *gcut_loop_lanes_call(const gcut_loop_writer *w, const gcut_loop_node
 void gcut_loop_declare_accumulator(gcut_loop_writer *w, const gcut_loop_node *x, const char *indent)
 {
     const char *t = gcut_c_type(x->dtype);
-    if (gcut_loop_in_lanes(w, x))
+    if (gcut_loop_kept(w, x))
+        W(w, "%s%s acc%u[%lld];\n", indent, t, x->v, (long long)w->l->u->loop.inner);
+    else if (gcut_loop_in_lanes(w, x))
         W(w, "%s%s acc%u[%d];\n%sfor (int l = 0; l < %d; l++) acc%u[l] = %s;\n", indent, t, x->v, GCUT_LANES,
           indent, GCUT_LANES, x->v, neutral(w, x));
     else if (x->level != GCUT_LEVEL_COLUMN)
@@ -72,6 +91,10 @@ void gcut_loop_accumulate(gcut_loop_writer *w, const gcut_loop_node *x, const ch
 {
     const gcut_node *n = x->n;
     const char *value = gcut_loop_operand(w, x, gcut_arg(w->l->g, n, 0));
+    if (gcut_loop_kept(w, x)) {
+        W(w, "%sacc%u[c] = %s;\n", indent, x->v, value);
+        return;
+    }
     const char *acc = x->level == GCUT_LEVEL_COLUMN ? gcut_printf(w->l->m->arena, "q%u[c]", x->v)
                       : gcut_loop_in_lanes(w, x)    ? gcut_printf(w->l->m->arena, "acc%u[l]", x->v)
                                                     : gcut_printf(w->l->m->arena, "acc%u", x->v);
