@@ -7,7 +7,8 @@
 Each model of tests/import/torch_models.py, at sizes that take a core some time, is exported by PyTorch, imported, compiled
 and run with SGD; then PyTorch trains the same module, eager and with torch.compile, on as many threads.  A row has the
 time from the export to the end of the first step (import and compiling), the best and the median step, and the peak of
-the step; in one run on one machine, one model after the other.
+the step: parameters, inputs and what the step allocates for tensors at once.  In one run on one machine, one model after
+the other.
 
 With --zoo, the program of examples, the models of peers/cases.py that are of examples/models: PyTorch's module of the same
 shapes (peers/torch_models.py) is exported and imported, and both run with the optimizer of the case, in turns.  A row has
@@ -20,7 +21,6 @@ import json
 import os
 import pathlib
 import re
-import resource
 import statistics
 import subprocess
 import sys
@@ -41,15 +41,23 @@ spec = importlib.util.spec_from_file_location("zoo", HERE / "peers" / "torch_mod
 zoo = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(zoo)
 
+# Sandler et al., 2018, table 2: expansion, channels, blocks, stride.
+MOBILENET = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
+
 MODELS = {
     "resnet50": lambda: t.images(t.ResNet((3, 4, 6, 3), 64, 100), 64, 100, 8),
-    "convnext": lambda: t.images(t.ConvNeXt(), 64, 5, 32),
+    "mobilenetv2": lambda: t.images(t.MobileNetV2(MOBILENET, 32, 1280, 100), 96, 100, 8),
+    "densenet121": lambda: t.images(t.DenseNet((6, 12, 24, 16), 32, 100), 64, 100, 8),
+    "convnext": lambda: t.images(t.ConvNeXt((3, 3, 9, 3), (96, 192, 384, 768), 100), 64, 100, 8),
     "unet": lambda: t.segments(t.UNet("nearest", 16), 64, 3, 8),
     "vit": lambda: t.images(t.ViT(6, 384, 6, 16, 128, 100), 128, 100, 8),
     "bert": lambda: t.tokens(t.Bert(8192, 256, 4, 4, 128), {"ids": t.ids(8, 128, 8192), "segments": t.ids(8, 128, 2),
                                                             "mask": torch.ones(8, 128, dtype=torch.int64)}, 8192, 8, 128),
     "gpt2": lambda: t.tokens(t.GPT2(8192, 256, 4, 4, 128), {"ids": t.ids(8, 128, 8192)}, 8192, 8, 128),
     "llama": lambda: t.tokens(t.Llama(8192, 256, 8, 4, 4), {"ids": t.ids(8, 128, 8192)}, 8192, 8, 128),
+    "t5": lambda: t.tokens(t.T5(8192, 256, 4, 64, 1024, 4, 32, 128),
+                           {"ids": t.ids(8, 128, 8192), "mask": torch.ones(8, 128, dtype=torch.int64),
+                            "targets": t.ids(8, 128, 8192)}, 8192, 8, 128),
     "lstm": lambda: t.tokens(t.Recurrent(torch.nn.LSTM, 1, False, 8192, 256), {"ids": t.ids(16, 64, 8192)}, 8192, 16, 64),
     "gru": lambda: t.tokens(t.Recurrent(torch.nn.GRU, 1, False, 8192, 256), {"ids": t.ids(16, 64, 8192)}, 8192, 16, 64),
 }
@@ -84,24 +92,46 @@ def ours(gradcut, m, folder, seconds):
 
 
 def theirs(m, compiled, seconds):
-    """The same of PyTorch; its peak is not measured."""
+    """The same of PyTorch.  Its peak is that of its tensors: what oneDNN and MKL allocate for themselves is not in it."""
     m.module.train()
     module = torch.compile(m.module) if compiled else m.module
     sgd = torch.optim.SGD(m.module.parameters(), lr=0.01)
     (target,) = m.targets.values()
+
+    def step():
+        m.torch_loss(module(*m.inputs.values()), target).backward()
+        sgd.step()
+        sgd.zero_grad(set_to_none=True)
+
     times, begin = [], time.perf_counter()
     first = None
     while first is None or len(times) < 5 or sum(times) < seconds * 1e3:
         start = time.perf_counter()
-        sgd.zero_grad(set_to_none=True)
-        m.torch_loss(module(*m.inputs.values()), target).backward()
-        sgd.step()
+        step()
         now = time.perf_counter()
         if first is None:
             first = now - begin
         else:
             times.append((now - start) * 1e3)
-    return first, times
+    return first, times, resident_bytes(m) + most_allocated(step)
+
+
+def resident_bytes(m):
+    """Of the tensors that are there before a step: parameters, buffers, inputs and targets."""
+    given = {x.data_ptr(): x for x in [*m.module.parameters(), *m.module.buffers(), *m.inputs.values(), *m.targets.values()]}
+    return sum(x.numel() * x.element_size() for x in given.values())
+
+
+def most_allocated(step):
+    """The most bytes of tensors that the step has at once, beyond what there was before it, by PyTorch's own records."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as p:
+        step()
+    records = [e for e in p.profiler.kineto_results.events() if e.name() == "[memory]"]
+    now = most = 0
+    for e in sorted(records, key=lambda e: e.start_ns()):
+        now += e.nbytes()
+        most = max(most, now)
+    return most
 
 
 # ---- beside native models ----
@@ -188,10 +218,9 @@ def main():
         print(f"| {name} | gradcut | {first:.1f} | {min(ms):.2f} | {statistics.median(ms):.2f} | {peak / 1e6:.1f} |", flush=True)
         for kind in ("eager", "torch.compile"):
             torch._dynamo.reset()
-            first, ms = theirs(m, kind != "eager", a.seconds)
-            print(f"| | {kind} | {first:.1f} | {min(ms):.2f} | {statistics.median(ms):.2f} | |", flush=True)
-    print(f"\nPyTorch {torch.__version__}, {torch.get_num_threads()} threads, "
-          f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:.0f} MB at most of it")
+            first, ms, peak = theirs(m, kind != "eager", a.seconds)
+            print(f"| | {kind} | {first:.1f} | {min(ms):.2f} | {statistics.median(ms):.2f} | {peak / 1e6:.1f} |", flush=True)
+    print(f"\nPyTorch {torch.__version__}, {torch.get_num_threads()} threads")
 
 
 if __name__ == "__main__":

@@ -108,19 +108,18 @@ class InvertedResidual(nn.Module):
 
 
 class MobileNetV2(nn.Module):
-    """Sandler et al., 2018."""
+    """Sandler et al., 2018: stem 32, head 1280 and seven kinds of blocks (expand, channels, blocks, stride)."""
 
-    def __init__(self, classes=5):
+    def __init__(self, blocks=((1, 4, 1, 1), (3, 6, 2, 2), (3, 8, 2, 1), (2, 10, 2, 2)), stem=8, head=24, classes=5):
         super().__init__()
-        settings = ((1, 4, 1, 1), (3, 6, 2, 2), (3, 8, 2, 1), (2, 10, 2, 2))  # expand, channels, blocks, stride
-        layers, c = [ConvNorm(3, 8, 3, 2, act=nn.ReLU6(inplace=True))], 8
-        for expand, d, n, stride in settings:
+        layers, c = [ConvNorm(3, stem, 3, 2, act=nn.ReLU6(inplace=True))], stem
+        for expand, d, n, stride in blocks:
             for k in range(n):
                 layers.append(InvertedResidual(c, d, stride if k == 0 else 1, expand))
                 c = d
-        layers.append(ConvNorm(c, 24, 1, act=nn.ReLU6(inplace=True)))
+        layers.append(ConvNorm(c, head, 1, act=nn.ReLU6(inplace=True)))
         self.features = nn.Sequential(*layers)
-        self.classifier = nn.Sequential(nn.Dropout(0.0), nn.Linear(24, classes))
+        self.classifier = nn.Sequential(nn.Dropout(0.0), nn.Linear(head, classes))
 
     def forward(self, x):
         return self.classifier(self.features(x).mean([2, 3]))
@@ -432,7 +431,7 @@ class Llama(nn.Module):
 class T5(nn.Module):
     """Raffel et al., 2020: biases of relative positions in buckets, no scaling, an encoder and a decoder."""
 
-    def __init__(self, count=11, width=12, heads=2, layers=2, buckets=8, farthest=12):
+    def __init__(self, count=11, width=12, heads=2, size=8, hidden=20, layers=2, buckets=8, farthest=12):
         super().__init__()
         self.buckets, self.farthest, self.width = buckets, farthest, width
         self.shared = nn.Embedding(count, width)
@@ -441,11 +440,11 @@ class T5(nn.Module):
         for stack in (self.encoder, self.decoder):
             for _ in range(layers):
                 layer = nn.Module()
-                layer.norm1, layer.own = RMSNorm(width), Heads(width, heads, 8, bias=False, scale=False)
+                layer.norm1, layer.own = RMSNorm(width), Heads(width, heads, size, bias=False, scale=False)
                 if stack is self.decoder:
-                    layer.norm2, layer.cross = RMSNorm(width), Heads(width, heads, 8, bias=False, scale=False)
+                    layer.norm2, layer.cross = RMSNorm(width), Heads(width, heads, size, bias=False, scale=False)
                 layer.norm3 = RMSNorm(width)
-                layer.wi, layer.wo = nn.Linear(width, 20, bias=False), nn.Linear(20, width, bias=False)
+                layer.wi, layer.wo = nn.Linear(width, hidden, bias=False), nn.Linear(hidden, width, bias=False)
                 stack.append(layer)
         self.norms = nn.ModuleList([RMSNorm(width), RMSNorm(width)])
 
