@@ -20,9 +20,10 @@ enum { PLANE_BYTES = 72 << 10 };
 /* Parts of a plane are at most so wide. */
 enum { WIDEST = 1024, NARROWEST = 64 };
 
-/* One axis of an image of results over an image of sources.  Result i lies over source (i * stride + first + k * step) /
- * every under tap k, if that is an integer: of y over x, `stride` is that of the convolution and every = 1, of x over y the
- * other way round.  So results i * every + r, a lattice, see the same taps, and source elements u * stride + b, too. */
+/* One axis of a plane of results over a plane of sources.  Under tap k result i sees source element
+ * (i * stride + first + k * step) / every, if that is an integer: of y over x, `stride` is that of the convolution and
+ * every = 1, of x over y the other way round.  Results r, r + every, … are a lattice: they see the same taps.  Sources
+ * b, b + stride, … are one, too: under one tap all results of a lattice see elements of one of them, side by side. */
 typedef struct tap_axis {
     int64_t results, sources;
     int64_t every, stride;
@@ -62,7 +63,7 @@ static int64_t results_of(const tap_axis *a, int64_t r)
     return a->every == 1 ? a->results : gcut_rt_ceildiv(a->results - r, a->every);
 }
 
-/* Does lattice r see the tap?  Then result i of it lies over source element i * stride + *at. */
+/* Does lattice r of results see the tap?  Then its result i sees source element i * stride + *at. */
 static int sees(const tap_axis *a, int64_t r, int64_t k, int64_t *at)
 {
     const int64_t v = r * a->stride + a->first + k * a->step;
@@ -75,7 +76,7 @@ static int64_t gcd(int64_t a, int64_t b)
     return b ? gcd(b, a % b) : a;
 }
 
-/* Lattices of the source that `taps` taps lie in: those of taps k and k + period are the same. */
+/* Taps k and k + period lie in the same lattice of sources. */
 static int64_t period(const tap_axis *a)
 {
     return a->stride / gcd(a->stride, a->step < 0 ? -a->step : a->step);
@@ -87,7 +88,7 @@ static int64_t source_lattice(const tap_axis *a, int64_t k)
     return a->stride == 1 ? 0 : gcut_rt_mod(a->first + k * a->step, a->stride);
 }
 
-/* Of elements b, b + stride, … of the sources: the first n from element `from` on that there are, as begin and end. */
+/* Which of n elements of source lattice b, from its element `from` on, there are: begin to end. */
 static void inside_of(const tap_axis *a, int64_t b, int64_t from, int64_t n, int64_t *begin, int64_t *end)
 {
     const int64_t all = a->stride == 1 ? a->sources : gcut_rt_ceildiv(a->sources - b, a->stride);
@@ -95,7 +96,8 @@ static void inside_of(const tap_axis *a, int64_t b, int64_t from, int64_t n, int
     *end = gcut_rt_max(gcut_rt_min(all - from, n), *begin);
 }
 
-/* Some taps along one axis, and what they see of a lattice of sources: result 0 elements lo to hi. */
+/* Taps k0 to k1 along one axis: how many lattices of sources they lie in, and the elements of one that the first results of
+ * all lattices see, lo to hi. */
 typedef struct tap_range {
     int64_t k0, k1, lo, hi, lattices;
 } tap_range;
@@ -111,14 +113,14 @@ static tap_range range_of(const tap_axis *a, int64_t k0, int64_t k1)
                        .lattices = gcut_rt_min(k1 - k0, period(a))};
 }
 
-/* How planes are taken apart: tiles of `places` results of each lattice along each axis, `taps` taps together. */
+/* How planes are taken apart: in tiles of `places` results of each lattice along an axis, under `taps` taps at a time. */
 typedef struct tiling {
     int64_t places[2], taps[2];
     int64_t pitch; /* of rows of the source, and of results */
     int64_t tiles[2], ranges[2];
 } tiling;
 
-/* No range of so many taps sees more elements than those under one tap, and these. */
+/* Elements of a lattice that results see under so many taps, at most, beyond one for each result. */
 static int64_t halo(const tap_axis *a, int64_t taps)
 {
     if (taps == a->taps) {

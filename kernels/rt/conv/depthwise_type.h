@@ -34,14 +34,15 @@ static const int NAME(width_of)[] = {INSTANCES(PASTE(WIDTH, TYPE))};
 
 /* ---- the source of a tile ---- */
 
-/* What a thread has at hand: a tile of a plane of sources under some taps, and where the elements under taps lie in it. */
+/* What a thread works on: a tile of a plane of sources, and the taps that a lattice of results sees of it, but for the first
+ * `skipped`: tap[k], numbered in w, lies under[k] for the first result. */
 typedef struct NAME(tile) {
     const NAME(depthwise) * p;
     NAME(planes) * memory;
     tap_range range[2];
     int64_t at[2]; /* of the tile: the first results of a lattice */
     const T *plane;
-    int64_t r[2], skipped; /* what the taps are of */
+    int64_t r[2], skipped;
     int taps;
     int64_t tap[PASS];
     const T *under[PASS];
@@ -90,8 +91,10 @@ static void NAME(enter)(NAME(tile) * d, const T *plane, int64_t i, int64_t j, in
     const int64_t size = NAME(lattice_rows)(d) * t->pitch, n[] = {d->range[0].lattices, d->range[1].lattices};
     if (moved) memset(to, 0, (size_t)(n[0] * n[1] * size + p->lanes) * sizeof(T));
     for (int64_t k = 0; k < n[0]; k++)
-        for (int64_t l = 0; l < n[1]; l++, to += size) NAME(copy_lattice)
-    (d, source_lattice(&p->axis[0], k0 + k), source_lattice(&p->axis[1], l0 + l), to);
+        for (int64_t l = 0; l < n[1]; l++, to += size) {
+            const int64_t b0 = source_lattice(&p->axis[0], k0 + k), b1 = source_lattice(&p->axis[1], l0 + l);
+            NAME(copy_lattice)(d, b0, b1, to);
+        }
 }
 
 /* Where lattice r[e] sees tap k in the copied lattices, in rows or columns and in lattices; false: it doesn't. */
@@ -146,7 +149,7 @@ static void NAME(store)(const NAME(tile) * d, const int64_t r[2], const int64_t 
     }
 }
 
-/* One lattice of results of a tile. */
+/* One lattice of results of a tile; `channel` counts those of all images. */
 static void NAME(sum_lattice)(NAME(tile) * d, int64_t channel, int64_t result, int64_t i, int64_t j,
                               const int64_t r[2])
 {
@@ -214,9 +217,10 @@ static void NAME(run_sums)(NAME(depthwise) * p, int threads)
 /* Copies results n[0] by n[1] of a plane of y, from those that the tile begins with; between them it is 0 already. */
 static void NAME(copy_results)(const NAME(tile) * d, const T *y, const int64_t n[2])
 {
-    const int64_t width = d->p->axis[1].results;
-    for (int64_t i = 0; i < n[0]; i++) NAME(copy)
-    (d->memory->result + i * d->p->tiling.pitch, y + (d->at[0] + i) * width + d->at[1], n[1]);
+    const T *from = y + d->at[0] * d->p->axis[1].results + d->at[1];
+    T *to = d->memory->result;
+    for (int64_t i = 0; i < n[0]; i++, to += d->p->tiling.pitch, from += d->p->axis[1].results)
+        NAME(copy)(to, from, n[1]);
 }
 
 /* Adds the sums of the lanes to those of the taps, and clears them. */

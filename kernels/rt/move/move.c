@@ -7,6 +7,9 @@
 #include "gradcut/gradcut_rt.h"
 #include "kernels/rt/move/strided.h"
 
+/* Elements of a row that one thread copies, at least. */
+enum { ROW_BLOCK = 1024 };
+
 /* Of shorter rows too much is parts of lines. */
 static int streams(size_t row, int64_t rows)
 {
@@ -23,20 +26,42 @@ static void move_row(void *dst, const void *src, size_t n, int past)
 
 /* ---- strided copy ---- */
 
+/* Rows of both arrays along the last of `rank` axes, each copied in so many blocks. */
 typedef struct copy_job {
-    strided from;
-    const int64_t *to; /* strides of the result */
-    int64_t step;      /* of its last axis */
+    int rank;
+    int64_t dim[GCUT_RT_MAX_RANK], from[GCUT_RT_MAX_RANK], to[GCUT_RT_MAX_RANK];
+    int64_t rows, columns, blocks;
     size_t size;
     const char *src;
     char *dst;
     int past; /* past the caches */
 } copy_job;
 
-static void copy_row(const copy_job *j, const char *s, char *d)
+/* Axes that follow each other without a gap in both arrays are one, and axes of one element are none. */
+static void set_axes(copy_job *j, int rank, const int64_t *dim, const int64_t *from, const int64_t *to)
 {
-    const int64_t n = j->from.columns, ss = j->from.step * (int64_t)j->size, ds = j->step * (int64_t)j->size;
-    if (j->from.step == 1 && j->step == 1) {
+    int n = 0;
+    for (int d = 0; d < rank; d++) {
+        if (dim[d] == 1) continue;
+        if (n > 0 && j->from[n - 1] == dim[d] * from[d] && j->to[n - 1] == dim[d] * to[d])
+            j->dim[n - 1] *= dim[d];
+        else
+            j->dim[n++] = dim[d];
+        j->from[n - 1] = from[d], j->to[n - 1] = to[d];
+    }
+    if (n == 0) j->dim[n] = j->from[n] = j->to[n] = 1, n++;
+    j->rank = n;
+    j->columns = j->dim[n - 1];
+    j->rows = 1;
+    for (int d = 0; d < n - 1; d++) j->rows *= j->dim[d];
+}
+
+/* n elements of a row */
+static void copy_row(const copy_job *j, const char *s, char *d, int64_t n)
+{
+    const int64_t from = j->from[j->rank - 1], to = j->to[j->rank - 1], ss = from * (int64_t)j->size,
+                  ds = to * (int64_t)j->size;
+    if (from == 1 && to == 1) {
         move_row(d, s, (size_t)n * j->size, j->past);
         return;
     }
@@ -58,17 +83,20 @@ static void copy_row(const copy_job *j, const char *s, char *d)
 static void copy_part(void *arg, int t, int nt)
 {
     const copy_job *j = arg;
-    int64_t r0, r1;
-    gcut_rt_share(j->from.rows, 1, t, nt, &r0, &r1);
+    int64_t r0, r1, c0, c1;
+    gcut_rt_share(j->rows * j->blocks, 1, t, nt, &r0, &r1);
     for (int64_t r = r0; r < r1; r++) {
-        int64_t q = r, from = 0, to = 0; /* both in one pass: divisions are what a short row costs */
-        for (int d = j->from.rank - 2; d >= 0; d--) {
-            const int64_t i = q % j->from.dim[d];
-            q /= j->from.dim[d];
-            from += i * j->from.stride[d];
+        int64_t q = r / j->blocks, from = 0,
+                to = 0; /* both in one pass: divisions are what a short row costs */
+        for (int d = j->rank - 2; d >= 0; d--) {
+            const int64_t i = q % j->dim[d];
+            q /= j->dim[d];
+            from += i * j->from[d];
             to += i * j->to[d];
         }
-        copy_row(j, j->src + from * (int64_t)j->size, j->dst + to * (int64_t)j->size);
+        gcut_rt_share(j->columns, ROW_BLOCK, (int)(r % j->blocks), (int)j->blocks, &c0, &c1);
+        from += c0 * j->from[j->rank - 1], to += c0 * j->to[j->rank - 1];
+        copy_row(j, j->src + from * (int64_t)j->size, j->dst + to * (int64_t)j->size, c1 - c0);
     }
     if (j->past) gcut_rt_streamed();
 }
@@ -76,15 +104,15 @@ static void copy_part(void *arg, int t, int nt)
 void gcut_rt_copy(int rank, const int64_t *dim, size_t size, const void *src, const int64_t *ss, void *dst,
                   const int64_t *ds, int threads)
 {
-    copy_job j = {.from = strided_rows(rank, dim, ss),
-                  .to = ds,
-                  .step = rank ? ds[rank - 1] : 1,
-                  .size = size,
-                  .src = src,
-                  .dst = dst};
-    const int64_t n = j.from.rows * j.from.columns;
-    j.past = streams((size_t)j.from.columns * size, j.from.rows);
-    if (n > 0) gcut_rt_parallel(copy_part, &j, gcut_rt_worth(threads, n, 300));
+    copy_job j = {.size = size, .src = src, .dst = dst, .blocks = 1};
+    set_axes(&j, rank, dim, ss, ds);
+    const int64_t n = j.rows * j.columns;
+    if (n <= 0) return;
+    threads = gcut_rt_worth(threads, n, 300);
+    if (threads > 1 && j.rows < 4 * threads)
+        j.blocks = gcut_rt_min(gcut_rt_ceildiv(4 * threads, j.rows), gcut_rt_ceildiv(j.columns, ROW_BLOCK));
+    j.past = streams((size_t)j.columns * size, j.rows);
+    gcut_rt_parallel(copy_part, &j, threads);
 }
 
 /* ---- f16 and bf16 to f32 ---- */
