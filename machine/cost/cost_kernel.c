@@ -70,7 +70,7 @@ static bool is_exposed(const gcut_lowered *h, const gcut_kernel *u)
 }
 
 /* Rows of the last axis are copied, or added up, one by one.  They are along the last axis, and along those
- * before it that are gone with it. */
+ * before it that are taken with it, which `gone` has. */
 static double rows_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_graph *g, gcut_ref v,
                       uint32_t gone)
 {
@@ -91,7 +91,11 @@ static double copy_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_l
     double ns = 0;
     if (u->kind == GCUT_KERNEL_COPY) return rows_ns(c, m, h->g, u->copy.value, 0);
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
-    uint32_t gone = u->kind == GCUT_KERNEL_REDUCE ? gcut_attr_axes(h->g, n) : 0;
+    /* What is joined along an axis is without gaps from there on, also in the result. */
+    const uint32_t gone = u->kind == GCUT_KERNEL_REDUCE ? gcut_attr_axes(h->g, n)
+                          : u->kind == GCUT_KERNEL_CONCAT
+                              ? ~0u << gcut_attr_get(h->g, n, GCUT_KEY_axis)->u.dim
+                              : 0;
     for (uint32_t k = 0; k < n->nargs; k++) ns += rows_ns(c, m, h->g, gcut_arg(h->g, n, k), gone);
     return ns;
 }

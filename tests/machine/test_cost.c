@@ -361,6 +361,21 @@ static void rows_of_reductions(void **state)
     assert_that(arithmetic / 256, <, rows);
 }
 
+/* A part of a concatenation has no gaps from its axis on: along the second axis a row for each image, along the last one
+ * for each four elements. */
+static void rows_of_concatenations(void **state)
+{
+    static const char second[] =
+        "gcut 1\nfunc @f(input %x: f32[8, 64, 4, 4], input %z: f32[8, 64, 4, 4]) -> "
+        "(out y: f32[8, 128, 4, 4]) {\n  %y = concat(%x, %z, axis=1)\n  return %y\n}\n",
+                      last[] = "gcut 1\nfunc @f(input %x: f32[8, 64, 4, 4], input %z: f32[8, 64, 4, 4]) -> "
+                               "(out y: f32[8, 64, 4, 8]) {\n  %y = concat(%x, %z, axis=3)\n  return %y\n}\n";
+    gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 1);
+    const double more = costs_of(*state, last, 1, 1).ns - costs_of(*state, second, 1, 1).ns,
+                 rows = 2 * 8 * (64 * 4 - 1) * GCUT_ROW_NS * m.op_scale;
+    assert_true(fabs(more - rows) < 0.01 * rows); /* but for the memory that one of them waits for */
+}
+
 static double conv_ns(const gcut_machine *m, gcut_window window, double flops)
 {
     const gcut_rate rate = gcut_machine_conv_rate(m, GCUT_WAY_conv_y, window, GCUT_F32);
@@ -470,6 +485,7 @@ int main(void)
         WITH_FIXTURE(columns_and_operands),
         WITH_FIXTURE(scaled_in_place),
         WITH_FIXTURE(rows_of_reductions),
+        WITH_FIXTURE(rows_of_concatenations),
         WITH_FIXTURE(windows),
         WITH_FIXTURE(pools),
         WITH_FIXTURE(stored_as_a_view),
