@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -18,17 +19,26 @@
 #include "gradcut/gradcut_rt.h"
 #include "kernels/rt/threads/packing_memory.h"
 
-static _Atomic int poor; /* there is no memory */
+static _Atomic int poor;       /* there is no memory */
+static _Atomic size_t largest; /* of the blocks asked for, without those of HUGE_BLOCK */
+
+/* More than any block that was given back. */
+enum { HUGE_BLOCK = 1 << 30 };
 
 /* The run-time library's, in place of libc's. */
 void *aligned_alloc(size_t align, size_t bytes)
 {
     void *p = NULL;
+    if (bytes < HUGE_BLOCK && bytes > atomic_load(&largest)) atomic_store(&largest, bytes);
     return !atomic_load(&poor) && posix_memalign(&p, align, bytes) == 0 ? p : NULL;
 }
 
-/* More than any block that was given back. */
-enum { HUGE_BLOCK = 1 << 30 };
+/* Blocks that earlier runs gave back would do: the list is emptied by asking for more, and there is none. */
+static void be_poor(void)
+{
+    atomic_store(&poor, 1);
+    for (int k = 0; k < 8; k++) gcut_rt_give_back(gcut_rt_borrow(HUGE_BLOCK));
+}
 
 /* ---- products without memory ---- */
 
@@ -68,9 +78,7 @@ static void test_poor(void **state)
     float *few = numbers(ROWS * COLUMNS), *many = numbers(ROWS * COLUMNS), sums[2][COLUMNS];
     for (int turned = 0; turned < 2; turned++)
         for (int threads = 1; threads <= 4; threads++) {
-            /* Blocks that earlier runs gave back would do: the list is emptied by asking for more. */
-            atomic_store(&poor, 1);
-            for (int k = 0; k < 8; k++) gcut_rt_give_back(gcut_rt_borrow(HUGE_BLOCK));
+            be_poor();
             memset(few, 0xff, ROWS * COLUMNS * sizeof *few);
             product(a, b, few, sums[0], turned, threads);
             atomic_store(&poor, 0);
@@ -79,6 +87,52 @@ static void test_poor(void **state)
             assert_memory_equal(sums[0], sums[1], sizeof *sums);
         }
     free(a), free(b), free(few), free(many);
+}
+
+/* ---- small images without memory ---- */
+
+/* y, x and w of windows of one element, one after the other in `out`. */
+static void convolve(const gcut_rt_conv *g, const float *x, const float *y, const float *w, float *out)
+{
+    gcut_rt_conv_y_f32(g, x, w, out, NULL, 2);
+    gcut_rt_conv_x_f32(g, y, w, out + g->n * g->o * g->h * g->w, NULL, 2);
+    gcut_rt_conv_w_f32(g, x, y, out + g->n * (g->o + g->c) * g->h * g->w, NULL, 2);
+}
+
+/* Images that fit in the reserve, too, which their product needs, are not joined then.  With memory, a block has 2 MiB at
+ * most. */
+static void test_small_images(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][4] = {{9, 128, 130, 6}, {5, 500, 500, 2}, {64, 700, 600, 4}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const int64_t n = sizes[i][0], c = sizes[i][1], o = sizes[i][2], h = sizes[i][3];
+        const gcut_rt_conv g = {.n = n,
+                                .c = c,
+                                .h = h,
+                                .w = h,
+                                .o = o,
+                                .oh = h,
+                                .ow = h,
+                                .kh = 1,
+                                .kw = 1,
+                                .stride = {1, 1},
+                                .dilation = {1, 1},
+                                .groups = 1};
+        const int64_t all = n * (o + c) * h * h + o * c;
+        float *x = numbers(n * c * h * h), *y = numbers(n * o * h * h), *w = numbers(o * c);
+        float *few = numbers(all), *many = numbers(all);
+        be_poor();
+        convolve(&g, x, y, w, few);
+        atomic_store(&poor, 0);
+        atomic_store(&largest, 0);
+        convolve(&g, x, y, w, many);
+        assert_that(atomic_load(&largest), >, 0);
+        assert_that(atomic_load(&largest), <=, (size_t)2 << 20);
+        for (int64_t k = 0; k < all; k++)
+            assert_true(fabsf(few[k] - many[k]) <= 1e-4f * fabsf(few[k]) + 1e-2f);
+        free(x), free(y), free(w), free(few), free(many);
+    }
 }
 
 /* Blocks are as large as asked for, aligned, and nobody else's. */
@@ -186,10 +240,8 @@ static void test_fork_reserve(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_poor),
-        cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_fork),
-        cmocka_unit_test(test_fork_reserve),
+        cmocka_unit_test(test_poor), cmocka_unit_test(test_small_images), cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_fork), cmocka_unit_test(test_fork_reserve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

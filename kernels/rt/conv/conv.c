@@ -41,7 +41,7 @@ enum { GEMM_PS = 20, PACK_PS = 500 };
 /* A product of as many columns, or fewer, is faster for several images together, and a sum over as many places or more needs
  * no others; w of so many elements, to which sums of images are added, is a product.  Picoseconds of copying an element, and
  * the memory of the copies. */
-enum { FEW_PLACES = 48, LONG_SUM = 256, LARGE_W = 1 << 14, JOIN_PS = 300, JOINED_BYTES = 8 << 20 };
+enum { FEW_PLACES = 48, LONG_SUM = 256, LARGE_W = 1 << 14, JOIN_PS = 300, JOINED_BYTES = (2 << 20) - 4096 };
 
 /* ---- the lattices of x ---- */
 

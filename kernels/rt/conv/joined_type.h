@@ -48,12 +48,12 @@ static int64_t NAME(images_joined)(const gcut_rt_conv *g, int64_t enough)
     return n > 1 ? gcut_rt_ceildiv(g->n, gcut_rt_ceildiv(g->n, n)) : 1;
 }
 
-/* Memory for the two images of so many, of c and o rows; at NULL: there is none, and nothing is borrowed. */
+/* Memory for so many images of c and of o rows; at NULL: there is none.  The reserve is left to the product. */
 static gcut_rt_packing_memory NAME(borrow_joined)(const gcut_rt_conv *g, int64_t images)
 {
     const size_t bytes = (size_t)(images * (g->c + g->o) * g->h * g->w) * sizeof(T) + 64;
     gcut_rt_packing_memory m = gcut_rt_borrow(bytes);
-    if (m.bytes >= bytes) return m;
+    if (m.block && m.bytes >= bytes) return m;
     gcut_rt_give_back(m);
     return (gcut_rt_packing_memory){0};
 }
