@@ -24,8 +24,8 @@ gcut_module *gcut_parse_file(gcut_env *env, gcut_arena *parent, const char *path
 gcut_attr *gcut_parse_attrs(gcut_graph *g, gcut_op op, gcut_place at, const char *text, uint32_t *n);
 
 /* Builds an expression in g, a function, and returns its value: "cross_entropy(logits, t: i64[N], smooth=0.1)".  An
- * operand is an expression, the name of a value of g, or a new input with its type and marks.  `what` is the name of the text for
- * diagnostics. */
+ * operand is an expression, the name of a value of g, or a new input with its type and marks.  `what` is the name of the
+ * text for diagnostics. */
 gcut_ref gcut_parse_expression(gcut_graph *g, const char *what, const char *text);
 
 /* The op whose name is most like this one; NULL when none is. */

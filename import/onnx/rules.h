@@ -15,7 +15,7 @@
 /* rules/point.c */
 gcut_ref gcut_onnx_convert(gcut_onnx_node *n, gcut_ref x, gcut_dtype to); /* whatever is not 0 is true */
 gcut_dtype gcut_onnx_dtype_attr(const gcut_onnx_node *n, const char *name, int64_t otherwise);
-/* rules/index.c: a slice whose start is computed in the graph; false, with nothing done: its length is no number */
+/* rules/index.c: imports a slice whose start is computed and whose length is constant; false: it is another slice */
 bool gcut_onnx_slice_at(gcut_onnx_node *n);
 /* rules/shape.c: axes as a bit mask */
 uint32_t gcut_onnx_axes_mask(const gcut_onnx_node *n, gcut_onnx_list axes, uint32_t rank);

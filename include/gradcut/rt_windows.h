@@ -38,8 +38,8 @@ typedef struct gcut_rt_conv {
 } gcut_rt_conv;
 
 /* Is it a depthwise convolution: several groups of one channel, with fewer than 8 results each?  It has
- * kernels of its own, without workspace (kernels/rt/conv/depthwise.h).  In the gradient of its window, what is infinite or NaN may
- * make all taps of its channel NaN. */
+ * kernels of its own, without workspace (kernels/rt/conv/depthwise.h).  In the gradient of its window, one infinity or
+ * NaN in a channel may make all taps of that channel NaN. */
 static inline int gcut_rt_conv_tapwise(int64_t c, int64_t o, int64_t groups)
 {
     return c == groups && groups > 1 && o < 8 * groups;

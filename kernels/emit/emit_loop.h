@@ -25,10 +25,11 @@ typedef struct gcut_loop_writer {
 /* emit_reduce.c */
 /* Float reductions along a row that is long or of unknown length have GCUT_LANES accumulators acc<v>[l]. */
 bool gcut_loop_in_lanes(const gcut_loop_writer *w, const gcut_loop_node *x);
-/* Those along a row of a few known elements keep them, acc<v>[c], in a loop that vectors can do, and combine them behind it
- * in order: declares v<v>. */
-bool gcut_loop_kept(const gcut_loop_writer *w, const gcut_loop_node *x);
-void gcut_loop_combine_kept(gcut_loop_writer *w, const gcut_loop_node *x);
+/* Float reductions along a row of at most 16 elements, a number known here, store them in an array acc<v>[c], so that the
+ * loop over the row can be vectorised.  gcut_loop_reduce_array writes the loop after it, which combines them in order and
+ * defines v<v>. */
+bool gcut_loop_in_array(const gcut_loop_writer *w, const gcut_loop_node *x);
+void gcut_loop_reduce_array(gcut_loop_writer *w, const gcut_loop_node *x);
 const char *gcut_loop_lanes_call(const gcut_loop_writer *w, const gcut_loop_node *x); /* joins them */
 void gcut_loop_declare_accumulator(gcut_loop_writer *w, const gcut_loop_node *x, const char *indent);
 void gcut_loop_accumulate(gcut_loop_writer *w, const gcut_loop_node *x, const char *indent);

@@ -406,8 +406,8 @@ void gcut_loop_row_values(gcut_loop_writer *w, int p)
         if (x->phase != p || x->level != GCUT_LEVEL_ROW) continue;
         W(w, "%s", gcut_c_line(w->e, x->n->loc));
         if (x->reduces) {
-            if (gcut_loop_kept(w, x))
-                gcut_loop_combine_kept(w, x);
+            if (gcut_loop_in_array(w, x))
+                gcut_loop_reduce_array(w, x);
             else if (gcut_loop_in_lanes(w, x))
                 W(w, "        const %s v%u = %s;\n", gcut_c_type(x->dtype), x->v, gcut_loop_lanes_call(w, x));
             else

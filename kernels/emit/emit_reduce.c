@@ -24,7 +24,7 @@ bool gcut_loop_in_lanes(const gcut_loop_writer *w, const gcut_loop_node *x)
     return gcut_dtype_is_float(x->dtype) && !is_tiny(w, x);
 }
 
-bool gcut_loop_kept(const gcut_loop_writer *w, const gcut_loop_node *x)
+bool gcut_loop_in_array(const gcut_loop_writer *w, const gcut_loop_node *x)
 {
     return x->reduces && gcut_dtype_is_float(x->dtype) && is_tiny(w, x) && w->l->u->loop.inner > 0;
 }
@@ -58,7 +58,7 @@ static const char *neutral(const gcut_loop_writer *w, const gcut_loop_node *x)
     return gcut_printf(w->l->m->arena, "INT%s_%s", bits, max ? "MIN" : "MAX");
 }
 
-void gcut_loop_combine_kept(gcut_loop_writer *w, const gcut_loop_node *x)
+void gcut_loop_reduce_array(gcut_loop_writer *w, const gcut_loop_node *x)
 {
     gcut_arena *a = w->l->m->arena;
     const char *sum = gcut_printf(a, "s%u", x->v), *t = gcut_c_type(x->dtype);
@@ -77,7 +77,7 @@ const char *gcut_loop_lanes_call(const gcut_loop_writer *w, const gcut_loop_node
 void gcut_loop_declare_accumulator(gcut_loop_writer *w, const gcut_loop_node *x, const char *indent)
 {
     const char *t = gcut_c_type(x->dtype);
-    if (gcut_loop_kept(w, x))
+    if (gcut_loop_in_array(w, x))
         W(w, "%s%s acc%u[%lld];\n", indent, t, x->v, (long long)w->l->u->loop.inner);
     else if (gcut_loop_in_lanes(w, x))
         W(w, "%s%s acc%u[%d];\n%sfor (int l = 0; l < %d; l++) acc%u[l] = %s;\n", indent, t, x->v, GCUT_LANES,
@@ -91,7 +91,7 @@ void gcut_loop_accumulate(gcut_loop_writer *w, const gcut_loop_node *x, const ch
 {
     const gcut_node *n = x->n;
     const char *value = gcut_loop_operand(w, x, gcut_arg(w->l->g, n, 0));
-    if (gcut_loop_kept(w, x)) {
+    if (gcut_loop_in_array(w, x)) {
         W(w, "%sacc%u[c] = %s;\n", indent, x->v, value);
         return;
     }

@@ -69,8 +69,8 @@ static bool is_exposed(const gcut_lowered *h, const gcut_kernel *u)
     return longs > 1;
 }
 
-/* Rows of the last axis are copied, or added up, one by one.  They are along the last axis, and along those
- * before it that are taken with it, which `gone` has. */
+/* Rows are copied, or added up, one by one.  A row is along the last axis, and along the axes before it as long as both
+ * neighbours are in the mask `gone`. */
 static double rows_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_graph *g, gcut_ref v,
                       uint32_t gone)
 {
@@ -91,7 +91,7 @@ static double copy_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_l
     double ns = 0;
     if (u->kind == GCUT_KERNEL_COPY) return rows_ns(c, m, h->g, u->copy.value, 0);
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
-    /* What is joined along an axis is without gaps from there on, also in the result. */
+    /* An operand of a concatenation is contiguous from its axis on, in the result too. */
     const uint32_t gone = u->kind == GCUT_KERNEL_REDUCE ? gcut_attr_axes(h->g, n)
                           : u->kind == GCUT_KERNEL_CONCAT
                               ? ~0u << gcut_attr_get(h->g, n, GCUT_KEY_axis)->u.dim

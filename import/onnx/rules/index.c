@@ -55,16 +55,16 @@ void gcut_onnx_gather(gcut_onnx_node *n)
     gcut_onnx_set(n, 0, gcut_btake(&n->b, x, indices_in(n, 1, t.dim[axis]), (int)axis));
 }
 
-/* ---- slices that begin at a place that is a value ---- */
+/* ---- slices whose start is computed ---- */
 
-/* The number that a value is everywhere; NULL: it is no constant. */
+/* The number that all elements of a constant have; NULL: the value is no constant. */
 static const gcut_num *number_of(const gcut_graph *g, gcut_ref v)
 {
     const gcut_node *node = gcut_def(g, v);
     return node && node->op == GCUT_OP_full ? &gcut_attr_get(g, node, GCUT_KEY_value)->u.num : NULL;
 }
 
-/* Takes integers that are added to v off it; returns what they are added to. */
+/* v = the returned value + constants, whose sum is added to *sum. */
 static gcut_ref without_numbers(const gcut_graph *g, gcut_ref v, int64_t *sum)
 {
     for (const gcut_node *node; (node = gcut_def(g, v));) {
@@ -82,7 +82,8 @@ static gcut_ref without_numbers(const gcut_graph *g, gcut_ref v, int64_t *sum)
     return v;
 }
 
-/* Along one axis, as many elements as the end is a number above the start: x[i:i + 2].  False: it isn't, or steps go back. */
+/* x[i:i + 2]: a slice along one axis whose end is its start plus a constant.  False for any other.  ONNX shortens a slice that
+ * leaves the axis; a step has sizes that are known before it, and stops with an error of the index there. */
 bool gcut_onnx_slice_at(gcut_onnx_node *n)
 {
     gcut_ref start = gcut_onnx_in(n, 1), end = gcut_onnx_in(n, 2);

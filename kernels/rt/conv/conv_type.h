@@ -217,14 +217,10 @@ static void NAME(run_product)(NAME(product) * p, T *work, int threads)
 
 #include "kernels/rt/conv/winograd_type.h"
 
-#include "kernels/rt/conv/joined_type.h"
-
-/* A window of one element is a matrix for every image and group: to = w from, or w' from when `transposed`.
- */
-static void NAME(pointwise_product)(const gcut_rt_conv *g, int transposed, const T *w, const T *from, T *to,
-                                    int threads)
+/* A window of one element is a matrix for every image and group: to = w from, or w' from when `transposed`. */
+static void NAME(image_products)(const gcut_rt_conv *g, int transposed, const T *w, const T *from, T *to,
+                                 int threads)
 {
-    if (NAME(joined_product)(g, transposed, w, from, to, threads)) return;
     int64_t in = g->c / g->groups, out = g->o / g->groups, hw = g->h * g->w;
     int64_t m = transposed ? in : out, k = transposed ? out : in;
     gcut_rt_gemm q = {.m = m,
@@ -243,6 +239,8 @@ static void NAME(pointwise_product)(const gcut_rt_conv *g, int transposed, const
                       .sc = {g->groups * m * hw, m * hw}};
     NAME(gcut_rt_gemm)(&q, w, from, to, threads);
 }
+
+#include "kernels/rt/conv/joined_type.h"
 
 /* ---- y ---- */
 

@@ -165,8 +165,7 @@ void NAME(gcut_rt_conv_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, T
         for (int64_t k = 0; k < g->o * p.k; k++) w[k] = 0;
         return;
     }
-    if (pointwise(g) && g->groups == 1 && g->c * g->o >= LARGE_W &&
-        gcut_rt_conv_w_shares(g->c, g->o, 1) == 1) {
+    if (pointwise(g) && g->groups == 1 && gcut_rt_conv_w_shares(g->c, g->o, 1) == 1) {
         NAME(pointwise_w)(g, x, y, w, threads);
         return;
     }

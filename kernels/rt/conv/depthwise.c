@@ -71,11 +71,6 @@ static int sees(const tap_axis *a, int64_t r, int64_t k, int64_t *at)
     return *at * a->every == v;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    return b ? gcd(b, a % b) : a;
-}
-
 /* Taps k and k + period lie in the same lattice of sources. */
 static int64_t period(const tap_axis *a)
 {
@@ -86,14 +81,6 @@ static int64_t period(const tap_axis *a)
 static int64_t source_lattice(const tap_axis *a, int64_t k)
 {
     return a->stride == 1 ? 0 : gcut_rt_mod(a->first + k * a->step, a->stride);
-}
-
-/* Which of n elements of source lattice b, from its element `from` on, there are: begin to end. */
-static void inside_of(const tap_axis *a, int64_t b, int64_t from, int64_t n, int64_t *begin, int64_t *end)
-{
-    const int64_t all = a->stride == 1 ? a->sources : gcut_rt_ceildiv(a->sources - b, a->stride);
-    *begin = gcut_rt_min(gcut_rt_max(-from, 0), n);
-    *end = gcut_rt_max(gcut_rt_min(all - from, n), *begin);
 }
 
 /* Taps k0 to k1 along one axis: how many lattices of sources they lie in, and the elements of one that the first results of
@@ -120,7 +107,7 @@ typedef struct tiling {
     int64_t tiles[2], ranges[2];
 } tiling;
 
-/* Elements of a lattice that results see under so many taps, at most, beyond one for each result. */
+/* An upper bound on the elements of a lattice of sources that n results see under `taps` taps, minus n. */
 static int64_t halo(const tap_axis *a, int64_t taps)
 {
     if (taps == a->taps) {

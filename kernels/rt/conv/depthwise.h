@@ -13,7 +13,7 @@
  * With a stride an image is copied as its lattices, of every stride-th element: the elements under one tap are of one of
  * them, and lie as those without a stride do.  The gradient of the image is such a sum over y for each of its own lattices,
  * over the taps that it sees, and the gradient of w, of each tap, the dot product of two long rows, one of y with zeros where
- * results are thrown away.  So what is infinite or NaN may make all taps of its channel NaN.
+ * results are thrown away.  So one infinity or NaN in a channel may make all taps of that channel NaN.
  */
 #ifndef GCUT_KERNELS_RT_CONV_DEPTHWISE_H
 #define GCUT_KERNELS_RT_CONV_DEPTHWISE_H

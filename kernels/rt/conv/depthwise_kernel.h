@@ -24,7 +24,7 @@ NAME(block_sums)(const int n, int64_t at, int taps, const T *const *x, const T *
     for (int v = 0; v < n; v++) STORE(y + at + v * LANES) = a[v];
 }
 
-/* y[j] = sum over the taps of w[t] x[t][j], or += that, for the elements of so many vectors. */
+/* y[j] = sum over the taps of w[t] x[t][j], or with `add` y[j] += that sum; `vectors`: the length of y. */
 TARGET static void NAME(sums)(int64_t vectors, int taps, const T *const *x, const T *w, T *y, int add)
 {
     const int64_t whole = vectors / 8 * 8;
@@ -53,7 +53,7 @@ NAME(block_dots)(const int n, int64_t vectors, const T *const *x, const T *y, T 
     for (int t = 0; t < n; t++) STORE(sum + t * LANES) = a[t];
 }
 
-/* sum[t][lane] += x[t][j] y[j] over the elements j of that lane in so many vectors. */
+/* sum[t][l] += x[t][j] y[j] over all j with j % LANES = l; `vectors`: the length of y. */
 TARGET static void NAME(dots)(int64_t vectors, int taps, const T *const *x, const T *y, T *sum)
 {
     const int blocks = (taps + 7) / 8;

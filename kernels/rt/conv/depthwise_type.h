@@ -20,7 +20,7 @@ typedef struct NAME(depthwise) {
     tap_axis axis[2];
     tiling tiling;
     int64_t sources, results; /* planes of a channel */
-    int64_t chunk;            /* taps of a task, of the gradient of w */
+    int64_t task_taps;        /* taps of a task, of the gradient of w */
     const T *from, *other;    /* the sources; w or, of its gradient, y */
     T *to;
     void (*sums)(int64_t, int, const T *const *, const T *, T *, int);
@@ -35,7 +35,7 @@ static const int NAME(width_of)[] = {INSTANCES(PASTE(WIDTH, TYPE))};
 /* ---- the source of a tile ---- */
 
 /* What a thread works on: a tile of a plane of sources, and the taps that a lattice of results sees of it, but for the first
- * `skipped`: tap[k], numbered in w, lies under[k] for the first result. */
+ * `skipped`: the element of w that is tap k is tap[k], and the first result sees source[k]. */
 typedef struct NAME(tile) {
     const NAME(depthwise) * p;
     NAME(planes) * memory;
@@ -45,7 +45,7 @@ typedef struct NAME(tile) {
     int64_t r[2], skipped;
     int taps;
     int64_t tap[PASS];
-    const T *under[PASS];
+    const T *source[PASS];
 } NAME(tile);
 
 static int64_t NAME(lattice_rows)(const NAME(tile) * d)
@@ -60,8 +60,8 @@ static void NAME(copy_lattice)(const NAME(tile) * d, int64_t b0, int64_t b1, T *
     const int64_t pitch = d->p->tiling.pitch, row = d->at[0] + d->range[0].lo,
                   column = d->at[1] + d->range[1].lo;
     int64_t u0, u1, v0, v1;
-    inside_of(&a[0], b0, row, NAME(lattice_rows)(d), &u0, &u1);
-    inside_of(&a[1], b1, column, pitch, &v0, &v1);
+    inside(row * a[0].stride + b0, a[0].stride, a[0].sources, NAME(lattice_rows)(d), &u0, &u1);
+    inside(column * a[1].stride + b1, a[1].stride, a[1].sources, pitch, &v0, &v1);
     const T *from =
         d->plane + (((row + u0) * a[0].stride + b0) * a[1].sources + (column + v0) * a[1].stride + b1);
     to += u0 * pitch + v0;
@@ -72,8 +72,10 @@ static void NAME(copy_lattice)(const NAME(tile) * d, int64_t b0, int64_t b1, T *
             for (int64_t v = 0; v < v1 - v0; v++) to[v] = from[v * a[1].stride];
 }
 
-/* Copies the lattices of the plane that these taps see, for a tile whose first results are these. */
-static void NAME(enter)(NAME(tile) * d, const T *plane, int64_t i, int64_t j, int64_t range0, int64_t range1)
+/* Copies the lattices of the plane that the taps of two ranges see, for the tile that begins with result (i, j), unless they
+ * are there. */
+static void NAME(load_tile)(NAME(tile) * d, const T *plane, int64_t i, int64_t j, int64_t range0,
+                            int64_t range1)
 {
     const NAME(depthwise) *p = d->p;
     const tiling *t = &p->tiling;
@@ -122,7 +124,7 @@ static void NAME(list_taps)(NAME(tile) * d, int64_t r0, int64_t r1, int64_t skip
             const int64_t row =
                 (lattice[0] * d->range[1].lattices + lattice[1]) * NAME(lattice_rows)(d) + place[0];
             d->tap[d->taps] = k * d->p->axis[1].taps + l;
-            d->under[d->taps++] = d->memory->source + row * d->p->tiling.pitch + place[1];
+            d->source[d->taps++] = d->memory->source + row * d->p->tiling.pitch + place[1];
         }
     }
 }
@@ -165,13 +167,13 @@ static void NAME(sum_lattice)(NAME(tile) * d, int64_t channel, int64_t result, i
         const T *w = p->other + (c * more + s + result) * taps;
         const T *plane = p->from + (channel * p->sources + s) * a[0].sources * a[1].sources;
         for (int64_t q = 0; q < t->ranges[0] * t->ranges[1]; q++) {
-            NAME(enter)(d, plane, i, j, q / t->ranges[1], q % t->ranges[1]);
+            NAME(load_tile)(d, plane, i, j, q / t->ranges[1], q % t->ranges[1]);
             int64_t skipped = 0;
             do {
                 T of[PASS];
                 NAME(list_taps)(d, r[0], r[1], skipped, PASS);
                 for (int k = 0; k < d->taps; k++) of[k] = w[d->tap[k]];
-                p->sums(NAME(vectors)(p, n[0], n[1]), d->taps, d->under, of, d->memory->result, add);
+                p->sums(NAME(vectors)(p, n[0], n[1]), d->taps, d->source, of, d->memory->result, add);
                 add = 1, skipped += d->taps;
             } while (d->taps == PASS);
         }
@@ -248,13 +250,13 @@ static void NAME(dot_taps)(NAME(tile) * d, int64_t o, int64_t range0, int64_t ra
         const int64_t vectors = NAME(vectors)(p, n[0], n[1]);
         memset(d->memory->result, 0, (size_t)(n[0] * t->pitch + p->lanes) * sizeof(T));
         for (int64_t image = 0; image < g->n; image++) {
-            NAME(enter)
+            NAME(load_tile)
             (d, p->from + (image * g->c + o / p->results) * a[0].sources * a[1].sources, at[0], at[1], range0,
              range1);
-            NAME(list_taps)(d, 0, 0, skipped, p->chunk);
+            NAME(list_taps)(d, 0, 0, skipped, p->task_taps);
             NAME(copy_results)(d, p->other + (image * g->o + o) * a[0].results * a[1].results, n);
             if (summed + vectors > SUMMED) NAME(add_lanes)(d, sum), summed = 0;
-            p->dots(vectors, d->taps, d->under, d->memory->result, d->memory->lane);
+            p->dots(vectors, d->taps, d->source, d->memory->result, d->memory->lane);
             summed += vectors;
         }
     }
@@ -265,18 +267,18 @@ static void NAME(dot_taps)(NAME(tile) * d, int64_t o, int64_t range0, int64_t ra
 static void NAME(part_dots)(void *arg, int t, int nt)
 {
     const NAME(depthwise) *p = arg;
-    const int64_t chunks = gcut_rt_ceildiv(p->tiling.taps[0] * p->tiling.taps[1], p->chunk),
+    const int64_t tasks = gcut_rt_ceildiv(p->tiling.taps[0] * p->tiling.taps[1], p->task_taps),
                   columns = p->tiling.ranges[1];
     int64_t begin, end;
-    gcut_rt_share(p->g->o * p->tiling.ranges[0] * columns * chunks, 1, t, nt, &begin, &end);
+    gcut_rt_share(p->g->o * p->tiling.ranges[0] * columns * tasks, 1, t, nt, &begin, &end);
     if (begin >= end) return;
     gcut_rt_packing_memory workspace = gcut_rt_borrow(sizeof(NAME(planes)));
     NAME(tile) d = {.p = p, .memory = workspace.at};
     for (int64_t q = begin; q < end; q++) {
-        const int64_t range = q / chunks % (p->tiling.ranges[0] * columns);
+        const int64_t range = q / tasks % (p->tiling.ranges[0] * columns);
         NAME(dot_taps)
-        (&d, q / chunks / (p->tiling.ranges[0] * columns), range / columns, range % columns,
-         q % chunks * p->chunk);
+        (&d, q / tasks / (p->tiling.ranges[0] * columns), range / columns, range % columns,
+         q % tasks * p->task_taps);
     }
     gcut_rt_give_back(workspace);
 }
@@ -324,6 +326,6 @@ void NAME(gcut_rt_depthwise_w)(const gcut_rt_conv *g, const T *x, const T *y, T 
     threads = gcut_rt_worth(threads, madds(g), TAP_PS);
     const int64_t taps = p.tiling.taps[0] * p.tiling.taps[1],
                   parts = g->o < 4 * threads ? 4 * threads / g->o : 1;
-    p.chunk = gcut_rt_min(PASS, gcut_rt_ceildiv(taps, parts));
+    p.task_taps = gcut_rt_min(PASS, gcut_rt_ceildiv(taps, parts));
     gcut_rt_parallel(NAME(part_dots), &p, threads);
 }

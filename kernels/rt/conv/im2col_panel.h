@@ -38,6 +38,7 @@
 #define GCUT_KERNELS_RT_CONV_IM2COL_PANEL_H
 
 #include "gradcut/gradcut_rt.h"
+#include "kernels/rt/conv/window.h"
 
 /* The most taps of a tall panel along an axis; steps of the sum between two passes over the results, about
  * and at most; the most places of a block, and vectors, which have at least two. */
@@ -143,11 +144,6 @@ static inline int64_t measure(const window *w, layout *l)
     }
     l->slice_elements = w->tap[1].n * l->images * l->copy_rows * l->columns;
     return l->slice_elements;
-}
-
-static inline int64_t gcd(int64_t a, int64_t b)
-{
-    return b == 0 ? a : gcd(b, a % b);
 }
 
 /* Whole images, else rows that fill vectors if possible, else a part of a row: the most that fit. */

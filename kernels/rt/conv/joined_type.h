@@ -48,7 +48,8 @@ static int64_t NAME(images_joined)(const gcut_rt_conv *g, int64_t enough)
     return n > 1 ? gcut_rt_ceildiv(g->n, gcut_rt_ceildiv(g->n, n)) : 1;
 }
 
-/* Memory for so many images of c and of o rows; at NULL: there is none.  The reserve is left to the product. */
+/* Memory for `images` images of c rows and as many of o rows.  `at` is NULL where malloc fails: the reserve is left to the
+ * product, which may need it. */
 static gcut_rt_packing_memory NAME(borrow_joined)(const gcut_rt_conv *g, int64_t images)
 {
     const size_t bytes = (size_t)(images * (g->c + g->o) * g->h * g->w) * sizeof(T) + 64;
@@ -64,33 +65,28 @@ static T *NAME(after)(gcut_rt_packing_memory m, int64_t n)
     return (T *)m.at + round_up(n, 64 / (int64_t)sizeof(T));
 }
 
-/* to = w from, or w' from when `transposed`, of several images at a time; 0: each is one product (pointwise_product). */
-static int NAME(joined_product)(const gcut_rt_conv *g, int transposed, const T *w, const T *from, T *to,
-                                int threads)
+/* to = w from, or w' from when `transposed`. */
+static void NAME(pointwise_product)(const gcut_rt_conv *g, int transposed, const T *w, const T *from, T *to,
+                                    int threads)
 {
     const int64_t places = g->h * g->w, m = transposed ? g->c : g->o, k = transposed ? g->o : g->c;
-    const int64_t images = g->groups == 1 && places < FEW_PLACES ? NAME(images_joined)(g, 2 * FEW_PLACES) : 1;
-    if (images == 1) return 0;
-    gcut_rt_packing_memory memory = NAME(borrow_joined)(g, images);
-    if (!memory.at) return 0;
+    const int64_t images =
+        g->groups == 1 && places <= FEW_PLACES ? NAME(images_joined)(g, PRODUCT_PLACES) : 1;
+    gcut_rt_packing_memory memory = {0};
+    if (images > 1) memory = NAME(borrow_joined)(g, images);
+    if (!memory.at) {
+        NAME(image_products)(g, transposed, w, from, to, threads);
+        return;
+    }
     for (int64_t i = 0; i < g->n; i += images) {
-        const int64_t some = gcut_rt_min(images, g->n - i), wide = some * places;
+        gcut_rt_conv wide = *g; /* some images as one */
+        wide.n = wide.h = 1, wide.w = gcut_rt_min(images, g->n - i) * places;
         T *b = memory.at, *c = NAME(after)(memory, k * images * places);
-        NAME(join)((NAME(joined)){some, k, places, from + i * k * places, b, NULL}, threads);
-        gcut_rt_gemm q = {.m = m,
-                          .n = wide,
-                          .k = k,
-                          .rsa = transposed ? 1 : k,
-                          .csa = transposed ? m : 1,
-                          .rsb = wide,
-                          .csb = 1,
-                          .rsc = wide,
-                          .csc = 1};
-        NAME(gcut_rt_gemm)(&q, w, b, c, threads);
-        NAME(join)((NAME(joined)){some, m, places, NULL, c, to + i * m * places}, threads);
+        NAME(join)((NAME(joined)){wide.w / places, k, places, from + i * k * places, b, NULL}, threads);
+        NAME(image_products)(&wide, transposed, w, b, c, threads);
+        NAME(join)((NAME(joined)){wide.w / places, m, places, NULL, c, to + i * m * places}, threads);
     }
     gcut_rt_give_back(memory);
-    return 1;
 }
 
 /* w = the sum over the images of y x', a product each, or of several at a time. */

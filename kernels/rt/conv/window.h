@@ -7,6 +7,11 @@
 
 #include "gradcut/gradcut_rt.h"
 
+static inline int64_t gcd(int64_t a, int64_t b)
+{
+    return b == 0 ? a : gcd(b, a % b);
+}
+
 static inline int64_t madds(const gcut_rt_conv *g)
 {
     return g->n * g->o * g->oh * g->ow * (g->c / g->groups) * g->kh * g->kw;

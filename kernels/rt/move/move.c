@@ -26,7 +26,7 @@ static void move_row(void *dst, const void *src, size_t n, int past)
 
 /* ---- strided copy ---- */
 
-/* Rows of both arrays along the last of `rank` axes, each copied in so many blocks. */
+/* Both arrays as rows along the last of `rank` axes.  A row is copied in `blocks` parts, which threads share. */
 typedef struct copy_job {
     int rank;
     int64_t dim[GCUT_RT_MAX_RANK], from[GCUT_RT_MAX_RANK], to[GCUT_RT_MAX_RANK];
@@ -83,18 +83,19 @@ static void copy_row(const copy_job *j, const char *s, char *d, int64_t n)
 static void copy_part(void *arg, int t, int nt)
 {
     const copy_job *j = arg;
-    int64_t r0, r1, c0, c1;
+    int64_t r0, r1, c0 = 0, c1 = j->columns;
     gcut_rt_share(j->rows * j->blocks, 1, t, nt, &r0, &r1);
     for (int64_t r = r0; r < r1; r++) {
-        int64_t q = r / j->blocks, from = 0,
-                to = 0; /* both in one pass: divisions are what a short row costs */
+        /* Divisions are what a short row costs: as few as possible. */
+        int64_t q = j->blocks > 1 ? r / j->blocks : r, from = 0, to = 0;
         for (int d = j->rank - 2; d >= 0; d--) {
             const int64_t i = q % j->dim[d];
             q /= j->dim[d];
             from += i * j->from[d];
             to += i * j->to[d];
         }
-        gcut_rt_share(j->columns, ROW_BLOCK, (int)(r % j->blocks), (int)j->blocks, &c0, &c1);
+        if (j->blocks > 1)
+            gcut_rt_share(j->columns, ROW_BLOCK, (int)(r % j->blocks), (int)j->blocks, &c0, &c1);
         from += c0 * j->from[j->rank - 1], to += c0 * j->to[j->rank - 1];
         copy_row(j, j->src + from * (int64_t)j->size, j->dst + to * (int64_t)j->size, c1 - c0);
     }
