@@ -144,17 +144,20 @@ def call(*command):
     return done.stdout
 
 
+PARAMETER = r"\b(param|input) %([\w.]+): (\w+)\[([^\]]*)\](?: #range\(0, (\d+)\))?"
+
+
 def module_of(case, text):
     """PyTorch's module of the case, whose result is the loss, as a Model; text: the native graph, which states the shapes."""
     shapes, given, dynamic = {}, {}, {}
     small = {"N": 3, "T": 8}
-    for role, name, dtype, dims in re.findall(r"\b(param|input) %([\w.]+): (\w+)\[([^\]]*)\]", text):
+    for role, name, dtype, dims, count in re.findall(PARAMETER, text):
         dims = [x.strip() for x in dims.split(",") if x.strip()]
         if role == "param":
             shapes[name] = tuple(map(int, dims))
         elif name != "lr":
             size = [small[x] if x in small else int(x) for x in dims]
-            given[name] = torch.randint(4, size) if dtype.startswith("i") else torch.randn(size)
+            given[name] = torch.randint(int(count), size) if dtype.startswith("i") else torch.randn(size)
             dynamic[name] = {k: x for k, x in enumerate(dims) if x in small}
     torch.manual_seed(1)
     module = getattr(zoo, case.net)(shapes, case.facts)

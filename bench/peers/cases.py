@@ -15,6 +15,7 @@ class Case:
     optimizer: str = "adamw"  # "none": gradients alone
     rate: float = 1e-4
     facts: dict = field(default_factory=dict)  # what shapes do not tell; channels_last where PyTorch is faster so
+    draws: bool = False  # at random, each contender its own numbers: losses agree roughly
     quick: dict = field(default_factory=dict)  # what is different with --quick
     targets: dict = field(default_factory=dict)  # times a contender's: at most
 
@@ -57,4 +58,15 @@ CASES = [
     Case("resnet-18", "ResNet-18 for CIFAR, B=32", "ResNet", {"N": 32}, zoo=("resnet", "18-cifar"),
          facts={"channels_last": True},
          quick={"zoo": ("resnet", "tiny"), "at": {"N": 4}}, targets={"peer": 0.8}),
+    Case("mobilenet", "MobileNetV2 for CIFAR, B=32", "MobileNet", {"N": 32}, zoo=("mobilenet", "cifar"),
+         facts={"channels_last": True, "halving": [3, 6, 13]},
+         quick={"zoo": ("mobilenet", "tiny"), "facts": {"halving": [1]}, "at": {"N": 4}}),
+    Case("unet", "U-Net 64x64, 16 channels, B=8", "UNet", {"N": 8}, zoo=("unet", "64"), facts={"channels_last": True},
+         quick={"zoo": ("unet", "tiny"), "at": {"N": 2}}),
+    Case("bert", "BERT 2x128, B=8 T=128", "BERT", {"N": 8, "T": 128}, zoo=("bert", "small"),
+         facts={"heads": 2, "dropped": 0.1}, draws=True,
+         quick={"zoo": ("bert", "tiny"), "at": {"N": 2, "T": 7}}),
+    Case("llama", "Llama 15M, B=8 T=256", "Llama", {"N": 8, "T": 256}, zoo=("llama", "15M"),
+         facts={"heads": 6, "context": 256},
+         quick={"zoo": ("llama", "tiny"), "facts": {"heads": 4, "context": 16}, "at": {"N": 2, "T": 7}}),
 ]
