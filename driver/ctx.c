@@ -108,7 +108,12 @@ bool gcut_guard_in(gcut_env *env, gcut_arena **arena, void (*body)(void *), void
 /* ---- errors ---- */
 
 /* The last error of this thread that belongs to no context, because the handle was NULL. */
-static _Thread_local char orphan[160];
+static _Thread_local char orphan[2048];
+
+void gcut_orphan_error(const char *text)
+{
+    snprintf(orphan, sizeof orphan, "%s", text);
+}
 
 /* The length of the name that the user calls: the function without the suffix that its macro adds. */
 static int name_length(const char *call)

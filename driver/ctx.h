@@ -8,6 +8,7 @@
  *
  *   builder/   graph construction from C, op by op
  *   calls/     a graph as C: the calls that build it
+ *   trace/     C functions as graphs: values computed at once, recordings, entries compiled for each call
  *   options/   what the user asks for, with defaults resolved: options, sizes, machine model
  *   pipeline/  the passes from a graph to a program, and the search for a plan within a budget
  *   dump/      what every pass makes, in a folder
@@ -45,6 +46,8 @@ bool gcut_guard_in(gcut_env *env, gcut_arena **arena, void (*body)(void *), void
 /* Records that `argument` of the public function `call` is NULL, in env or, where that is NULL too, for
  * gcut_last_error(NULL).  GCUT_EUSAGE. */
 gcut_status gcut_refuse_null(gcut_env *env, const char *call, const char *argument);
+/* What gcut_last_error(NULL) returns on this thread. */
+void gcut_orphan_error(const char *text);
 /* Leaves the public function with `failure` when x is NULL. */
 #define GCUT_NEED(env, x, failure)                                                                           \
     do {                                                                                                     \

@@ -208,6 +208,8 @@ typedef struct gcut_graph {
     bool is_body;             /* of a region: not in the module's list */
     struct gcut_graph *outer; /* a body under construction: the graph around it */
     GCUT_VEC(gcut_capture) captures; /* … and what it has captured so far */
+    struct gcut_live
+        *live; /* its values, which exist while it is built (driver/trace/live.h); NULL: none do */
 } gcut_graph;
 
 /* ---- modules ---- */
@@ -524,6 +526,9 @@ gcut_module *gcut_module_new(gcut_env *env, gcut_arena *parent);
 /* The copy of g, a function, in a new module under `parent`, with the functions that it calls, the pair whose
  * backward graph it is, and the contents of its parameters.  Ids of values, nodes, locations and dims are those of g. */
 gcut_graph *gcut_module_clone(const gcut_graph *g, gcut_arena *parent);
+/* The copy of g, a function of another module, beside the functions of `to`, with those that it calls, under names that
+ * are new there. */
+gcut_graph *gcut_function_copy(const gcut_graph *g, gcut_module *to);
 gcut_graph *gcut_graph_create(gcut_module *m, const char *name); /* appended to m; throws on a duplicate */
 /* What a pass over src writes to: a graph of that name in the module, or a body when src is one. */
 gcut_graph *gcut_graph_like(const gcut_graph *src, const char *name);

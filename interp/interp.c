@@ -213,6 +213,24 @@ static uint32_t bind_params(const gcut_graph *g, gcut_arena *a, const gcut_array
     return gcut_bind_dims(g, dims, given, ngiven, bind, g->decls.n);
 }
 
+void gcut_interp_node(const gcut_graph *g, uint32_t n, gcut_precision prec, gcut_arena *a,
+                      const gcut_dim_binding *bind, uint32_t nbind, const gcut_array *arg, gcut_array *out)
+{
+    const gcut_node *node = gcut_node_at(g, n);
+    gcut_eval e = {.g = g,
+                   .node = node,
+                   .prec = prec,
+                   .bind = bind,
+                   .nbind = nbind,
+                   .nargs = node->nargs,
+                   .arg = arg,
+                   .outs = out,
+                   .arena = a};
+    for (uint32_t k = 0; k < node->nres; k++) out[k] = result_of(&e, k, a);
+    e.out = out[0];
+    evaluate(&e, a);
+}
+
 /* Evaluates every node; all[] holds the parameters by value id, and then everything. */
 static void walk(const gcut_graph *g, gcut_precision prec, const gcut_dim_binding *bind, uint32_t nbind,
                  gcut_array *all, gcut_arena *work)
@@ -221,18 +239,7 @@ static void walk(const gcut_graph *g, gcut_precision prec, const gcut_dim_bindin
         const gcut_node *node = gcut_node_at(g, n);
         gcut_array *args = gcut_calloc(work, node->nargs + 1, sizeof *args);
         for (uint32_t k = 0; k < node->nargs; k++) args[k] = all[gcut_arg(g, node, k)];
-        gcut_eval e = {.g = g,
-                       .node = node,
-                       .prec = prec,
-                       .bind = bind,
-                       .nbind = nbind,
-                       .nargs = node->nargs,
-                       .arg = args,
-                       .outs = &all[node->res0],
-                       .arena = work};
-        for (uint32_t k = 0; k < node->nres; k++) e.outs[k] = result_of(&e, k, work);
-        e.out = e.outs[0];
-        evaluate(&e, work);
+        gcut_interp_node(g, n, prec, work, bind, nbind, args, &all[node->res0]);
     }
 }
 

@@ -24,6 +24,10 @@ void gcut_interp(const gcut_graph *g, gcut_precision prec, gcut_arena *a, const 
 void gcut_interp_at(const gcut_graph *g, gcut_precision prec, gcut_arena *a, const gcut_array *params,
                     const gcut_dim_binding *given, uint32_t ngiven, gcut_array *out, gcut_array *values);
 
+/* Evaluates node n of g alone: arg[k] is the array of operand k, and out[k] receives that of result k, in `a`. */
+void gcut_interp_node(const gcut_graph *g, uint32_t n, gcut_precision prec, gcut_arena *a,
+                      const gcut_dim_binding *bind, uint32_t nbind, const gcut_array *arg, gcut_array *out);
+
 /* Binds g's symbols from concrete parameter shapes, and those that no shape determines from `given`;
  * returns their number, at most room.  Throws GCUT_EDIM with a sentence (which parameter, which axis,
  * expected, found) when shapes, ranges, multiples or checks do not hold. dims[k] are the sizes of

@@ -8,6 +8,7 @@
 #include "driver/options/options.h"
 #include "driver/load/step.h"
 #include "driver/load/weights.h"
+#include "driver/trace/record.h"
 #include "import/npy.h"
 
 typedef struct job {
@@ -290,6 +291,7 @@ gcut_status gcut_prepare(gcut_step *step)
 static void do_run(void *arg)
 {
     const job *j = arg;
+    gcut_refuse_recording(j->s->env, "runs a step");
     gcut_step_prepare(j->s);
     gcut_step_check_inputs(j->s, j->which);
     gcut_step_run(j->s, j->which);

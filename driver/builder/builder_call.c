@@ -4,6 +4,7 @@
  * failure.
  */
 #include "driver/builder/builder.h"
+#include "driver/trace/live.h"
 
 #include <stdio.h>
 
@@ -25,12 +26,28 @@ static void keep_failure(void *arg)
     f->g->failure = d;
 }
 
+typedef struct live_call {
+    gcut_live *live;
+    void (*body)(void *);
+    void *arg;
+} live_call;
+
+/* A call on a graph whose values exist while it is built. */
+static void call_live(void *arg)
+{
+    live_call *c = arg;
+    gcut_live_check(c->live);
+    c->body(c->arg);
+    gcut_live_catch_up(c->live);
+}
+
 bool gcut_guard_at(gcut_here at, gcut_graph *g, void (*body)(void *), void *arg)
 {
     if (!g || g->failed) return false;
     gcut_env *env = g->module->env;
     uint32_t before = env->ndiags;
-    if (gcut_guard(env, body, arg)) return true;
+    live_call c = {gcut_outermost(g)->live, body, arg};
+    if (gcut_guard(env, c.live ? call_live : body, c.live ? (void *)&c : arg)) return true;
     if (env->ndiags > before && !env->diags[before].at.line) { /* it gets the caller's line */
         env->diags[before].at.file = at.file;
         env->diags[before].at.line = at.line;

@@ -4,8 +4,10 @@
  * a failure in it marks the body, and with it the graph around it.
  */
 #include "driver/builder/builder.h"
+#include "driver/trace/live.h"
 #include "graph/build.h"
 #include "graph/names.h"
+#include "text/text.h"
 
 typedef struct region_job {
     gcut_here at;
@@ -278,20 +280,39 @@ static bool reaches(const gcut_graph *from, const gcut_graph *to)
     return false;
 }
 
-static void check_function(const call_job *j, const gcut_graph *f, const char *what)
+static void check_function(const call_job *j, const gcut_graph *f)
 {
-    const gcut_graph *self = j->g;
-    while (self->outer) self = self->outer;
-    if (f->module != j->g->module)
-        WRONG(j, NULL, "%s is of another module: make it with gcut_function", what);
+    const gcut_graph *self = gcut_outermost(j->g);
     if (f == self || reaches(f, self)) WRONG(j, NULL, "a function cannot call itself");
+}
+
+static const char *text_of(const gcut_graph *f, const char *name, gcut_arena *a)
+{
+    gcut_text t = {.arena = a};
+    gcut_print_graph(f, &(gcut_print_options){.no_loc = true, .name = name}, &t);
+    return t.at;
+}
+
+/* The function in the module of the call: a function of another module is copied, once. */
+static gcut_graph *function_here(const call_job *j, gcut_graph *f)
+{
+    gcut_module *m = j->g->module;
+    if (f->module == m) return f;
+    gcut_arena *a = gcut_arena_new(m->env, m->arena);
+    gcut_graph *here = gcut_module_find(m, f->name);
+    const bool same =
+        here && here != gcut_outermost(j->g) && !strcmp(text_of(here, "f", a), text_of(f, "f", a));
+    gcut_arena_free(a);
+    return same ? here : gcut_function_copy(f, m);
 }
 
 static void do_call(void *arg)
 {
     call_job *j = arg;
-    check_function(j, j->callee, "the function called");
-    if (j->vjp) check_function(j, j->vjp, "the derivative");
+    check_function(j, j->callee);
+    if (j->vjp) check_function(j, j->vjp);
+    j->callee = function_here(j, j->callee);
+    if (j->vjp) j->vjp = function_here(j, j->vjp);
     if ((int)j->callee->results.n != j->nout)
         WRONG(j, NULL, "@%s has %u results, not %d", j->callee->name, j->callee->results.n, j->nout);
     const gcut_region region[2] = {{j->callee}, {j->vjp}};

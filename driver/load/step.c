@@ -377,7 +377,11 @@ static void check_shape(const gcut_step *s, const gcut_slot *x, int rank, const 
 
 void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const int64_t *dims)
 {
-    gcut_slot *x = gcut_slot_get(s, name);
+    gcut_step_bind_slot(s, gcut_slot_get(s, name), at, rank, dims);
+}
+
+void gcut_step_bind_slot(gcut_step *s, gcut_slot *x, void *at, int rank, const int64_t *dims)
+{
     check_shape(s, x, rank, dims, (gcut_place){0});
     /* Nothing throws from here on: address and sizes change together. */
     for (int d = 0; d < rank; d++) {

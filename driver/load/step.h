@@ -98,6 +98,8 @@ gcut_step *gcut_step_of_pipeline(gcut_pipeline *p, gcut_arena *a);
 char *gcut_step_memory(gcut_arena *a, int64_t bytes);
 void gcut_step_prepare(gcut_step *s);
 void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const int64_t *dims);
+/* The same, of a slot of the step. */
+void gcut_step_bind_slot(gcut_step *s, gcut_slot *x, void *at, int rank, const int64_t *dims);
 /* Memory of the step for a value of these sizes, *bytes of them, which the caller writes; bound as by gcut_set. */
 void *gcut_step_room(gcut_step *s, const char *name, int rank, const int64_t *dims, int64_t *bytes);
 /* Copies `from`, as gcut_set does. */

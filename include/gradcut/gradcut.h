@@ -11,30 +11,30 @@
  * gcut_ctx_free frees the remaining ones.  A pointer to const is borrowed; its comment says for how long.
  *
  * Structures in 1.x, which tests/api/test_interface.c compares with the headers:
- *   - The caller fills these, zero means the default, and the macros pass their size, so they may grow at their
- *     end: gcut_options, gcut_calibrate_options, gcut_frontier_options, gcut_compare_options, gcut_hooks,
- *     gcut_loop, gcut_external_call, gcut_fit_options, gcut_table_options, gcut_memory_options,
- *     gcut_report_options, gcut_load_options, gcut_import_options, gcut_export_options.
- *   - The library fills these and hands them out by pointer, in lists too, so they may grow at their end; a
- *     program neither declares nor copies one: gcut_value_info, gcut_stats, gcut_kernel_time, gcut_profile,
- *     gcut_check_report, gcut_machine_report, gcut_cache_info, gcut_plan_value, gcut_plan_loop,
- *     gcut_replay_line, gcut_replay_part, gcut_plan_info, gcut_valid_range, gcut_plan_validity,
- *     gcut_explained_reader, gcut_explained_change, gcut_explained_op, gcut_explained_other,
- *     gcut_explained_step, gcut_explanation, gcut_explained_term, gcut_explained_run, gcut_explained_kernel,
- *     gcut_cost_explanation, gcut_plan_side, gcut_plan_difference, gcut_plan_diff, gcut_sample,
- *     gcut_frontier_point, gcut_frontier, gcut_variant_graph, gcut_variant, gcut_comparison, gcut_mark_info,
- *     gcut_attr_info, gcut_region_info, gcut_node_info, gcut_graph_value, gcut_data_info, gcut_param_info,
- *     gcut_result_info, gcut_symbol_info, gcut_check_info, gcut_graph_info, gcut_stage_info, gcut_rewrite_info,
- *     gcut_buffer_info, gcut_pass_time, gcut_fit_try, gcut_fitted, gcut_memory_buffer, gcut_memory_event,
- *     gcut_memory_profile, gcut_fused_op, gcut_fused_kernel, gcut_unfused, gcut_fusion, gcut_lint_finding,
- *     gcut_lint_report, gcut_import_info, gcut_export_info.
+ *   - The caller fills these, zero means the default, and the macros pass their size, so they may grow at their end:
+ *     gcut_options, gcut_calibrate_options, gcut_frontier_options, gcut_compare_options, gcut_hooks, gcut_loop,
+ *     gcut_external_call, gcut_fit_options, gcut_table_options, gcut_memory_options, gcut_report_options,
+ *     gcut_load_options, gcut_import_options, gcut_export_options, gcut_trace_options, gcut_jit_options.
+ *   - The library fills these and hands them out by pointer, in lists too, so they may grow at their end; a program
+ *     neither declares nor copies one: gcut_value_info, gcut_stats, gcut_kernel_time, gcut_profile,
+ *     gcut_check_report, gcut_machine_report, gcut_cache_info, gcut_plan_value, gcut_plan_loop, gcut_replay_line,
+ *     gcut_replay_part, gcut_plan_info, gcut_valid_range, gcut_plan_validity, gcut_explained_reader,
+ *     gcut_explained_change, gcut_explained_op, gcut_explained_other, gcut_explained_step, gcut_explanation,
+ *     gcut_explained_term, gcut_explained_run, gcut_explained_kernel, gcut_cost_explanation, gcut_plan_side,
+ *     gcut_plan_difference, gcut_plan_diff, gcut_sample, gcut_frontier_point, gcut_frontier, gcut_variant_graph,
+ *     gcut_variant, gcut_comparison, gcut_mark_info, gcut_attr_info, gcut_region_info, gcut_node_info,
+ *     gcut_graph_value, gcut_data_info, gcut_param_info, gcut_result_info, gcut_symbol_info, gcut_check_info,
+ *     gcut_graph_info, gcut_stage_info, gcut_rewrite_info, gcut_buffer_info, gcut_pass_time, gcut_fit_try,
+ *     gcut_fitted, gcut_memory_buffer, gcut_memory_event, gcut_memory_profile, gcut_fused_op, gcut_fused_kernel,
+ *     gcut_unfused, gcut_fusion, gcut_lint_finding, gcut_lint_report, gcut_import_info, gcut_export_info,
+ *     gcut_jit_miss, gcut_jit_entry, gcut_jit_info.
  *   - These are passed by value, or listed by value, and stay as they are: gcut_allocator, gcut_feed, gcut_size,
- *     gcut_shape, gcut_val, gcut_here, gcut_conv, gcut_pool, gcut_plan_reader, gcut_plan_op,
- *     gcut_kernel_dependence, gcut_pad_options, gcut_cross_entropy_options, gcut_var_options, gcut_std_options,
- *     gcut_attention_options, gcut_conv_nd_options, gcut_conv_transpose_nd_options, gcut_max_pool_nd_options,
- *     gcut_avg_pool_nd_options, gcut_resize_options.
+ *     gcut_shape, gcut_val, gcut_here, gcut_conv, gcut_pool, gcut_plan_reader, gcut_plan_op, gcut_kernel_dependence,
+ *     gcut_pad_options, gcut_cross_entropy_options, gcut_var_options, gcut_std_options, gcut_attention_options,
+ *     gcut_conv_nd_options, gcut_conv_transpose_nd_options, gcut_max_pool_nd_options, gcut_avg_pool_nd_options,
+ *     gcut_resize_options, gcut_jit_value.
  *
- * Threads.  Two threads may use two contexts at the same time, but not one context or objects made from it.
+ * Threads.  Two threads may use two contexts at a time, but not one or what is made from it, save by gcut_jit_call.
  */
 #ifndef GRADCUT_H
 #define GRADCUT_H
@@ -253,7 +253,7 @@ GCUT_API void gcut_if_at(gcut_here at, gcut_val p, gcut_body *then, gcut_body *o
                          gcut_val *out, int nout);
 /* A function beside g, which g can call once it is complete.  NULL on any error. */
 GCUT_API gcut_graph *gcut_function(gcut_graph *g, const char *name);
-/* in: the parameters of callee in their order; the sizes of its symbols follow from them. */
+/* in: the parameters of callee in order, which give its symbols sizes.  A callee not beside g is copied. */
 GCUT_API void gcut_call_at(gcut_here at, gcut_graph *g, gcut_graph *callee, const gcut_val *in, int n,
                            gcut_val *out, int nout);
 /* The same with a stated derivative, the function vjp.  Its parameters are the values of the call that it

@@ -11,6 +11,7 @@
 #include "gradcut/fit.h"
 #include "gradcut/inspect.h"
 #include "gradcut/gradcut.h"
+#include "gradcut/trace.h"
 #include "gradcut/train.h"
 
 /* ---- statuses ---- */
@@ -53,6 +54,7 @@ FROZEN(gcut_max_pool_nd_options, 152);
 FROZEN(gcut_avg_pool_nd_options, 152);
 FROZEN(gcut_plan_reader, 24);
 FROZEN(gcut_plan_op, 16);
+FROZEN(gcut_jit_value, 80);
 #endif
 
 typedef struct rule {
@@ -71,8 +73,9 @@ static const char *find(const char *text, const char *what)
 static void read_headers(void *arg)
 {
     rule *r = arg;
-    static const char *const header[] = {"gradcut.h", "nodes.h",   "plan.h", "value.h", "fit.h",
-                                         "train.h",   "inspect.h", "ops.h",  "dtype.h", "shorthand.h"};
+    static const char *const header[] = {"gradcut.h", "nodes.h",     "plan.h",    "value.h",
+                                         "fit.h",     "train.h",     "inspect.h", "ops.h",
+                                         "dtype.h",   "shorthand.h", "trace.h"};
     gcut_text all = {.arena = r->env->arena};
     for (size_t i = 0; i < sizeof header / sizeof *header; i++) {
         size_t n;
@@ -133,7 +136,7 @@ static void every_structure_has_a_rule(void **state)
         if (where == 1) is_held_by_pointer(r, name);
         n[where]++;
     }
-    assert_int_equal(n[0], 14); /* those that gcut_copy_known reads */
+    assert_int_equal(n[0], 16); /* those that gcut_copy_known reads */
     assert_that(n[1], >=, 25);
     assert_that(n[2], >=, 13);
 }
@@ -197,6 +200,12 @@ static void later_members_are_refused(void **state)
     LONGER(gcut_fit_options) fit = {.later = 1};
     assert_null(gcut_fit_sized(0, sizeof fit, g, NULL, &fit.known));
     says(ctx, "gcut_fit_options: a member that gradcut");
+    LONGER(gcut_trace_options) trace = {.later = 1};
+    assert_null(gcut_trace_sized(sizeof trace, GCUT_HERE, ctx, stop, NULL, NULL, 0, 1, &trace.known));
+    says(ctx, "gcut_trace_options: a member that gradcut");
+    LONGER(gcut_jit_options) jit = {.later = 1};
+    assert_null(gcut_jit_new_sized(0, sizeof jit, GCUT_HERE, ctx, "f", stop, NULL, NULL, &jit.known));
+    says(ctx, "gcut_jit_options: a member that gradcut");
     LONGER(gcut_calibrate_options) calibrate = {.later = 1};
     assert_null(gcut_calibrate_sized(sizeof calibrate, ctx, &calibrate.known));
     says(ctx, "gcut_calibrate_options: a member that gradcut");

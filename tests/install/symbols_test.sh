@@ -46,7 +46,7 @@ words_of()
 
 check libgradcut_rt "$(number GCUT_RT_ABI version.h)" "$SOURCE"/include/gradcut/gradcut_rt.h
 # They include gradcut.h, which does not include them.
-check libgradcut "$(number GCUT_VERSION_MAJOR version.h)" "gradcut/fit.h gradcut/inspect.h gradcut/train.h"
+check libgradcut "$(number GCUT_VERSION_MAJOR version.h)" "gradcut/fit.h gradcut/inspect.h gradcut/trace.h gradcut/train.h"
 
 # Every declaration marked for export, one a line.
 tr '\n' ' ' <all.i | tr ';' '\n' | sed -n 's/.*visibility("default"))) *[^(]*[ *]\(gcut_[a-zA-Z0-9_]*\) *(.*/\1/p' |

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Plain C functions as graphs: values that are computed at once, and recording (doc/tracing.md).
+ *
+ * A function of type gcut_body computes out[] from in[] by the calls of gradcut/ops.h.  With values of an eager graph it
+ * computes; gcut_trace records the same calls as a graph; gcut_jit compiles what it records for the sizes of each call.
+ */
+#ifndef GRADCUT_TRACE_H
+#define GRADCUT_TRACE_H
+
+#include "gradcut/gradcut.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- eager graphs ---- */
+
+/* A graph whose values are computed by the calls that make them: small ones by the interpreter at their dtype, large ones by
+ * compiled steps of one op.  Inputs, parameters, states and keys need contents first.  Free it with gcut_graph_free. */
+GCUT_API gcut_graph *gcut_eager(gcut_ctx *ctx);
+/* A symbol of an eager graph with lo <= size <= hi, and its size here. */
+GCUT_API gcut_dim gcut_dim_now_at(gcut_here at, gcut_graph *g, const char *name, int64_t lo, int64_t hi,
+                                  int64_t size);
+/* Copies the contents of a parameter of an eager graph: packed row-major, of its dtype.  They can be replaced until an op has
+ * read them, and after gcut_forget.  Returns v, null when it fails. */
+GCUT_API gcut_val gcut_write_at(gcut_here at, gcut_val v, const void *contents);
+/* The contents of a value of an eager graph, packed row-major, valid until gcut_forget or gcut_graph_free.  NULL with an error
+ * on any other graph, also on one under recording: gcut_cond chooses a branch there. */
+GCUT_API const void *gcut_data_at(gcut_here at, gcut_val v);
+/* What a bool scalar is, to branch in C: of an eager graph, or of one under recording, which notes the outcome.  false with
+ * an error on any other graph. */
+GCUT_API bool gcut_cond_at(gcut_here at, gcut_val v);
+/* Adds the gradients of a scalar by every float parameter (gcut_param) of the eager graph to those of earlier calls. */
+GCUT_API void gcut_backward_at(gcut_here at, gcut_val loss);
+/* That sum of a parameter; null with an error before gcut_backward. */
+GCUT_API gcut_val gcut_gradient_of_at(gcut_here at, gcut_val param);
+/* Removes all values of an eager graph but the parameters that were declared before the first op, which stay valid with
+ * their contents.  For the end of an iteration: what it made is no longer needed. */
+GCUT_API gcut_status gcut_forget(gcut_graph *g);
+#define gcut_dim_now(g, name, lo, hi, size) gcut_dim_now_at(GCUT_HERE, g, name, lo, hi, size)
+#define gcut_write(...) gcut_write_at(GCUT_HERE, __VA_ARGS__)
+#define gcut_data(v) gcut_data_at(GCUT_HERE, v)
+#define gcut_cond(v) gcut_cond_at(GCUT_HERE, v)
+#define gcut_backward(loss) gcut_backward_at(GCUT_HERE, loss)
+#define gcut_gradient_of(param) gcut_gradient_of_at(GCUT_HERE, param)
+
+/* ---- recording ---- */
+
+typedef struct gcut_trace_options {
+    const char *name; /* of the graph; NULL = "traced" */
+    /* Runs the function again for each outcome of its gcut_cond that its inputs do not lead to, so that the graph has both
+     * branches of each.  false: with a result `guard`, true where the recorded branches are the right ones. */
+    bool branches;
+    uint8_t reserved[7]; /* 0 */
+} gcut_trace_options;
+
+/* Records fn(user, g, in, out) as a graph with parameters of the names, roles, types and symbols of the values in[], which
+ * are parameters of an eager graph, and results out0, out1, …, or `out` where there is one.  fn may name further
+ * results by gcut_output, gcut_gradient and gcut_next.  Branches of gcut_cond become `if` regions where both are
+ * recorded and give the same types.  fn may be run several times and must do the same each time; it must not read
+ * data, free or run anything, or build on another thread: such a call is an error of the trace.  It may leave by
+ * longjmp or an exception: the context stays usable.  The log hook is told of a line that is recorded more than 8
+ * times, a loop that gcut_scan would make once.  opt NULL = defaults.  NULL on any error. */
+GCUT_API gcut_graph *gcut_trace_sized(size_t size, gcut_here at, gcut_ctx *ctx, gcut_body *fn, void *user,
+                                      const gcut_val *in, int nin, int nout, const gcut_trace_options *opt);
+#define gcut_trace(...) gcut_trace_sized(sizeof(gcut_trace_options), GCUT_HERE, __VA_ARGS__)
+
+/* ---- compiled for each call ---- */
+
+/* An argument or a result: packed row-major memory. */
+typedef struct gcut_jit_value {
+    void *at;
+    gcut_dtype dtype;
+    int rank;
+    int64_t dim[GCUT_MAX_RANK];
+} gcut_jit_value;
+
+typedef struct gcut_jit gcut_jit;
+
+typedef struct gcut_jit_options {
+    int entries;         /* at most; calls that need another are interpreted; 0 = 8 */
+    bool background;     /* compile on another thread; calls are interpreted until it is done */
+    bool fixed;          /* no size becomes a symbol: each set of sizes has an entry */
+    uint8_t reserved[2]; /* 0 */
+} gcut_jit_options;
+
+/* The function as a callable that compiles itself.  The first call of a set of dtypes, ranks and sizes records fn, compiles it
+ * and keeps it as an entry.  A call that differs from an entry by sizes alone makes them symbols of a new one, if fn does the
+ * same with symbols as with these numbers; sizes 0 and 1 stay numbers.  A branch of gcut_cond that no call took before
+ * is recorded when a call takes it, and is compiled beside the other one.  Sizes that an entry did not have before are
+ * checked by recording fn again.  fn must do what gcut_trace asks of it.  name: of the graphs.  opt: how entries are compiled, without
+ * derivatives, which fn makes by gcut_grad; NULL = {0}.  The caller's (gcut_jit_free); NULL on error. */
+GCUT_API gcut_jit *gcut_jit_new_sized(size_t size, size_t how_size, gcut_here at, gcut_ctx *ctx,
+                                      const char *name, gcut_body *fn, void *user, const gcut_options *opt,
+                                      const gcut_jit_options *how);
+#define gcut_jit_new(...)                                                                                    \
+    gcut_jit_new_sized(sizeof(gcut_options), sizeof(gcut_jit_options), GCUT_HERE, __VA_ARGS__)
+/* Not while another thread calls it. */
+GCUT_API void gcut_jit_free(gcut_jit *jit);
+/* Calls it: out[k] is set to the k-th result, whose memory is valid until this thread's next call of it.  Several threads may
+ * call at the same time: each has steps of its own, and fn runs on one of them at a time.  After a failure
+ * gcut_last_error(NULL) has the message. */
+GCUT_API gcut_status gcut_jit_call(gcut_jit *jit, const gcut_jit_value *in, int nin, gcut_jit_value *out,
+                                   int nout);
+
+/* What a call missed: how it differs from the closest entry there was. */
+typedef struct gcut_jit_miss {
+    int64_t call; /* its number, from 0 */
+    int entry; /* the closest one, in the order they were made; -1: there was none of these dtypes and ranks */
+    int arg, axis; /* which size differs; -1: none, or more than sizes */
+    int64_t expected, found;
+    const char *text;
+} gcut_jit_miss;
+
+typedef struct gcut_jit_entry {
+    const char *text;    /* its arguments: "f32[N, 3], f32[5]; N >= 2" */
+    const char *graph;   /* what is compiled, as text */
+    const char *note;    /* a size that stays a number, and the line that needs it; NULL: none */
+    int64_t hits, sizes; /* calls that it served after the one that made it; sets of sizes among these */
+    int branches;        /* recorded outcomes of gcut_cond */
+} gcut_jit_entry;
+
+typedef struct gcut_jit_info {
+    size_t nentries, nmisses;           /* of the last 64 misses */
+    const gcut_jit_entry *const *entry; /* in the order they were made */
+    const gcut_jit_miss *const *miss;
+    int64_t calls, hits, misses; /* misses: calls that no entry fitted */
+    int64_t recordings, side_exits, compiled, interpreted,
+        fallbacks;    /* runs of fn; calls that took a new branch; steps made;
+                                                                         calls that were interpreted; compilations that failed */
+    const char *text; /* all of it */
+} gcut_jit_info;
+/* The caller's (gcut_free); NULL on error.  Not while another thread calls the jit. */
+GCUT_API gcut_jit_info *gcut_jit_explain(gcut_jit *jit);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
