@@ -17,6 +17,9 @@
 gcut_graph *gcut_pass_fold(gcut_graph *g, const char *name);
 /* equal op, operands, attributes, type -> one node (passes/common_subexpressions.c) */
 gcut_graph *gcut_pass_cse(gcut_graph *g, const char *name);
+/* more than 8 equal iterations one after the other, of a loop that was unrolled -> a scan; g itself where there are none
+ * (passes/reroll.c) */
+gcut_graph *gcut_pass_reroll(gcut_graph *g, const char *name);
 /* scans that differ only in what they yield -> one (passes/scan_merging.c) */
 gcut_graph *gcut_pass_merge(gcut_graph *g, const char *name);
 /* sums of products that a scan carries -> one product after the scan (passes/scan_products.c) */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "driver/builder/builder.h"
+#include "passes/passes.h"
 #include "text/text.h"
 
 /* ---- adding a recording ---- */
@@ -233,7 +234,7 @@ gcut_graph *gcut_tree_graph(const gcut_path *tree, const char *name, bool *guard
 {
     const gcut_graph *src = end_of(tree);
     gcut_module *m = src->module;
-    gcut_graph *g = gcut_graph_create(m, name);
+    gcut_graph *g = gcut_graph_create(m, gcut_module_unused(m, name, "unrolled"));
     gcut_val *map = gcut_calloc(m->arena, src->values.n + 1, sizeof *map);
     g->loc = src->loc;
     gcut_decls_copy(g, src);
@@ -252,5 +253,10 @@ gcut_graph *gcut_tree_graph(const gcut_path *tree, const char *name, bool *guard
     *guarded = e.ok.id != 0;
     if (*guarded) gcut_result_new(g, GCUT_ROLE_out, "guard", e.ok.id);
     gcut_bodies_canonical(g);
-    return g;
+    gcut_graph *rolled = gcut_pass_reroll(g, name);
+    if (rolled == g)
+        gcut_graph_rename(g, name);
+    else
+        gcut_module_unlist(m, g);
+    return rolled;
 }

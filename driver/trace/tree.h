@@ -27,7 +27,7 @@ void gcut_tree_add(gcut_path **tree, const gcut_record *r);
  * there is none.  *n becomes their number. */
 const bool *gcut_tree_missing(const gcut_path *tree, gcut_arena *a, uint32_t *n);
 /* The tree as one function of the module, of that name: both arms as `if` regions where they are recorded and have the same
- * results, else the arm of the last recording.  *guarded: it has a result `guard` behind the others, a bool scalar that is
+ * results, else the arm of the last recording; and unrolled loops as scans.  *guarded: it has a result `guard` behind the others, a bool scalar that is
  * false where the values lead to an arm that is not there. */
 gcut_graph *gcut_tree_graph(const gcut_path *tree, const char *name, bool *guarded);
 

@@ -438,6 +438,75 @@ static void long_loops_are_told(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* A recurrence of `LENGTH` steps in a C loop; `twist` makes one iteration, or the use of its values, something else. */
+enum { LENGTH = 12 };
+static int twist, length;
+
+static void unrolled(void *user, gcut_graph *g, const gcut_val *in, gcut_val *out)
+{
+    (void)user;
+    gcut_val x = in[0], w = in[1], h = in[2], c = in[2], all[LENGTH];
+    for (int t = 0; t < length; t++) {
+        gcut_val xt = gcut_reshape(
+            gcut_slice(x, 1, twist == 1 && t == 5 ? 0 : t, twist == 1 && t == 5 ? 1 : t + 1), 2, 3);
+        gcut_val a = gcut_add(xt, gcut_matmul(h, w));
+        c = gcut_add(gcut_scale(c, twist == 2 ? 0.1 * t : 0.5), a);
+        h = twist == 3 && t == 7 ? gcut_sin(c) : gcut_tanh(c);
+        all[t] = h;
+    }
+    (void)g;
+    out[0] = gcut_sum(gcut_mul(gcut_concat(all, length, 0), gcut_concat(all, length, 0)));
+    if (twist == 4) out[0] = gcut_add(out[0], gcut_sum(all[3]));
+    out[1] = h;
+}
+
+static void loops_become_scans(void **state)
+{
+    (void)state;
+    static const struct {
+        int twist, length;
+        bool scans;
+    } cases[] = {{0, LENGTH, true},  {0, 8, false},      {1, LENGTH, false},
+                 {2, LENGTH, false}, {3, LENGTH, false}, {4, LENGTH, true}};
+    float x[2 * LENGTH * 3], w[9], h[6];
+    for (int k = 0; k < 2 * LENGTH * 3; k++) x[k] = (float)sin(k);
+    for (int k = 0; k < 9; k++) w[k] = (float)cos(k) / 2;
+    for (int k = 0; k < 6; k++) h[k] = (float)k / 6;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        twist = cases[k].twist, length = cases[k].length;
+        gcut_ctx *ctx = new_ctx();
+        gcut_graph *e = gcut_eager(ctx);
+        gcut_val in[3] = {gcut_write(gcut_param(e, "x", GCUT_F32, GCUT_SHAPE(2, LENGTH, 3)), x),
+                          gcut_write(gcut_param(e, "w", GCUT_F32, GCUT_SHAPE(3, 3)), w),
+                          gcut_write(gcut_param(e, "h", GCUT_F32, GCUT_SHAPE(2, 3)), h)},
+                 out[2];
+        gcut_graph *t = gcut_trace(ctx, unrolled, NULL, in, 3, 2, &(gcut_trace_options){.name = "f"});
+        if (!t) fail_msg("%s", gcut_last_error(ctx));
+        const char *text = text_of(t);
+        if ((strstr(text, "= scan(") != NULL) != cases[k].scans) fail_msg("case %zu:\n%s", k, text);
+        unrolled(NULL, e, in, out);
+        gcut_backward(out[0]);
+        gcut_options o = {.loss = "out0", .backend = GCUT_BACKEND_JOINT};
+        gcut_step *s = gcut_compile(t, &o);
+        if (!s) fail_msg("%s\n%s", gcut_last_error(ctx), text);
+        gcut_bind_input(s, "x", x, 2, LENGTH, 3), gcut_bind_input(s, "w", w, 3, 3),
+            gcut_bind_input(s, "h", h, 2, 3);
+        must_run(ctx, s);
+        static const char *const name[] = {"out0", "out1", "grad.x", "grad.w", "grad.h"};
+        const gcut_val want[] = {out[0], out[1], gcut_gradient_of(in[0]), gcut_gradient_of(in[1]),
+                                 gcut_gradient_of(in[2])};
+        for (int i = 0; i < 5; i++) {
+            gcut_value_info v;
+            assert_true(value_of(s, name[i], &v));
+            const float *a = gcut_data(want[i]), *b = v.at;
+            for (size_t j = 0; j < (size_t)v.bytes / sizeof *b; j++)
+                if (!(fabsf(a[j] - b[j]) <= 1e-4f * (1 + fabsf(a[j]))))
+                    fail_msg("case %zu: %s[%zu] is %g, not %g", k, name[i], j, b[j], a[j]);
+        }
+        gcut_ctx_free(ctx);
+    }
+}
+
 /* ---- rules ---- */
 
 static gcut_step *some_step;
@@ -582,6 +651,7 @@ int main(void)
         cmocka_unit_test(calls_of_text),
         cmocka_unit_test(shapes_of_a_large_model),
         cmocka_unit_test(long_loops_are_told),
+        cmocka_unit_test(loops_become_scans),
         cmocka_unit_test(rules),
         cmocka_unit_test(wrong_arguments),
     };
