@@ -109,10 +109,12 @@ bool gcut_guard_in(gcut_env *env, gcut_arena **arena, void (*body)(void *), void
 
 /* The last error of this thread that belongs to no context, because the handle was NULL. */
 static _Thread_local char orphan[2048];
+static _Thread_local gcut_status orphan_status;
 
-void gcut_orphan_error(const char *text)
+gcut_status gcut_orphan_error(gcut_status status, const char *text)
 {
     snprintf(orphan, sizeof orphan, "%s", text);
+    return orphan_status = status;
 }
 
 /* The length of the name that the user calls: the function without the suffix that its macro adds. */
@@ -141,7 +143,7 @@ gcut_status gcut_refuse_null(gcut_env *env, const char *call, const char *argume
     if (env) return gcut_protect(env, refuse_null, &(null_job){env, call, argument});
     snprintf(orphan, sizeof orphan, "error: %.*s: its argument `%s` is NULL\n", name_length(call), call,
              argument);
-    return GCUT_EUSAGE;
+    return orphan_status = GCUT_EUSAGE;
 }
 
 static const char *render(gcut_env *env, uint32_t i)
@@ -209,7 +211,7 @@ const char *gcut_last_error(const gcut_ctx *ctx)
 
 gcut_status gcut_last_status(const gcut_ctx *ctx)
 {
-    return ctx ? ctx->env->last_status : *orphan ? GCUT_EUSAGE : GCUT_OK;
+    return ctx ? ctx->env->last_status : *orphan ? orphan_status : GCUT_OK;
 }
 
 void gcut_clear_errors(gcut_ctx *ctx)

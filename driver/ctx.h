@@ -46,8 +46,8 @@ bool gcut_guard_in(gcut_env *env, gcut_arena **arena, void (*body)(void *), void
 /* Records that `argument` of the public function `call` is NULL, in env or, where that is NULL too, for
  * gcut_last_error(NULL).  GCUT_EUSAGE. */
 gcut_status gcut_refuse_null(gcut_env *env, const char *call, const char *argument);
-/* What gcut_last_error(NULL) returns on this thread. */
-void gcut_orphan_error(const char *text);
+/* Sets what gcut_last_error(NULL) and gcut_last_status(NULL) return on this thread; returns status. */
+gcut_status gcut_orphan_error(gcut_status status, const char *text);
 /* Leaves the public function with `failure` when x is NULL. */
 #define GCUT_NEED(env, x, failure)                                                                           \
     do {                                                                                                     \

@@ -227,7 +227,7 @@ static void write_report(gcut_trial *c, rung *r, size_t n)
     out->json = js.at;
 }
 
-static void crosscheck(gcut_trial *c)
+void gcut_crosscheck_trial(gcut_trial *c)
 {
     rung r[] = {{.name = "eager", .backend = GCUT_BACKEND_EAGER},
                 {.name = "joint", .backend = GCUT_BACKEND_JOINT},
@@ -252,5 +252,5 @@ gcut_check_report *gcut_crosscheck_sized(size_t size, gcut_graph *g, const gcut_
                                          const gcut_feed *feed, size_t nfeed, double tol)
 {
     gcut_trial c = {.g = g, .opt = opt, .size = size, .feed = feed, .nfeed = nfeed, .tol = tol};
-    return gcut_trial_report(__func__, &c, crosscheck);
+    return gcut_trial_report(__func__, &c, gcut_crosscheck_trial);
 }

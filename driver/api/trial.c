@@ -30,6 +30,8 @@ gcut_step *gcut_trial_step(const gcut_trial *c, gcut_graph *g, const gcut_settin
     gcut_step *s = gcut_step_of_graph(g, opt, gcut_arena_new(c->env, c->a));
     for (size_t i = 0; i < c->nfeed; i++)
         if (gcut_slot_find(s, c->feed[i].name)) gcut_step_bind_npy(s, c->feed[i].name, c->feed[i].npy);
+    for (size_t i = 0; i < c->ngiven; i++)
+        gcut_step_set(s, c->given[i].name, c->given[i].at, c->given[i].rank, c->given[i].dim);
     gcut_step_prepare(s);
     draw_cotangents(s);
     return s;

@@ -8,12 +8,22 @@
 #include "base/json.h"
 #include "driver/load/step.h"
 
+/* Contents of a value, in memory. */
+typedef struct gcut_given {
+    const char *name;
+    const void *at;
+    int rank;
+    const int64_t *dim;
+} gcut_given;
+
 typedef struct gcut_trial {
     gcut_graph *g;
     const gcut_options *opt; /* the caller's, of `size` bytes */
     size_t size;
     const gcut_feed *feed;
     size_t nfeed;
+    const gcut_given *given; /* beside `feed` */
+    size_t ngiven;
     double tol; /* 0 = the default of the check */
     /* set by gcut_trial_report */
     gcut_settings options;
@@ -36,6 +46,9 @@ void gcut_trial_json(const gcut_trial *c, gcut_json *j);
 /* Runs body on a trial whose first members are set by the public function `call`.  The caller frees the
  * report (gcut_free); NULL after a failure. */
 gcut_check_report *gcut_trial_report(const char *call, gcut_trial *c, void (*body)(gcut_trial *c));
+
+/* What gcut_crosscheck does with a trial. */
+void gcut_crosscheck_trial(gcut_trial *c);
 
 /* A sentence on the values that identities of real numbers replaced; nothing where there are none. */
 void gcut_trial_tell_rewritten(const gcut_pipeline *p, gcut_text *out);

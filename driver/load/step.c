@@ -192,6 +192,10 @@ void gcut_step_load(gcut_step *s, const gcut_c_source *source, const uint32_t *i
     s->entry = gcut_compile_source(s->env, s->arena, s->p->primal->name, source, true).entry;
     s->plan = gcut_calloc(s->arena, 1, s->entry->plan_size);
     s->value = gcut_calloc(s->arena, (size_t)s->entry->nvalues + 1, sizeof *s->value);
+    for (uint32_t i = 0; i < nio; i++) {
+        GCUT_ASSERT(!s->slot[io[i]].member);
+        s->slot[io[i]].member = i + 1;
+    }
 }
 
 gcut_c_source gcut_step_compile(gcut_step *s, gcut_arena *scratch)
@@ -394,8 +398,7 @@ void gcut_step_bind_slot(gcut_step *s, gcut_slot *x, void *at, int rank, const i
     x->shared = NULL;
     if (!s->ready || !s->entry) return;
     /* Same sizes, another address: only the pointer changes. */
-    for (uint32_t i = 0; i < s->nio; i++)
-        if (&s->slot[s->io[i]] == x) s->value[i] = at;
+    if (x->member) s->value[x->member - 1] = at;
 }
 
 /* Keeps the memory of the copy for the next call, which uses it if it is large enough. */

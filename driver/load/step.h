@@ -20,7 +20,8 @@ typedef struct gcut_slot {
     bool sized;  /* dim[] was given by the caller */
     bool filled; /* the caller wrote to `at`, which is the step's memory */
     bool updated;
-    bool used; /* interpreted: something reads or writes it */
+    bool used;       /* interpreted: something reads or writes it */
+    uint32_t member; /* compiled: 1 + the member of the entry's io that is bound to it; 0: none */
     int64_t dim[GCUT_MAX_RANK];
     int64_t bytes;
     int64_t held;                    /* bytes at `at`, where the step owns it */

@@ -6,9 +6,10 @@
 
 #include "driver/builder/builder.h"
 
-static void fail(const gcut_ctx *ctx)
+static gcut_status fail(const gcut_ctx *ctx)
 {
-    gcut_orphan_error(ctx ? gcut_last_error(ctx) : "error: out of memory\n");
+    return ctx ? gcut_orphan_error(gcut_last_status(ctx), gcut_last_error(ctx))
+               : gcut_orphan_error(GCUT_ENOMEM, "error: out of memory\n");
 }
 
 /* ---- making one ---- */
@@ -34,7 +35,12 @@ static void find_slots(void *arg)
     gcut_arena *a = s->arena;
     j->i->in = gcut_calloc(a, j->e->nin + 1, sizeof *j->i->in);
     j->i->out = gcut_calloc(a, s->nslots + 1, sizeof *j->i->out);
-    for (uint32_t k = 0; k < j->e->nin; k++) j->i->in[k] = gcut_slot_get(s, j->e->in[k].name);
+    j->i->cell = s->entry ? gcut_calloc(a, j->e->nin + 1, sizeof *j->i->cell) : NULL;
+    j->i->nsymbols = j->e->nsymbols;
+    for (uint32_t k = 0; k < j->e->nin; k++) {
+        gcut_slot *x = j->i->in[k] = gcut_slot_get(s, j->e->in[k].name);
+        if (s->entry && x->member) j->i->cell[k] = &s->value[x->member - 1];
+    }
     uint32_t n = 0;
     for (uint32_t k = s->nparams; k < s->nslots; k++) {
         if (!strcmp(s->slot[k].name, "guard") && j->e->guarded)
@@ -52,6 +58,7 @@ static gcut_instance *make(const gcut_jit *jit, const gcut_entry *e, bool interp
     gcut_instance *i = ctx ? a.fn(a.user, NULL, sizeof *i) : NULL;
     if (!i) {
         gcut_ctx_free(ctx);
+        fail(NULL);
         return NULL;
     }
     *i = (gcut_instance){.ctx = ctx, .version = e->version, .interpreted = interpreted};
@@ -202,29 +209,41 @@ void gcut_instances_free(gcut_jit *jit)
 typedef struct run_job {
     gcut_instance *i;
     const gcut_call_args *c;
+    const int64_t *value; /* of the symbols */
 } run_job;
 
-static void bind_and_run(void *arg)
+static void bind_all(const run_job *j)
 {
-    run_job *j = arg;
     gcut_step *s = j->i->step;
+    j->i->ran = false;
     for (uint32_t k = 0; k < j->c->nin; k++) {
         const gcut_jit_value *x = &j->c->in[k];
         gcut_step_bind_slot(s, j->i->in[k], x->at, x->rank, x->dim);
     }
     gcut_step_prepare(s);
-    gcut_step_run(s, gcut_step_calls(s));
+    memcpy(j->i->symbol, j->value, j->i->nsymbols * sizeof *j->value);
+    j->i->ran = j->i->cell != NULL;
 }
 
-gcut_status gcut_instance_run(gcut_instance *i, const gcut_call_args *c, gcut_jit_value *out, bool *right)
+static void bind_and_run(void *arg)
 {
-    run_job j = {i, c};
+    const run_job *j = arg;
+    gcut_instance *i = j->i;
+    bool same = i->ran;
+    for (uint32_t k = 0; k < i->nsymbols; k++) same = same && i->symbol[k] == j->value[k];
+    if (!same) bind_all(j);
+    for (uint32_t k = 0; same && k < j->c->nin; k++)
+        if (i->cell[k]) *i->cell[k] = j->c->in[k].at;
+    gcut_step_run(i->step, gcut_step_calls(i->step));
+}
+
+gcut_status gcut_instance_run(gcut_instance *i, const gcut_call_args *c, const int64_t *value,
+                              gcut_jit_value *out, bool *right)
+{
+    run_job j = {i, c, value};
     const gcut_status s = gcut_protect(i->ctx->env, bind_and_run, &j);
     *right = true;
-    if (s != GCUT_OK) {
-        fail(i->ctx);
-        return s;
-    }
+    if (s != GCUT_OK) return fail(i->ctx);
     *right = !i->guard || *(const unsigned char *)i->guard->at;
     for (int k = 0; *right && k < c->nout; k++) {
         const gcut_slot *x = i->out[k];

@@ -31,6 +31,11 @@ typedef struct gcut_instance {
     uint32_t version; /* of the entry */
     bool interpreted;
     gcut_slot **in, **out, *guard; /* guard NULL: there is none */
+    /* By argument, where the step has its address: all that changes between calls of the same sizes.  NULL: interpreted. */
+    void ***cell;
+    uint32_t nsymbols;
+    int64_t symbol[GCUT_JIT_SYMBOLS]; /* the sizes of the last run */
+    bool ran;
     struct gcut_instance *next;
 } gcut_instance;
 
@@ -99,6 +104,11 @@ typedef struct gcut_call_args {
     const uint32_t *signature;
 } gcut_call_args;
 
+/* driver/trace/jit_api.c: are they arguments?  Fills the signature; an error is for gcut_last_error(NULL). */
+#define GCUT_JIT_ARGS 256
+gcut_status gcut_check_args(const gcut_jit *jit, const gcut_jit_value *in, int nin, const gcut_jit_value *out,
+                            int nout, uint32_t *signature);
+
 /* driver/trace/guards.c.  The first entry that the arguments fit, NULL = none; symbols at value[]. */
 gcut_entry *gcut_entry_find(const gcut_jit *jit, const gcut_call_args *c, int64_t value[GCUT_JIT_SYMBOLS]);
 /* Is fn known to do what the entry does at these sizes? */
@@ -134,8 +144,9 @@ bool gcut_entry_check(gcut_jit *jit, gcut_entry *e, const gcut_call_args *c, con
 gcut_instance *gcut_instance_find(const gcut_entry *e);
 /* Makes it; called by the holder of the turn.  NULL after an error, which gcut_last_error(NULL) has. */
 gcut_instance *gcut_instance_new(gcut_jit *jit, gcut_entry *e, bool compiles);
-/* Binds the arguments and runs.  *right: its branches were those that the values lead to; else out[] is not set. */
-gcut_status gcut_instance_run(gcut_instance *i, const gcut_call_args *c, gcut_jit_value *out, bool *right);
+/* Binds the arguments and runs; value[]: the sizes of the entry's symbols.  *right: its branches were those that the values lead to; else out[] is not set. */
+gcut_status gcut_instance_run(gcut_instance *i, const gcut_call_args *c, const int64_t *value,
+                              gcut_jit_value *out, bool *right);
 /* Takes over what other threads have compiled; with the lock. */
 void gcut_instances_collect(gcut_jit *jit);
 /* Frees the steps of an entry that nobody runs, with the entry. */

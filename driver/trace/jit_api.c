@@ -9,8 +9,6 @@
 #include "driver/builder/builder.h"
 #include "driver/trace/jit.h"
 
-#define MOST_ARGS 256
-
 /* ---- made and freed ---- */
 
 typedef struct new_job {
@@ -140,16 +138,14 @@ static gcut_status wrong(const gcut_jit *jit, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     snprintf(all, sizeof all, "error: gcut_jit_call of %s: %s\n", jit->name, text);
-    gcut_orphan_error(all);
-    return GCUT_EUSAGE;
+    return gcut_orphan_error(GCUT_EUSAGE, all);
 }
 
-/* Fills the signature. */
-static gcut_status check_args(const gcut_jit *jit, const gcut_jit_value *in, int nin,
-                              const gcut_jit_value *out, int nout, uint32_t *signature)
+gcut_status gcut_check_args(const gcut_jit *jit, const gcut_jit_value *in, int nin, const gcut_jit_value *out,
+                            int nout, uint32_t *signature)
 {
-    if (nin < 0 || nin > MOST_ARGS || nout < 1)
-        return wrong(jit, "%d arguments and %d results; at most %d and at least 1", nin, nout, MOST_ARGS);
+    if (nin < 0 || nin > GCUT_JIT_ARGS || nout < 1)
+        return wrong(jit, "%d arguments and %d results; at most %d and at least 1", nin, nout, GCUT_JIT_ARGS);
     if ((nin && !in) || !out) return wrong(jit, "its argument `%s` is NULL", out ? "in" : "out");
     for (int k = 0; k < nin; k++) {
         const gcut_jit_value *x = &in[k];
@@ -291,9 +287,8 @@ static bool extend(gcut_jit *jit, const gcut_call_args *c)
 }
 
 /* With the lock: a step that this thread can run at once.  *counted: as a hit or a miss. */
-static gcut_instance *ready(gcut_jit *jit, const gcut_call_args *c, bool *counted)
+static gcut_instance *ready(gcut_jit *jit, const gcut_call_args *c, int64_t *value, bool *counted)
 {
-    int64_t value[GCUT_JIT_SYMBOLS];
     if (jit->jobs) gcut_instances_collect(jit);
     gcut_entry *e = gcut_entry_find(jit, c, value);
     gcut_instance *i = e && gcut_entry_knows(e, c) ? gcut_instance_find(e) : NULL;
@@ -308,26 +303,22 @@ static gcut_instance *ready(gcut_jit *jit, const gcut_call_args *c, bool *counte
     return i;
 }
 
-static void say(const gcut_jit *jit)
-{
-    gcut_orphan_error(gcut_last_error(jit->ctx));
-}
-
 gcut_status gcut_jit_call(gcut_jit *jit, const gcut_jit_value *in, int nin, gcut_jit_value *out, int nout)
 {
     GCUT_NEED(NULL, jit, GCUT_EUSAGE);
-    uint32_t signature[MOST_ARGS];
-    const gcut_status checked = check_args(jit, in, nin, out, nout, signature);
+    uint32_t signature[GCUT_JIT_ARGS];
+    int64_t value[GCUT_JIT_SYMBOLS];
+    const gcut_status checked = gcut_check_args(jit, in, nin, out, nout, signature);
     if (checked != GCUT_OK) return checked;
     const gcut_call_args c = {.in = in, .nin = (uint32_t)nin, .nout = nout, .signature = signature};
     bool counted = false, ok = true;
     pthread_mutex_lock(&jit->lock);
     const int64_t number = jit->calls++;
-    gcut_instance *i = ready(jit, &c, &counted);
+    gcut_instance *i = ready(jit, &c, value, &counted);
     pthread_mutex_unlock(&jit->lock);
     for (;;) {
         bool right = true;
-        const gcut_status s = i ? gcut_instance_run(i, &c, out, &right) : GCUT_OK;
+        const gcut_status s = i ? gcut_instance_run(i, &c, value, out, &right) : GCUT_OK;
         if (i && (right || s != GCUT_OK)) return s;
         if (!take_turn(jit)) return wrong(jit, "the function calls the gcut_jit that records it");
         gcut_clear_errors(jit->ctx);
@@ -336,12 +327,13 @@ gcut_status gcut_jit_call(gcut_jit *jit, const gcut_jit_value *in, int nin, gcut
             ok = extend(jit, &c);
         else
             beyond = supply(jit, &c, number, &counted, &ok);
-        if (!ok && *gcut_last_error(jit->ctx)) say(jit);
-        const gcut_status why = ok ? GCUT_OK : gcut_last_status(jit->ctx);
+        /* An instance that could not be made has set the message. */
+        if (!ok && gcut_last_status(jit->ctx) != GCUT_OK)
+            gcut_orphan_error(gcut_last_status(jit->ctx), gcut_last_error(jit->ctx));
         give_turn(jit);
-        if (!ok) return why == GCUT_OK ? GCUT_ETOOL : why;
+        if (!ok) return gcut_last_status(NULL);
         pthread_mutex_lock(&jit->lock);
-        i = beyond ? beyond : ready(jit, &c, &counted);
+        i = beyond ? beyond : ready(jit, &c, value, &counted);
         jit->interpreted += beyond != NULL;
         pthread_mutex_unlock(&jit->lock);
     }

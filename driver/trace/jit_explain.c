@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * gcut_jit_explain: entries, misses and counters of a jit, as data and as text.
+ * What a jit tells of itself: entries, misses and counters, as data and as text, and a comparison of the backends.
  */
+#include "driver/api/trial.h"
 #include "driver/trace/jit.h"
 
 typedef struct explain_job {
@@ -95,4 +96,63 @@ gcut_jit_info *gcut_jit_explain(gcut_jit *jit)
     pthread_mutex_unlock(&jit->lock);
     explain_job j = {.jit = jit};
     return gcut_made_by(jit->user->env, sizeof(gcut_jit_info), fill, &j);
+}
+
+/* ---- the backends beside each other ---- */
+
+typedef struct text_job {
+    gcut_jit *jit;
+    const gcut_call_args *c;
+    const gcut_entry *e;
+    gcut_given *given;
+    gcut_arena *a;
+} text_job;
+
+static void find_entry(void *arg)
+{
+    text_job *j = arg;
+    int64_t value[GCUT_JIT_SYMBOLS];
+    gcut_env *env = j->jit->user->env;
+    j->e = gcut_entry_find(j->jit, j->c, value);
+    if (!j->e)
+        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, "gcut_jit_call makes one",
+                  "gcut_jit_check of %s: no entry fits the arguments", j->jit->name);
+    j->given = gcut_calloc(j->a, j->c->nin + 1, sizeof *j->given);
+    for (uint32_t k = 0; k < j->c->nin; k++)
+        j->given[k] = (gcut_given){gcut_keep(j->a, j->e->in[k].name), j->c->in[k].at, j->c->in[k].rank,
+                                   j->c->in[k].dim};
+}
+
+static void open_arena(void *arg)
+{
+    text_job *j = arg;
+    j->a = gcut_arena_new(j->jit->user->env, j->jit->user->env->arena);
+}
+
+gcut_check_report *gcut_jit_check(gcut_jit *jit, const gcut_jit_value *in, int nin, double tol)
+{
+    GCUT_NEED(NULL, jit, NULL);
+    uint32_t signature[GCUT_JIT_ARGS];
+    const gcut_jit_value out = {0};
+    if (gcut_check_args(jit, in, nin, &out, 1, signature) != GCUT_OK) return NULL;
+    const gcut_call_args c = {.in = in, .nin = (uint32_t)nin, .nout = 1, .signature = signature};
+    gcut_env *env = jit->user->env;
+    text_job j = {.jit = jit, .c = &c};
+    if (!gcut_guard(env, open_arena, &j)) return NULL;
+    gcut_graph *g = gcut_guard(env, find_entry, &j)
+                        ? gcut_parse(jit->user, j.e->text, GCUT_TO_NUL, jit->name, NULL)
+                        : NULL;
+    gcut_check_report *r = NULL;
+    if (g) {
+        gcut_trial t = {.g = g,
+                        .opt = &jit->compile,
+                        .size = sizeof jit->compile,
+                        .given = j.given,
+                        .ngiven = c.nin,
+                        .tol = tol};
+        r = gcut_trial_report(__func__, &t, gcut_crosscheck_trial);
+    }
+    gcut_graph_free(g);
+    gcut_arena_free(j.a);
+    return r;
 }

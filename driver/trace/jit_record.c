@@ -31,6 +31,7 @@ typedef struct making {
     GCUT_VEC(int) change_of; /* by axis of all arguments in order: -1 = it is a number */
     gcut_dim_binding bind[GCUT_JIT_SYMBOLS];
     const char *differs;
+    bool broken; /* there was no memory */
     const gcut_entry *closest;
     const int64_t *value; /* of the symbols */
 } making;
@@ -217,8 +218,11 @@ static bool try_symbols(making *k, const gcut_record *now)
 {
     gcut_env *env = k->jit->ctx->env;
     const uint32_t before = env->ndiags;
-    if (!guarded(k, symbols)) return false;
+    k->broken = !guarded(k, symbols);
+    if (k->broken) return false;
     if (!record(k)) {
+        k->broken = env->last_status == GCUT_ENOMEM;
+        if (k->broken) return false;
         const gcut_diag *d = env->ndiags > before ? &env->diags[before] : NULL;
         k->differs = d ? gcut_printf(k->a, "%s:%d: %s", d->at.file ? d->at.file : "?", d->at.line, d->message)
                        : "it failed";
@@ -227,7 +231,8 @@ static bool try_symbols(making *k, const gcut_record *now)
         return false;
     }
     comparison j = {.k = k, .now = now, .bind = k->bind, .nbind = k->r.ndecls};
-    if (!gcut_guard(env, compare, &j)) return false;
+    k->broken = !gcut_guard(env, compare, &j);
+    if (k->broken) return false;
     if (!j.differs) return true;
     k->differs = j.differs;
     drop(k);
@@ -239,15 +244,18 @@ static bool try_symbols(making *k, const gcut_record *now)
 static void generalise(making *k)
 {
     const making now = *k;
-    if (!guarded(k, find_changes) || !k->change.n) return;
+    k->broken = !guarded(k, find_changes);
+    if (k->broken || !k->change.n) return;
     bool done = try_symbols(k, &now.r);
     const char *why = k->differs;
     making best = *k;
+    if (k->broken) return;
     if (!done && k->change.n > 1) {
         for (uint32_t j = 0; j < k->change.n; j++) k->change.at[j].symbol = false;
         for (uint32_t j = 0; j < k->change.n; j++) {
             k->change.at[j].symbol = true;
             if (!try_symbols(k, &now.r)) {
+                if (k->broken) return;
                 why = k->differs;
                 k->change.at[j].symbol = false;
                 continue;
@@ -291,7 +299,7 @@ static gcut_entry *make_entry(gcut_jit *jit, const gcut_call_args *c, const gcut
     k.closest = closest;
     bool ok = guarded(&k, open_job) && guarded(&k, numbers) && record(&k);
     if (ok && closest) generalise(&k);
-    ok = ok && guarded(&k, begin_entry) && take(&k);
+    ok = ok && !k.broken && guarded(&k, begin_entry) && take(&k);
     if (ok && k.differs)
         gcut_env_log(jit->ctx->env, "gcut_jit %s: a size that changed stays a number: %s", jit->name,
                      k.differs);

@@ -108,7 +108,7 @@ static void interpret(gcut_live *l, uint32_t n)
     gcut_arena_free(a);
 }
 
-/* The graph of node n alone: operand k is input xk, result k is output yk. */
+/* The graph of node n alone: operand k is input xk, result k is output yk.  Its text has no name of g. */
 static gcut_graph *alone(const gcut_graph *g, uint32_t n, gcut_arena *a)
 {
     const gcut_node *node = gcut_node_at(g, n);
@@ -121,7 +121,7 @@ static gcut_graph *alone(const gcut_graph *g, uint32_t n, gcut_arena *a)
         arg[k] = map[v] =
             gcut_param_new(one, GCUT_ROLE_input, gcut_printf(a, "x%u", (unsigned)k), gcut_type_of(g, v));
     }
-    gcut_ref r = gcut_node_copy(one, g, n, arg, map, node->loc, NULL);
+    gcut_ref r = gcut_node_copy(one, g, n, arg, map, node->loc, "y");
     for (uint32_t k = 0; k < node->nres; k++)
         gcut_result_new(one, GCUT_ROLE_out, gcut_printf(a, "y%u", (unsigned)k), r + k);
     return one;

@@ -60,8 +60,8 @@ typedef struct gcut_trace_options {
  * results by gcut_output, gcut_gradient and gcut_next.  Branches of gcut_cond become `if` regions where both are
  * recorded and give the same types.  fn may be run several times and must do the same each time; it must not read
  * data, free or run anything, or build on another thread: such a call is an error of the trace.  It may leave by
- * longjmp or an exception: the context stays usable.  The log hook is told of a line that is recorded more than 8
- * times, a loop that gcut_scan would make once.  opt NULL = defaults.  NULL on any error. */
+ * longjmp or an exception: the context stays usable.  More than 8 equal iterations of a loop become a scan; the log hook is told of
+ * each line that is recorded more than 8 times.  opt NULL = defaults.  NULL on any error. */
 GCUT_API gcut_graph *gcut_trace_sized(size_t size, gcut_here at, gcut_ctx *ctx, gcut_body *fn, void *user,
                                       const gcut_val *in, int nin, int nout, const gcut_trace_options *opt);
 #define gcut_trace(...) gcut_trace_sized(sizeof(gcut_trace_options), GCUT_HERE, __VA_ARGS__)
@@ -103,6 +103,11 @@ GCUT_API void gcut_jit_free(gcut_jit *jit);
  * gcut_last_error(NULL) has the message. */
 GCUT_API gcut_status gcut_jit_call(gcut_jit *jit, const gcut_jit_value *in, int nin, gcut_jit_value *out,
                                    int nout);
+
+/* Runs the entry that the arguments fit by every backend on them, as gcut_crosscheck does: the report names the first op that
+ * differs.  A call with these dtypes, ranks and sizes was made before.  tol 0 = by dtype.  The caller's (gcut_free); NULL on
+ * error.  Not while another thread calls the jit or uses its context. */
+GCUT_API gcut_check_report *gcut_jit_check(gcut_jit *jit, const gcut_jit_value *in, int nin, double tol);
 
 /* What a call missed: how it differs from the closest entry there was. */
 typedef struct gcut_jit_miss {

@@ -325,6 +325,37 @@ static void no_compiler(void **state)
     gcut_ctx_free(ctx);
 }
 
+static void backends_agree(void **state)
+{
+    (void)state;
+    static const float x[6] = {1, 2, 3, -1, 0.5f, 7};
+    gcut_ctx *ctx = new_ctx();
+    gcut_options compiled = {0};
+    gcut_jit *jit = new_jit(ctx, risky, &compiled, NULL);
+    gcut_jit_value in = vector(x, 6), out;
+    assert_null(gcut_jit_check(jit, &in, 1, 0));
+    assert_says(ctx, GCUT_EUSAGE, "no entry fits");
+    called(jit, &in, 1, &out);
+    gcut_check_report *r = gcut_jit_check(jit, &in, 1, 0);
+    if (!r) fail_msg("%s", gcut_last_error(ctx));
+    assert_true(r->ok);
+    assert_non_null(strstr(r->text, "compiled"));
+    gcut_free(r);
+    /* Rounding to f32 is no error until it is asked to be none: then the op that rounds is named. */
+    static float many[30];
+    gcut_jit *rounds = new_jit(ctx, by_size, &compiled, NULL);
+    for (int k = 0; k < 30; k++) many[k] = (float)k / 7;
+    in = vector(many, 30);
+    called(rounds, &in, 1, &out);
+    r = gcut_jit_check(rounds, &in, 1, 1e-12);
+    assert_non_null(r);
+    assert_false(r->ok);
+    assert_non_null(strstr(r->culprit, "exp"));
+    assert_non_null(strstr(r->culprit, "test_jit.c:"));
+    gcut_free(r);
+    gcut_ctx_free(ctx);
+}
+
 /* ---- threads ---- */
 
 typedef struct caller {
@@ -446,6 +477,7 @@ int main(void)
         cmocka_unit_test(limited),
         cmocka_unit_test(behind),
         cmocka_unit_test(no_compiler),
+        cmocka_unit_test(backends_agree),
         cmocka_unit_test(threads),
         cmocka_unit_test(mistakes),
     };
