@@ -96,7 +96,6 @@ typedef struct gcut_env {
     gcut_hook hook;
     struct gcut_external *externals; /* C functions of the host program that a training step calls
                                       * (graph/external.h) */
-    struct gcut_recorder *recording; /* a C function that is recorded (driver/trace/record.c); NULL: none */
     uint32_t serial;                 /* the next unique number within the environment */
 } gcut_env;
 

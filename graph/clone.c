@@ -185,7 +185,7 @@ static gcut_graph *copy_graph(cloner *c, const gcut_graph *from)
     g->module = c->m;
     g->name = name(c, from->name);
     if (!from->is_body && gcut_module_find(c->m, g->name))
-        g->name = gcut_module_unused(c->m, g->name, "copy");
+        g->name = gcut_intern_name(c->m, gcut_module_unused(c->m, g->name, "copy"));
     g->loc = loc(c, from->loc);
     g->is_body = from->is_body;
     copy_interface(c, g, from);

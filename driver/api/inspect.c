@@ -11,7 +11,7 @@
 #include "driver/options/options.h"
 #include "driver/pipeline/compile.h"
 #include "driver/pipeline/plan_info.h"
-#include "driver/trace/live.h"
+#include "driver/trace/record.h"
 #include "interp/interp.h"
 #include "passes/passes.h"
 #include "graph/verify.h"
@@ -96,6 +96,7 @@ static void check_free(void *arg)
     if (g->live && g->live->recording)
         gcut_fail(g->module->env, GCUT_EUSAGE, (gcut_place){0}, "gcut_trace hands it out, or frees it",
                   "gcut_graph_free: @%s is being recorded", g->name);
+    gcut_refuse_recording(g->module->env, "frees a graph");
 }
 
 void gcut_graph_free(gcut_graph *g)

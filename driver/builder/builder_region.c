@@ -252,7 +252,11 @@ static void make_function(void *arg)
     if (!is_name(j->name))
         gcut_fail(j->beside->module->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
                   "a graph's name is made of letters, digits, _ and .");
-    j->out = gcut_graph_create(j->beside->module, j->name);
+    gcut_module *m = j->beside->module;
+    const gcut_live *live = gcut_outermost(j->beside)->live;
+    /* A function that is recorded again makes its functions again. */
+    const bool again = live && live->recording && gcut_module_find(m, j->name);
+    j->out = gcut_graph_create(m, again ? gcut_module_unused(m, j->name, "again") : j->name);
 }
 
 gcut_graph *gcut_function(gcut_graph *g, const char *name)
@@ -299,11 +303,18 @@ static gcut_graph *function_here(const call_job *j, gcut_graph *f)
     gcut_module *m = j->g->module;
     if (f->module == m) return f;
     gcut_arena *a = gcut_arena_new(m->env, m->arena);
-    gcut_graph *here = gcut_module_find(m, f->name);
-    const bool same =
-        here && here != gcut_outermost(j->g) && !strcmp(text_of(here, "f", a), text_of(f, "f", a));
+    const size_t n = strlen(f->name);
+    const char *text = text_of(f, "f", a);
+    gcut_graph *here = NULL;
+    for (uint32_t k = 0; k < m->graphs.n && !here; k++) { /* of that name, or of a copy of one */
+        gcut_graph *x = m->graphs.at[k];
+        if (x == gcut_outermost(j->g) || strncmp(x->name, f->name, n) != 0 ||
+            (x->name[n] && x->name[n] != '.'))
+            continue;
+        if (!x->live && !strcmp(text_of(x, "f", a), text)) here = x;
+    }
     gcut_arena_free(a);
-    return same ? here : gcut_function_copy(f, m);
+    return here ? here : gcut_function_copy(f, m);
 }
 
 static void do_call(void *arg)

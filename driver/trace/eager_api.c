@@ -221,6 +221,7 @@ static void do_forget(void *arg)
     live_job *j = arg;
     gcut_graph *g = j->g;
     gcut_live *l = eager(j, NULL);
+    gcut_refuse_recording(g->module->env, "forgets values");
     gcut_module *old = g->module;
     const gcut_ref limit = g->nodes.n ? g->nodes.at[0].res0 : g->values.n;
     gcut_graph next = graph_in(old->env, l->arena, g, old->dims);
@@ -235,7 +236,7 @@ static void do_forget(void *arg)
     }
     gcut_arena *made = gcut_arena_new(old->env, l->arena);
     /* Nothing throws from here on. */
-    next.live = l;
+    next.live = l; /* and next.failed is false: what failed is forgotten, too */
     *g = next;
     gcut_arena_free(l->made);
     gcut_arena_free(old->arena);
@@ -248,8 +249,6 @@ static void do_forget(void *arg)
 gcut_status gcut_forget(gcut_graph *g)
 {
     GCUT_NEED(NULL, g, GCUT_EUSAGE);
-    gcut_env *env = g->module->env;
     live_job j = {.g = g, .call = "gcut_forget"};
-    g->failed = false; /* what failed is forgotten, too */
-    return gcut_protect(env, do_forget, &j);
+    return gcut_protect(g->module->env, do_forget, &j);
 }

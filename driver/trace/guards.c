@@ -8,7 +8,7 @@
 
 static bool fits(const gcut_entry *e, const gcut_call_args *c, int64_t *value)
 {
-    if (e->nin != c->nin ||
+    if (e->nin != c->nin || (c->nout && e->nout != c->nout) ||
         (c->nin && memcmp(e->signature, c->signature, c->nin * sizeof *c->signature) != 0))
         return false;
     for (uint32_t k = 0; k < e->nsymbols; k++) value[k] = -1;

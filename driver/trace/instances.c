@@ -34,20 +34,16 @@ static void find_slots(void *arg)
     gcut_step *s = j->i->step;
     gcut_arena *a = s->arena;
     j->i->in = gcut_calloc(a, j->e->nin + 1, sizeof *j->i->in);
-    j->i->out = gcut_calloc(a, s->nslots + 1, sizeof *j->i->out);
+    j->i->out = gcut_calloc(a, (size_t)j->e->nout + 1, sizeof *j->i->out);
     j->i->cell = s->entry ? gcut_calloc(a, j->e->nin + 1, sizeof *j->i->cell) : NULL;
     j->i->nsymbols = j->e->nsymbols;
     for (uint32_t k = 0; k < j->e->nin; k++) {
         gcut_slot *x = j->i->in[k] = gcut_slot_get(s, j->e->in[k].name);
         if (s->entry && x->member) j->i->cell[k] = &s->value[x->member - 1];
     }
-    uint32_t n = 0;
-    for (uint32_t k = s->nparams; k < s->nslots; k++) {
-        if (!strcmp(s->slot[k].name, "guard") && j->e->guarded)
-            j->i->guard = &s->slot[k];
-        else
-            j->i->out[n++] = &s->slot[k];
-    }
+    for (int k = 0; k < j->e->nout; k++)
+        j->i->out[k] = gcut_slot_get(s, j->e->nout == 1 ? "out" : gcut_printf(a, "out%d", k));
+    if (j->e->guarded) j->i->guard = gcut_slot_get(s, "guard");
 }
 
 static gcut_instance *make(const gcut_jit *jit, const gcut_entry *e, bool interpreted)
@@ -138,21 +134,21 @@ static void warn_once(gcut_jit *jit)
                  gcut_last_error(NULL));
 }
 
-/* Frees what this thread has of former versions of the entry, whose results are no longer valid. */
-static void free_former(gcut_jit *jit, gcut_entry *e)
+void gcut_instances_trim(gcut_jit *jit)
 {
     gcut_instance *gone = NULL;
     pthread_mutex_lock(&jit->lock);
-    for (gcut_instance **at = &e->instances; *at;) {
-        gcut_instance *i = *at;
-        if (i->version == e->version || !pthread_equal(i->thread, pthread_self())) {
-            at = &i->next;
-            continue;
+    for (uint32_t k = 0; k < jit->entries.n; k++)
+        for (gcut_instance **at = &jit->entries.at[k]->instances; *at;) {
+            gcut_instance *i = *at;
+            if (i->version == jit->entries.at[k]->version || !pthread_equal(i->thread, pthread_self())) {
+                at = &i->next;
+                continue;
+            }
+            *at = i->next;
+            i->next = gone;
+            gone = i;
         }
-        *at = i->next;
-        i->next = gone;
-        gone = i;
-    }
     pthread_mutex_unlock(&jit->lock);
     for (gcut_instance *next; gone; gone = next) {
         next = gone->next;
@@ -164,7 +160,6 @@ gcut_instance *gcut_instance_new(gcut_jit *jit, gcut_entry *e, bool compiles)
 {
     gcut_instance *i = NULL;
     compiles = compiles && jit->compile.backend == GCUT_BACKEND_COMPILED;
-    free_former(jit, e);
     if (compiles && jit->background) {
         start_job j = {jit, e};
         gcut_guard(jit->ctx->env, start, &j);

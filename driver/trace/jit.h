@@ -44,6 +44,7 @@ typedef struct gcut_entry {
     gcut_module *m;    /* of its recordings */
     gcut_arena *arena; /* of this, of the module, and of all that they point to */
     uint32_t nin;
+    int nout;
     const uint32_t *signature; /* by argument: dtype and rank */
     const gcut_size_guard *guard;
     uint32_t nguards, nsymbols;
@@ -100,7 +101,7 @@ struct gcut_jit {
 typedef struct gcut_call_args {
     const gcut_jit_value *in;
     uint32_t nin;
-    int nout;
+    int nout; /* 0: any number */
     const uint32_t *signature;
 } gcut_call_args;
 
@@ -147,6 +148,8 @@ gcut_instance *gcut_instance_new(gcut_jit *jit, gcut_entry *e, bool compiles);
 /* Binds the arguments and runs; value[]: the sizes of the entry's symbols.  *right: its branches were those that the values lead to; else out[] is not set. */
 gcut_status gcut_instance_run(gcut_instance *i, const gcut_call_args *c, const int64_t *value,
                               gcut_jit_value *out, bool *right);
+/* Frees what this thread has of former versions of entries: after a run, since the arguments may have been results of one. */
+void gcut_instances_trim(gcut_jit *jit);
 /* Takes over what other threads have compiled; with the lock. */
 void gcut_instances_collect(gcut_jit *jit);
 /* Frees the steps of an entry that nobody runs, with the entry. */

@@ -27,7 +27,6 @@ typedef struct new_job {
 static void undo(void *arg)
 {
     gcut_jit *jit = arg;
-    gcut_is_recording(jit->ctx->env); /* forgets a recording that was left by longjmp */
     gcut_instances_free(jit);
     gcut_ctx_free(jit->ctx);
     pthread_mutex_destroy(&jit->lock);
@@ -191,7 +190,7 @@ static void note_miss(gcut_jit *jit, const gcut_call_args *c, int64_t number)
         const gcut_size_guard *g = &e->guard[k];
         if (gcut_size_fits(g, c->in, value)) continue;
         m->arg = g->arg, m->axis = g->axis;
-        m->expected = g->symbol < 0 ? g->value : value[g->symbol];
+        m->expected = g->symbol < 0 ? g->value : value[g->symbol] < 0 ? 2 : value[g->symbol]; /* at least 2 */
         m->found = c->in[g->arg].dim[g->axis];
         return;
     }
@@ -225,7 +224,7 @@ static bool add(gcut_jit *jit, gcut_entry *e, bool spare)
 }
 
 /* Beyond the limit: interpreted at the sizes of the call, and remembered until the next such call of this thread. */
-static gcut_instance *interpret(gcut_jit *jit, const gcut_call_args *c)
+static gcut_instance *interpret(gcut_jit *jit, const gcut_call_args *c, gcut_entry **former)
 {
     if (!jit->told_limit)
         gcut_env_log(jit->ctx->env,
@@ -237,7 +236,7 @@ static gcut_instance *interpret(gcut_jit *jit, const gcut_call_args *c)
         gcut_entry *old = jit->spare.at[k];
         if (!old->instances || !pthread_equal(old->instances->thread, pthread_self())) continue;
         jit->spare.at[k] = jit->spare.at[--jit->spare.n];
-        gcut_entry_free(old);
+        *former = old;
         break;
     }
     gcut_entry *e = gcut_entry_spare(jit, c);
@@ -249,7 +248,8 @@ static gcut_instance *interpret(gcut_jit *jit, const gcut_call_args *c)
 
 /* What is missing for a call, one thing at a time: an entry, the check of its sizes, a step of this thread.  With the turn.  An
  * instance for a call beyond the limit; NULL: look again, or *ok is false. */
-static gcut_instance *supply(gcut_jit *jit, const gcut_call_args *c, int64_t number, bool *counted, bool *ok)
+static gcut_instance *supply(gcut_jit *jit, const gcut_call_args *c, int64_t number, bool *counted,
+                             gcut_entry **former, bool *ok)
 {
     int64_t value[GCUT_JIT_SYMBOLS];
     pthread_mutex_lock(&jit->lock);
@@ -260,7 +260,7 @@ static gcut_instance *supply(gcut_jit *jit, const gcut_call_args *c, int64_t num
     }
     pthread_mutex_unlock(&jit->lock);
     if (!e && jit->entries.n >= jit->most) {
-        gcut_instance *i = interpret(jit, c);
+        gcut_instance *i = interpret(jit, c, former);
         *ok = i != NULL;
         return i;
     }
@@ -311,7 +311,8 @@ gcut_status gcut_jit_call(gcut_jit *jit, const gcut_jit_value *in, int nin, gcut
     const gcut_status checked = gcut_check_args(jit, in, nin, out, nout, signature);
     if (checked != GCUT_OK) return checked;
     const gcut_call_args c = {.in = in, .nin = (uint32_t)nin, .nout = nout, .signature = signature};
-    bool counted = false, ok = true;
+    bool counted = false, ok = true, changed = false;
+    gcut_entry *former = NULL; /* whose results may be arguments of this call */
     pthread_mutex_lock(&jit->lock);
     const int64_t number = jit->calls++;
     gcut_instance *i = ready(jit, &c, value, &counted);
@@ -319,18 +320,24 @@ gcut_status gcut_jit_call(gcut_jit *jit, const gcut_jit_value *in, int nin, gcut
     for (;;) {
         bool right = true;
         const gcut_status s = i ? gcut_instance_run(i, &c, value, out, &right) : GCUT_OK;
-        if (i && (right || s != GCUT_OK)) return s;
+        if (i && (right || s != GCUT_OK)) {
+            if (changed) gcut_instances_trim(jit);
+            if (former) gcut_entry_free(former);
+            return s;
+        }
+        changed = true;
         if (!take_turn(jit)) return wrong(jit, "the function calls the gcut_jit that records it");
         gcut_clear_errors(jit->ctx);
         gcut_instance *beyond = NULL;
         if (i)
             ok = extend(jit, &c);
         else
-            beyond = supply(jit, &c, number, &counted, &ok);
+            beyond = supply(jit, &c, number, &counted, &former, &ok);
         /* An instance that could not be made has set the message. */
         if (!ok && gcut_last_status(jit->ctx) != GCUT_OK)
             gcut_orphan_error(gcut_last_status(jit->ctx), gcut_last_error(jit->ctx));
         give_turn(jit);
+        if (!ok && former) gcut_entry_free(former);
         if (!ok) return gcut_last_status(NULL);
         pthread_mutex_lock(&jit->lock);
         i = beyond ? beyond : ready(jit, &c, value, &counted);

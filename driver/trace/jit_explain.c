@@ -135,7 +135,7 @@ gcut_check_report *gcut_jit_check(gcut_jit *jit, const gcut_jit_value *in, int n
     uint32_t signature[GCUT_JIT_ARGS];
     const gcut_jit_value out = {0};
     if (gcut_check_args(jit, in, nin, &out, 1, signature) != GCUT_OK) return NULL;
-    const gcut_call_args c = {.in = in, .nin = (uint32_t)nin, .nout = 1, .signature = signature};
+    const gcut_call_args c = {.in = in, .nin = (uint32_t)nin, .nout = 0, .signature = signature};
     gcut_env *env = jit->user->env;
     text_job j = {.jit = jit, .c = &c};
     if (!gcut_guard(env, open_arena, &j)) return NULL;

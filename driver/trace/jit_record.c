@@ -98,12 +98,16 @@ static void finish_text(void *arg)
     gcut_entry *e = k->e;
     gcut_module *m = k->m;
     gcut_text t = {.arena = k->arena};
-    gcut_graph *g = gcut_tree_graph(e->tree, gcut_module_unused(m, k->jit->name, "entry"), &e->guarded);
+    bool has_guard;
+    gcut_graph *g = gcut_tree_graph(e->tree, gcut_module_unused(m, k->jit->name, "entry"), &has_guard);
     gcut_print_graph(g, &(gcut_print_options){.name = k->jit->name}, &t);
     gcut_module_unlist(m, g);
     gcut_graph_drop(g);
+    pthread_mutex_lock(&k->jit->lock);
     e->text = t.at;
+    e->guarded = has_guard;
     e->version++;
+    pthread_mutex_unlock(&k->jit->lock);
 }
 
 static void add_path(void *arg)
@@ -125,6 +129,7 @@ static void begin_entry(void *arg)
     gcut_entry *e = k->e = gcut_calloc(a, 1, sizeof *e);
     e->arena = a, e->m = k->m;
     e->nin = k->c->nin;
+    e->nout = k->c->nout;
     e->signature = gcut_memdup(a, k->c->signature, k->c->nin * sizeof *k->c->signature);
     e->in = k->in;
     uint32_t n = 0;
@@ -289,6 +294,7 @@ static void open_job(void *arg)
     if (!k->arena) {
         k->arena = gcut_arena_new(env, k->jit->arena);
         k->m = gcut_module_new(env, k->arena);
+        gcut_graph_create(k->m, k->jit->name); /* no copy of a function that is called gets this name */
     }
     k->a = gcut_arena_new(env, k->arena);
 }
@@ -309,7 +315,10 @@ static gcut_entry *make_entry(gcut_jit *jit, const gcut_call_args *c, const gcut
 
 gcut_entry *gcut_entry_new(gcut_jit *jit, const gcut_call_args *c)
 {
-    return make_entry(jit, c, jit->fixed ? NULL : gcut_entry_closest(jit, c));
+    pthread_mutex_lock(&jit->lock);
+    const gcut_entry *closest = jit->fixed ? NULL : gcut_entry_closest(jit, c);
+    pthread_mutex_unlock(&jit->lock);
+    return make_entry(jit, c, closest);
 }
 
 gcut_entry *gcut_entry_spare(gcut_jit *jit, const gcut_call_args *c)
@@ -333,42 +342,138 @@ static void bind_values(void *arg)
     k->r.bind = k->bind, k->r.nbind = e->nsymbols;
 }
 
-bool gcut_entry_extend(gcut_jit *jit, gcut_entry *e, const gcut_call_args *c, const int64_t *value)
+typedef struct hash_job {
+    gcut_entry *e;
+    uint64_t hash;
+} hash_job;
+
+static void add_seen(void *arg)
 {
-    making k = job(jit, c, e);
-    k.value = value;
-    bool ok = guarded(&k, open_job) && guarded(&k, bind_values) && record(&k) && take(&k);
-    gcut_arena_free(k.a);
-    return ok;
+    const hash_job *j = arg;
+    *GCUT_PUSH(j->e->arena, &j->e->seen) = j->hash;
 }
 
+static void add_other(void *arg)
+{
+    const hash_job *j = arg;
+    *GCUT_PUSH(j->e->arena, &j->e->other) = j->hash;
+}
+
+typedef struct outcomes_job {
+    making *k;
+    bool **out;
+} outcomes_job;
+
+static void list_outcomes(void *arg)
+{
+    const outcomes_job *j = arg;
+    const gcut_record *r = &j->k->r;
+    *j->out = gcut_calloc(j->k->a, r->nbranches + 1, sizeof **j->out);
+    for (uint32_t i = 0; i < r->nbranches; i++) (*j->out)[i] = r->branches[i].taken;
+}
+
+typedef struct path_job {
+    making *k;
+    uint32_t number;
+    const bool *outcomes; /* NULL: there is no path of that number */
+    uint32_t n;
+} path_job;
+
+static void find_path(void *arg)
+{
+    path_job *p = arg;
+    p->outcomes = gcut_tree_outcomes(p->k->e->tree, p->k->a, p->number, &p->n);
+}
+
+/* Notes that fn does something else at the sizes of the call than the entry, or that it does the same. */
 static void note_sizes(void *arg)
 {
     comparison *j = arg;
     gcut_jit *jit = j->k->jit;
     gcut_entry *e = j->k->e;
-    compare(j);
     const uint64_t h = gcut_sizes_hash(j->k->c);
     pthread_mutex_lock(&jit->lock);
-    if (j->differs)
-        *GCUT_PUSH(e->arena, &e->other) = h;
-    else
-        *GCUT_PUSH(e->arena, &e->seen) = h;
+    const gcut_status s = gcut_protect(jit->ctx->env, j->differs ? add_other : add_seen, &(hash_job){e, h});
     pthread_mutex_unlock(&jit->lock);
+    if (s != GCUT_OK) gcut_throw(jit->ctx->env, s);
+    if (j->differs)
+        gcut_env_log(jit->ctx->env, "gcut_jit %s: at other sizes it is another function: %s", jit->name,
+                     j->differs);
 }
 
+/* Records fn at the sizes of the call, along outcomes of `like`, and compares; what differs is at j->differs. */
+static bool compare_at_numbers(making *k, comparison *j, const bool *outcomes, uint32_t n)
+{
+    making at = *k;
+    bool ok = guarded(&at, numbers);
+    at.r.imposed = outcomes, at.r.nimposed = n;
+    ok = ok && record(&at);
+    j->now = &at.r;
+    ok = ok && gcut_guard(k->jit->ctx->env, compare, j);
+    j->now = NULL;
+    if (ok) drop(&at);
+    return ok;
+}
+
+static void bind_symbols(const making *k, gcut_dim_binding *bind)
+{
+    for (uint32_t s = 0; s < k->e->nsymbols; s++) bind[s] = (gcut_dim_binding){k->e->symbol[s], k->value[s]};
+}
+
+/* The path with symbols that is recorded in k, beside fn at the sizes of the call. */
+static bool check_path(making *k, comparison *j)
+{
+    gcut_env *env = k->jit->ctx->env;
+    bool *outcomes = NULL;
+    outcomes_job o = {k, &outcomes};
+    return gcut_guard(env, list_outcomes, &o) && compare_at_numbers(k, j, outcomes, k->r.nbranches);
+}
+
+bool gcut_entry_extend(gcut_jit *jit, gcut_entry *e, const gcut_call_args *c, const int64_t *value)
+{
+    gcut_env *env = jit->ctx->env;
+    making k = job(jit, c, e);
+    k.value = value;
+    bool ok = guarded(&k, open_job) && guarded(&k, bind_values);
+    gcut_dim_binding bind[GCUT_JIT_SYMBOLS];
+    bind_symbols(&k, bind);
+    comparison j = {.k = &k, .bind = bind, .nbind = e->nsymbols};
+    const uint32_t before = env->ndiags;
+    if (ok && !record(&k)) { /* with symbols it may fail where it does not with numbers */
+        ok = e->nsymbols && env->last_status != GCUT_ENOMEM;
+        j.differs = "it fails with a symbol";
+        if (ok) gcut_diags_drop(env, before);
+    } else if (ok && e->nsymbols) {
+        ok = check_path(&k, &j);
+    }
+    if (ok && j.differs) {
+        ok = gcut_guard(env, note_sizes, &j);
+    } else if (ok) {
+        /* Other sizes that are known are not known to do the same on this path. */
+        pthread_mutex_lock(&jit->lock);
+        e->seen.n = 0;
+        pthread_mutex_unlock(&jit->lock);
+        ok = take(&k) && gcut_guard(env, note_sizes, &j);
+    }
+    gcut_arena_free(k.a);
+    return ok;
+}
+
+/* Every path of the entry is compared: the values of a later call at these sizes may lead to any. */
 bool gcut_entry_check(gcut_jit *jit, gcut_entry *e, const gcut_call_args *c, const int64_t *value)
 {
     making k = job(jit, c, e);
-    bool ok = guarded(&k, open_job) && guarded(&k, numbers) && record(&k);
+    k.value = value;
+    bool ok = guarded(&k, open_job);
     gcut_dim_binding bind[GCUT_JIT_SYMBOLS];
-    for (uint32_t s = 0; s < e->nsymbols; s++) bind[s] = (gcut_dim_binding){e->symbol[s], value[s]};
-    comparison j = {.k = &k, .tree = e->tree, .now = &k.r, .bind = bind, .nbind = e->nsymbols};
+    bind_symbols(&k, bind);
+    comparison j = {.k = &k, .tree = e->tree, .bind = bind, .nbind = e->nsymbols};
+    for (path_job p = {.k = &k}; ok && !j.differs; p.number++) {
+        ok = gcut_guard(jit->ctx->env, find_path, &p);
+        if (!ok || !p.outcomes) break;
+        ok = compare_at_numbers(&k, &j, p.outcomes, p.n);
+    }
     ok = ok && gcut_guard(jit->ctx->env, note_sizes, &j);
-    if (ok) drop(&k);
-    if (ok && j.differs)
-        gcut_env_log(jit->ctx->env, "gcut_jit %s: at other sizes it is another function: %s", jit->name,
-                     j.differs);
     gcut_arena_free(k.a);
     return ok;
 }

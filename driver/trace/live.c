@@ -61,7 +61,9 @@ static void *room(gcut_live *l, gcut_ref v)
 {
     gcut_live_value *x = slot(l, v);
     measure(l, v, x);
-    return gcut_step_memory(gcut_def(l->g, v) ? l->made : l->arena, x->bytes ? x->bytes : 1);
+    /* What gcut_forget removes is freed by it. */
+    const bool removed = l->g->nodes.n && v >= l->g->nodes.at[0].res0;
+    return gcut_step_memory(removed ? l->made : l->arena, x->bytes ? x->bytes : 1);
 }
 
 void gcut_live_give(gcut_live *l, gcut_ref v, const void *at, bool copies)

@@ -2,22 +2,28 @@
  *
  * Recording: the function runs on a graph whose values are there when gcut_cond asks.
  *
- * The function may leave by longjmp or an exception, past gcut_record_run.  env->recording is then stale, which the stack
- * tells: the frame of gcut_record_run is no longer on it.
+ * The function may leave by longjmp or an exception, past gcut_record_run.  What this thread notes of the recording is then
+ * stale, which the stack tells: the frame of gcut_record_run is no longer on it.  The notes point to nothing that may have
+ * been freed meanwhile.
  */
 #include "driver/trace/record.h"
 
+#include <stdio.h>
 #include <unwind.h>
 
 #include "driver/builder/builder.h"
 
 #define MOST_UNROLLED 8
+#define MOST_NESTED 16
 
-struct gcut_recorder {
-    const gcut_graph *g;
+/* The recordings of this thread, the innermost last. */
+typedef struct recorder {
+    const gcut_env *env;
     uintptr_t frame; /* of gcut_record_run: its canonical frame address */
-    struct gcut_recorder *before;
-};
+    char name[64];   /* of the graph */
+} recorder;
+static _Thread_local recorder recorders[MOST_NESTED];
+static _Thread_local int nested;
 
 typedef struct search {
     uintptr_t frame;
@@ -31,32 +37,39 @@ static _Unwind_Reason_Code compare_frame(struct _Unwind_Context *at, void *arg)
     return s->found ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
-static bool on_stack(const struct gcut_recorder *r)
+static bool on_stack(const recorder *r)
 {
     search s = {.frame = r->frame};
     _Unwind_Backtrace(compare_frame, &s);
     return s.found;
 }
 
-bool gcut_is_recording(gcut_env *env)
+/* Forgets what was left. */
+static void settle(void)
 {
-    while (env->recording && !on_stack(env->recording)) env->recording = env->recording->before;
-    return env->recording != NULL;
+    while (nested && !on_stack(&recorders[nested - 1])) nested--;
+}
+
+bool gcut_is_recording(const gcut_env *env)
+{
+    settle();
+    for (int k = 0; k < nested; k++)
+        if (recorders[k].env == env) return true;
+    return false;
 }
 
 void gcut_refuse_recording(gcut_env *env, const char *what)
 {
-    if (!gcut_is_recording(env)) return;
-    gcut_fail(env, GCUT_EUSAGE, (gcut_place){0},
-              "do it before or after gcut_trace or the call of the gcut_jit",
-              "the function that is recorded as @%s %s", env->recording->g->name, what);
+    if (nested) settle();
+    if (!nested) return;
+    gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, "do it before or after gcut_trace or gcut_jit_call",
+              "the function that is recorded as @%s %s", recorders[nested - 1].name, what);
 }
 
 typedef struct run {
     gcut_record *r;
     gcut_live *live;
     gcut_val *in, *out;
-    struct gcut_recorder *recorder;
 } run;
 
 static void begin(void *arg)
@@ -82,9 +95,10 @@ static void begin(void *arg)
         if (r->in[k].at) gcut_live_give(j->live, v, r->in[k].at, false);
         j->in[k] = (gcut_val){g, v};
     }
-    j->recorder = gcut_calloc(m->arena, 1, sizeof *j->recorder);
-    j->recorder->g = g;
-    j->recorder->before = m->env->recording;
+    settle();
+    if (nested == MOST_NESTED)
+        gcut_fail(m->env, GCUT_EUNSUPPORTED, (gcut_place){0}, NULL,
+                  "%d functions are recorded inside each other", nested);
 }
 
 /* Says where a C loop was unrolled: the line of the op that was recorded most often, if that is more than MOST_UNROLLED. */
@@ -108,12 +122,25 @@ static void advise(const gcut_record *r)
     gcut_arena_free(a);
 }
 
+/* Has the function given no result of a name that the recording needs? */
+static void check_unused(const gcut_record *r, gcut_place at, const char *name)
+{
+    for (uint32_t k = 0; k < r->g->results.n; k++)
+        if (r->g->results.at[k].role == GCUT_ROLE_out && !strcmp(r->g->results.at[k].name, name))
+            gcut_fail(r->m->env, GCUT_EUSAGE, at, "call it something else",
+                      "the function recorded as @%s has a result '%s' of its own", r->g->name, name);
+}
+
 static void end(void *arg)
 {
     run *j = arg;
     gcut_record *r = j->r;
     gcut_env *env = r->m->env;
     const gcut_place at = {r->at.file, r->at.line, 0};
+    if (r->g->params.n != (uint32_t)r->nin)
+        gcut_fail(env, GCUT_EUSAGE, at, "hand it in as an argument",
+                  "the function recorded as @%s declares %%%s, for which no call gives contents", r->g->name,
+                  r->g->values.at[r->g->params.at[r->nin].value].name);
     for (int k = 0; k < r->nout; k++) {
         if (!j->out[k].id || !j->out[k].graph)
             gcut_fail(env, GCUT_EUSAGE, at, "it gives every out[k] a value, also where it returns early",
@@ -122,9 +149,11 @@ static void end(void *arg)
             gcut_fail(env, GCUT_EUSAGE, at, "a result is a value of the graph that the function is given",
                       "the function recorded as @%s gave out[%d] a value of another graph, @%s", r->g->name,
                       k, j->out[k].graph->name);
-        gcut_result_new(r->g, GCUT_ROLE_out, r->nout == 1 ? "out" : gcut_printf(r->m->arena, "out%d", k),
-                        j->out[k].id);
+        const char *name = r->nout == 1 ? "out" : gcut_printf(r->m->arena, "out%d", k);
+        check_unused(r, at, name);
+        gcut_result_new(r->g, GCUT_ROLE_out, name, j->out[k].id);
     }
+    if (j->live->branches.n) check_unused(r, at, "guard");
     r->branches = gcut_memdup(r->m->arena, j->live->branches.at, j->live->branches.n * sizeof *r->branches);
     r->nbranches = j->live->branches.n;
     if (env->hook.log) advise(r);
@@ -135,10 +164,11 @@ bool gcut_record_run(gcut_record *r)
     gcut_env *env = r->m->env;
     run j = {.r = r};
     if (!gcut_guard(env, begin, &j)) return false;
-    j.recorder->frame = (uintptr_t)__builtin_dwarf_cfa();
-    env->recording = j.recorder;
+    recorder *own = &recorders[nested++];
+    *own = (recorder){.env = env, .frame = (uintptr_t)__builtin_dwarf_cfa()};
+    snprintf(own->name, sizeof own->name, "%s", r->g->name);
     r->fn(r->user, r->g, j.in, j.out);
-    env->recording = j.recorder->before;
+    nested = (int)(own - recorders);
     const bool ok = !r->g->failed && gcut_guard(env, end, &j);
     r->g->live = NULL;
     gcut_arena_free(j.live->arena);

@@ -41,9 +41,9 @@ typedef struct gcut_record {
  * environment. */
 bool gcut_record_run(gcut_record *r);
 
-/* Is a function recorded in env by a caller of this one? */
-bool gcut_is_recording(gcut_env *env);
-/* Throws GCUT_EUSAGE when `what`, such as running a step, is done while this thread is recording in env. */
+/* Does a caller of this function record one in env? */
+bool gcut_is_recording(const gcut_env *env);
+/* Throws GCUT_EUSAGE in env when a caller of this function records one, of any context, which does `what`: "runs a step". */
 void gcut_refuse_recording(gcut_env *env, const char *what);
 
 #endif

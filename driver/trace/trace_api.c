@@ -71,6 +71,9 @@ static void begin(void *arg)
     if (!is_name(name)) REFUSE(j, NULL, "gcut_trace: '%s': a name is made of letters, digits, _ and .", name);
     const gcut_graph *from = source(j);
     gcut_module *m = gcut_module_new(env, env->arena);
+    j->r.m = m;
+    gcut_graph_create(m,
+                      name); /* until the trace has it, no copy of a function that is called gets this name */
     gcut_arena *a = m->arena;
     gcut_recorded_input *in = gcut_calloc(a, (size_t)j->r.nin + 1, sizeof *in);
     gcut_dim_decl *decls = gcut_calloc(a, from ? from->decls.n + 1 : 1, sizeof *decls);
@@ -124,6 +127,7 @@ static void finish(void *arg)
     gcut_module *m = j->r.m;
     bool guarded;
     const char *name = j->opt.name ? j->opt.name : "traced";
+    gcut_module_unlist(m, gcut_module_find(m, name));
     gcut_graph *g = gcut_tree_graph(j->tree, name, &guarded);
     for (uint32_t k = m->graphs.n; k-- > 0;) {
         gcut_graph *r = m->graphs.at[k];

@@ -122,6 +122,27 @@ const bool *gcut_tree_missing(const gcut_path *tree, gcut_arena *a, uint32_t *n)
     return missing(tree, out, n) ? out : NULL;
 }
 
+/* Descends to end *k; false: there are fewer, and *k is by how many less. */
+static bool descend(const gcut_path *p, bool *out, uint32_t *n, uint32_t *k)
+{
+    if (!p->cond) return (*k)-- == 0;
+    const uint32_t here = *n;
+    for (int outcome = 0; outcome < 2; outcome++) {
+        out[here] = outcome;
+        *n = here + 1;
+        if (p->arm[outcome] && descend(p->arm[outcome], out, n, k)) return true;
+    }
+    *n = here;
+    return false;
+}
+
+const bool *gcut_tree_outcomes(const gcut_path *tree, gcut_arena *a, uint32_t k, uint32_t *n)
+{
+    bool *out = gcut_calloc(a, GCUT_MOST_BRANCHES, sizeof *out);
+    *n = 0;
+    return descend(tree, out, n, &k) ? out : NULL;
+}
+
 /* ---- the function ---- */
 
 /* A recording that ends below p: of the last arms. */
@@ -156,6 +177,15 @@ static gcut_val true_of(gcut_graph *g, gcut_locid loc)
 {
     gcut_build b = {.g = g, .loc = loc};
     return (gcut_val){g, gcut_bfull_of(&b, &(gcut_type){.dtype = GCUT_BOOL}, (gcut_num){true, 1, 1})};
+}
+
+/* The cotangent of a loss is marked where forward and backward are split, which is not inside of a region. */
+static void drop_cotangent(gcut_marks *marks, gcut_arena *a)
+{
+    gcut_marks rest = {0};
+    for (uint32_t k = 0; k < marks->n; k++)
+        if (marks->at[k].name != GCUT_MARK_cotan) gcut_mark_add(a, &rest, marks->at[k]);
+    *marks = rest;
 }
 
 /* map: by value of a recording through p, what stands for it in dst or a graph around dst. */
@@ -212,6 +242,7 @@ static ends emit(const gcut_path *p, gcut_graph *dst, const gcut_val *map, uint3
             args[k] = ids[v] = gcut_builder_ref(dst, own[v]);
         }
         gcut_ref r = gcut_node_copy(dst, src, n, args, ids, node->loc, NULL);
+        if (dst->is_body) drop_cotangent(&dst->nodes.at[dst->nodes.n - 1].marks, m->arena);
         for (uint32_t k = 0; k < node->nres; k++) {
             own[node->res0 + k] = (gcut_val){dst, r + k};
             ids[node->res0 + k] = r + k;

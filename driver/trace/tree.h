@@ -26,6 +26,8 @@ void gcut_tree_add(gcut_path **tree, const gcut_record *r);
 /* The outcomes that lead to an arm that is not recorded, of the recordings that begin with the n outcomes `from`; NULL:
  * there is none.  *n becomes their number. */
 const bool *gcut_tree_missing(const gcut_path *tree, gcut_arena *a, uint32_t *n);
+/* The outcomes of recording k of those in the tree, from left to right, *n of them; NULL: there are fewer. */
+const bool *gcut_tree_outcomes(const gcut_path *tree, gcut_arena *a, uint32_t k, uint32_t *n);
 /* The tree as one function of the module, of that name: both arms as `if` regions where they are recorded and have the same
  * results, else the arm of the last recording; and unrolled loops as scans.  *guarded: it has a result `guard` behind the others, a bool scalar that is
  * false where the values lead to an arm that is not there. */

@@ -36,7 +36,7 @@ GCUT_API void gcut_backward_at(gcut_here at, gcut_val loss);
 /* That sum of a parameter; null with an error before gcut_backward. */
 GCUT_API gcut_val gcut_gradient_of_at(gcut_here at, gcut_val param);
 /* Removes all values of an eager graph but the parameters that were declared before the first op, which stay valid with
- * their contents.  For the end of an iteration: what it made is no longer needed. */
+ * their contents; the functions beside it are removed, too.  For the end of an iteration: what it made is no longer needed. */
 GCUT_API gcut_status gcut_forget(gcut_graph *g);
 #define gcut_dim_now(g, name, lo, hi, size) gcut_dim_now_at(GCUT_HERE, g, name, lo, hi, size)
 #define gcut_write(...) gcut_write_at(GCUT_HERE, __VA_ARGS__)
@@ -99,7 +99,8 @@ GCUT_API gcut_jit *gcut_jit_new_sized(size_t size, size_t how_size, gcut_here at
 /* Not while another thread calls it. */
 GCUT_API void gcut_jit_free(gcut_jit *jit);
 /* Calls it: out[k] is set to the k-th result, whose memory is valid until this thread's next call of it.  Several threads may
- * call at the same time: each has steps of its own, and fn runs on one of them at a time.  After a failure
+ * call at the same time: each has steps of its own, and fn runs on one of them at a time.  Where fn leaves by longjmp or an
+ * exception, calls of other threads that need it wait until that thread calls the jit again.  After a failure
  * gcut_last_error(NULL) has the message. */
 GCUT_API gcut_status gcut_jit_call(gcut_jit *jit, const gcut_jit_value *in, int nin, gcut_jit_value *out,
                                    int nout);

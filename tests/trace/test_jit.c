@@ -242,6 +242,84 @@ static void branches_on_sizes(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* The same behind a branch on a value: each path is compared at each set of sizes. */
+static void behind_a_branch(void *user, gcut_graph *g, const gcut_val *in, gcut_val *out)
+{
+    (void)user;
+    out[0] = gcut_slice(in[0], 0, 0, 1);
+    if (gcut_cond(gcut_gt(gcut_sum(in[0]), gcut_const(g, GCUT_F32, 0))))
+        for (int64_t t = 1; t < gcut_shape_of(in[0]).dim[0]; t++)
+            out[0] = gcut_add(out[0], gcut_slice(in[0], 0, t, t + 1));
+}
+
+static void sizes_behind_branches(void **state)
+{
+    (void)state;
+    static const int64_t size[] = {5, 6, 6, 5, 7, 7, 6, 8, 8};
+    static const float sign[] = {-1, -1, 1, 1, -1, 1, -1, 1, -1};
+    gcut_ctx *ctx = new_ctx();
+    gcut_jit *jit = new_jit(ctx, behind_a_branch, NULL, NULL);
+    for (size_t k = 0; k < sizeof size / sizeof *size; k++) {
+        float x[8];
+        for (int i = 0; i < 8; i++) x[i] = sign[k];
+        gcut_jit_value in = vector(x, size[k]), out;
+        assert_true(*called(jit, &in, 1, &out) == (sign[k] > 0 ? (float)size[k] : -1));
+    }
+    gcut_ctx_free(ctx);
+}
+
+/* A gradient by whichever branch was taken, at every size; results that fn names itself stand before out[0]. */
+static void branched_loss(void *user, gcut_graph *g, const gcut_val *in, gcut_val *out)
+{
+    (void)user;
+    gcut_val x = in[0], s = gcut_sum(x);
+    gcut_output(g, "extra", gcut_exp(x));
+    out[0] =
+        gcut_cond(gcut_gt(s, gcut_const(g, GCUT_F32, 0))) ? gcut_sum(gcut_mul(x, x)) : gcut_sum(gcut_exp(x));
+    gcut_grad(out[0], &x, 1, &out[1]);
+}
+
+static void gradients_of_branches(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_jit *jit = new_jit(ctx, branched_loss, NULL, NULL);
+    for (int call = 0; call < 8; call++) {
+        const float v = call % 2 ? -0.5f : 1.5f, x[3] = {v, v, v};
+        const int64_t n = 2 + call / 3 % 2;
+        gcut_jit_value in = vector(x, n), out[2];
+        if (gcut_jit_call(jit, &in, 1, out, 2) != GCUT_OK)
+            fail_msg("call %d: %s", call, gcut_last_error(NULL));
+        assert_true(fabsf(*(float *)out[0].at - (float)n * (v > 0 ? v * v : expf(v))) < 1e-5f);
+        for (int64_t k = 0; k < n; k++)
+            assert_true(fabsf(((float *)out[1].at)[k] - (v > 0 ? 2 * v : expf(v))) < 1e-5f);
+    }
+    const float x[2] = {1, 1};
+    gcut_jit_value in = vector(x, 2), one;
+    assert_int_equal(gcut_jit_call(jit, &in, 1, &one, 1), GCUT_OK); /* another function: of one result */
+    assert_true(*(float *)one.at == 2);
+    gcut_ctx_free(ctx);
+}
+
+/* A result as an argument of the next call, also beyond the limit of entries. */
+static void results_as_arguments(void **state)
+{
+    (void)state;
+    static float x[16];
+    gcut_ctx *ctx = new_ctx();
+    gcut_jit *jit = new_jit(ctx, by_size, NULL, &(gcut_jit_options){.fixed = true, .entries = 1});
+    gcut_jit_value in = vector(x, 1), out;
+    called(jit, &in, 1, &out);
+    for (int64_t n = 9; n > 4; n--) {
+        for (int64_t k = 0; k < n; k++) x[k] = (float)k;
+        in = n == 9 ? vector(x, n) : out;
+        in.dim[0] = n;
+        const float *y = called(jit, &in, 1, &out);
+        for (int64_t k = 0; k < n; k++) assert_true(y[k] == (n % 2 ? -(float)k : (float)k));
+    }
+    gcut_ctx_free(ctx);
+}
+
 static void limited(void **state)
 {
     (void)state;
@@ -474,6 +552,9 @@ int main(void)
         cmocka_unit_test(second_size_is_a_symbol),
         cmocka_unit_test(forced_sizes_stay_numbers),
         cmocka_unit_test(branches_on_sizes),
+        cmocka_unit_test(sizes_behind_branches),
+        cmocka_unit_test(gradients_of_branches),
+        cmocka_unit_test(results_as_arguments),
         cmocka_unit_test(limited),
         cmocka_unit_test(behind),
         cmocka_unit_test(no_compiler),

@@ -355,6 +355,41 @@ static void calls_of_text(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* Functions of one name, of two files and of the trace itself. */
+static gcut_graph *two[2];
+
+static void calls_two(void *user, gcut_graph *g, const gcut_val *in, gcut_val *out)
+{
+    (void)user;
+    gcut_val y = in[0], next, zero = gcut_const(g, GCUT_F32, 0);
+    for (int k = 0; k < 4; k++, y = next) gcut_call(g, two[k % 2], &y, 1, &next, 1);
+    out[0] = gcut_cond(gcut_gt(gcut_sum(y), zero)) ? y : gcut_neg(y);
+}
+
+static void functions_of_one_name(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    two[0] = graph_from(
+        ctx, "func @f[N](input %a: f32[N]) -> (out b: f32[N]) {\n  %b = mul(%a, %a)\n  return %b\n}\n");
+    two[1] = graph_from(
+        ctx, "func @f[N](input %a: f32[N]) -> (out b: f32[N]) {\n  %b = neg(%a)\n  return %b\n}\n");
+    const float a[] = {1, 2};
+    gcut_graph *e = gcut_eager(ctx);
+    gcut_val x = vector(e, "x", a, 2);
+    gcut_graph *t = both(ctx, calls_two, &x, 1, 1); /* which is called f */
+    char *text = text_of(t);
+    gcut_graph *again = gcut_parse(ctx, text, GCUT_TO_NUL, NULL, "f");
+    if (!again) fail_msg("%s\n%s", gcut_last_error(ctx), text);
+    gcut_options o = {.forward_only = true};
+    gcut_step *s = gcut_compile(again, &o);
+    float y[2];
+    gcut_bind_input(s, "x", a, 2), gcut_bind(s, "out", y, 2);
+    must_run(ctx, s);
+    assert_true(y[0] == 1 && y[1] == 16); /* -(x^4), of which the sum is below 0 */
+    gcut_ctx_free(ctx);
+}
+
 /* ---- large models, long loops ---- */
 
 enum { LAYERS = 80, WIDTH = 8192, HIDDEN = 28672 };
@@ -651,6 +686,7 @@ int main(void)
         cmocka_unit_test(calls_of_text),
         cmocka_unit_test(shapes_of_a_large_model),
         cmocka_unit_test(long_loops_are_told),
+        cmocka_unit_test(functions_of_one_name),
         cmocka_unit_test(loops_become_scans),
         cmocka_unit_test(rules),
         cmocka_unit_test(wrong_arguments),
