@@ -45,12 +45,12 @@ set(GRADCUT_STEP_TESTS
     test_cli_wrong test_compare test_compile_parts test_compiled_loops test_concat test_control_api test_conv
     test_cotangents test_custom test_data_file test_derivatives test_doc_layers test_doc_tracing test_docs test_eager test_einsum
     test_elementwise_accuracy test_empty_axes test_epilogue_tiles test_external test_fixed_sizes test_forward_backward
-    test_graphs_0 test_graphs_1 test_graphs_2 test_graphs_3 test_half_precision test_indices test_jit test_layering test_layers test_less_workspace
+    test_graphs_0 test_graphs_1 test_graphs_2 test_graphs_3 test_half_precision test_indices test_jit test_jit_calls test_layering test_layers test_less_workspace
     test_line_directives test_locale test_loop_phases test_loss_head test_machine_here test_machines test_mistakes
     test_names test_nodes test_norms test_ops_reference test_optimizer test_own_gradient test_pipeline test_placement
     test_profile_output test_prologue test_random test_rounds test_row_sums test_schema test_schedules test_show_c test_sibling_loops
     test_size_overflow test_storage test_stream
-    test_temporary_files test_totals test_trace test_traps test_unfused test_unload
+    test_temporary_files test_totals test_trace test_trace_rules test_traps test_unfused test_unload
     test_value_table test_without torch_models_dynamo torch_models_script traced_clangpp traced_gpp tracing)
 # Of these scripts/test.sh --quick leaves out, beside the installed package, what takes a processor more than about six
 # seconds.

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/recording.h"
+
 static void *plain(void *user, void *block, size_t size)
 {
     (void)user;
@@ -30,7 +32,7 @@ gcut_ctx *gcut_ctx_new(const gcut_allocator *allocator)
 
 void gcut_ctx_free(gcut_ctx *ctx)
 {
-    if (!ctx) return;
+    if (!ctx || gcut_recording_refuses("frees a context")) return;
     gcut_env *env = ctx->env;
     gcut_alloc_fn fn = env->alloc;
     void *user = env->alloc_user;

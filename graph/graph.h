@@ -199,17 +199,16 @@ typedef struct gcut_graph {
     gcut_map decl_of; /* of a symbol: its declaration, + 1 */
     gcut_name_table by_name;
     gcut_map last_number; /* of a name: the last number appended to it (graph/names.c) */
-    const struct gcut_graph
-        *copy_of;             /* a graph that is copied, with its declarations: none of its names is made
-                                         up, for copies want them */
-    bool failed;              /* a public builder call on it failed */
-    const gcut_diag *failure; /* what the first one said; NULL: nothing, or memory was short */
-    const char *scope;        /* of the public builder: goes into locations */
-    bool is_body;             /* of a region: not in the module's list */
-    struct gcut_graph *outer; /* a body under construction: the graph around it */
+    /* A graph that is copied, with its declarations: none of its names is made up, for copies want them. */
+    const struct gcut_graph *copy_of;
+    bool failed;                     /* a public builder call on it failed */
+    const gcut_diag *failure;        /* what the first one said; NULL: nothing, or memory was short */
+    const char *scope;               /* of the public builder: goes into locations */
+    bool is_body;                    /* of a region: not in the module's list */
+    struct gcut_graph *outer;        /* a body under construction: the graph around it */
     GCUT_VEC(gcut_capture) captures; /* … and what it has captured so far */
-    struct gcut_live
-        *live; /* its values, which exist while it is built (driver/trace/live.h); NULL: none do */
+    /* Contents of its values while it is built (driver/trace/computed.h); NULL: it has none. */
+    struct gcut_computed *computed;
 } gcut_graph;
 
 /* ---- modules ---- */

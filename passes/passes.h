@@ -17,9 +17,6 @@
 gcut_graph *gcut_pass_fold(gcut_graph *g, const char *name);
 /* equal op, operands, attributes, type -> one node (passes/common_subexpressions.c) */
 gcut_graph *gcut_pass_cse(gcut_graph *g, const char *name);
-/* more than 8 equal iterations one after the other, of a loop that was unrolled -> a scan; g itself where there are none
- * (passes/reroll.c) */
-gcut_graph *gcut_pass_reroll(gcut_graph *g, const char *name);
 /* scans that differ only in what they yield -> one (passes/scan_merging.c) */
 gcut_graph *gcut_pass_merge(gcut_graph *g, const char *name);
 /* sums of products that a scan carries -> one product after the scan (passes/scan_products.c) */
@@ -86,5 +83,10 @@ gcut_graph *gcut_pass_fix(gcut_graph *g, const char *name, gcut_dim_subst *sizes
 /* Throws GCUT_ETYPE where a state is a running statistic of batch_norm and is never updated
  * (passes/lost_statistics.c). */
 void gcut_refuse_lost_statistics(const gcut_graph *g);
+
+/* Equal iterations one after the other, of a loop that was unrolled, at least GCUT_REROLL_LEAST of them -> a scan; g itself where
+ * there are none (passes/reroll.c).  Of recorded functions alone, hence no row of the table of passes. */
+enum { GCUT_REROLL_LEAST = 9 };
+gcut_graph *gcut_reroll(gcut_graph *g, const char *name);
 
 #endif

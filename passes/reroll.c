@@ -22,7 +22,7 @@
 #include "graph/rewrite.h"
 #include "passes/passes.h"
 
-enum { LEAST = 9, LONGEST = 512 }; /* iterations; nodes of a body */
+enum { LONGEST = 512 }; /* nodes of a body */
 
 typedef struct loop {
     const gcut_graph *g;
@@ -121,10 +121,10 @@ static bool carries(const loop *l)
 
 static loop find(const gcut_graph *g, uint32_t begin)
 {
-    for (uint32_t p = 1; p <= LONGEST && begin + LEAST * p <= g->nodes.n; p++) {
+    for (uint32_t p = 1; p <= LONGEST && begin + GCUT_REROLL_LEAST * p <= g->nodes.n; p++) {
         if (g->nodes.at[begin].op != g->nodes.at[begin + p].op) continue;
         loop l = iterations(g, begin, p);
-        if (l.count >= LEAST && carries(&l)) return l;
+        if (l.count >= GCUT_REROLL_LEAST && carries(&l)) return l;
     }
     return (loop){0};
 }
@@ -316,7 +316,7 @@ static void emit(scan *s)
         }
 }
 
-gcut_graph *gcut_pass_reroll(gcut_graph *g, const char *name)
+gcut_graph *gcut_reroll(gcut_graph *g, const char *name)
 {
     gcut_arena *a = gcut_arena_new(g->module->env, g->module->arena);
     gcut_rewrite rw = {0};

@@ -11,7 +11,8 @@
 #include "driver/options/options.h"
 #include "driver/pipeline/compile.h"
 #include "driver/pipeline/plan_info.h"
-#include "driver/trace/record.h"
+#include "driver/recording.h"
+#include "driver/trace/computed.h"
 #include "interp/interp.h"
 #include "passes/passes.h"
 #include "graph/verify.h"
@@ -93,16 +94,13 @@ gcut_graph *gcut_parse(gcut_ctx *ctx, const char *text, size_t length, const cha
 static void check_free(void *arg)
 {
     const gcut_graph *g = arg;
-    if (g->live && g->live->recording)
-        gcut_fail(g->module->env, GCUT_EUSAGE, (gcut_place){0}, "gcut_trace hands it out, or frees it",
-                  "gcut_graph_free: @%s is being recorded", g->name);
     gcut_refuse_recording(g->module->env, "frees a graph");
 }
 
 void gcut_graph_free(gcut_graph *g)
 {
     if (!g || !gcut_guard(g->module->env, check_free, g)) return;
-    gcut_arena_free(g->live ? g->live->arena : g->module->arena);
+    gcut_arena_free(g->computed ? g->computed->arena : g->module->arena);
 }
 
 /* ---- printing ---- */

@@ -8,7 +8,7 @@
 #include "driver/options/options.h"
 #include "driver/load/step.h"
 #include "driver/load/weights.h"
-#include "driver/trace/record.h"
+#include "driver/recording.h"
 #include "import/npy.h"
 
 typedef struct job {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The public builder.  After a failed call on a graph, later calls on it do nothing; nodes and errors have
- * the caller's line; operands are broadcast.
+ * The public builder.  After a failed call on a graph that is not eager, later calls on it do nothing; nodes and errors
+ * have the caller's line; operands are broadcast.
  */
 #include <stdio.h>
 #include <string.h>
@@ -230,8 +230,8 @@ static void check_result(void *arg)
     if (v.graph != c->g)
         WRONG(c, "a graph returns values of its own", "%s of @%s: the value is of @%s", subject(c),
               c->g->name, v.graph->name);
-    if (v.id >= v.graph->values.n)
-        WRONG(c, NULL, "%s: @%s has no value of number %u", subject(c), v.graph->name, v.id);
+    if (!gcut_val_exists(v))
+        WRONG(c, gcut_val_hint(v), "%s: it is no value of @%s", subject(c), v.graph->name);
 }
 
 /* Checks the value first: a null value, or one of another graph, cannot be captured. */
@@ -298,7 +298,7 @@ void gcut_apply_multi_at(gcut_here at, gcut_graph *g, const char *op, const gcut
     if (lists && (n <= 0 || gcut_builder_operands(at, op ? op : "", in, n)))
         first = gcut_builder_run(at, g, do_apply, &j.c);
     for (int k = 0; out && k < nout; k++)
-        out[k] = first.id ? (gcut_val){g, first.id + (uint32_t)k} : (gcut_val){0};
+        out[k] = first.id ? gcut_val_of(g, first.id + (uint32_t)k) : (gcut_val){0};
 }
 
 gcut_val gcut_apply_at(gcut_here at, gcut_graph *g, const char *op, const gcut_val *in, int n,

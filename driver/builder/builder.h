@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "driver/ctx.h"
+#include "driver/trace/computed.h"
 #include "graph/build.h"
 
 /* One builder call. */
@@ -43,6 +44,9 @@ typedef struct call {
     } while (0)
 void gcut_refuse_no_graph(const char *function);
 
+/* A call on g has failed: later ones on it, and on the graphs around it, do nothing.  An eager graph stays usable. */
+void gcut_builder_failed(gcut_graph *g);
+
 /* Runs the body of a builder call made at `at` on g: a failure marks g, and a diagnostic without a line gets
  * the caller's.  Returns false at once when an earlier call on g failed. */
 bool gcut_guard_at(gcut_here at, gcut_graph *g, void (*body)(void *), void *arg);
@@ -52,6 +56,22 @@ bool gcut_guard_at(gcut_here at, gcut_graph *g, void (*body)(void *), void *arg)
 gcut_val gcut_builder_run(gcut_here at, gcut_graph *g, void (*body)(void *), call *c);
 /* The same in the graph to which an op on the first n operands of c belongs (gcut_builder_operands). */
 gcut_val gcut_builder_run_on(gcut_here at, const char *op, void (*body)(void *), call *c, int n);
+
+static inline gcut_val gcut_val_of(gcut_graph *g, gcut_ref v)
+{
+    return (gcut_val){g, v, g->computed ? gcut_computed_generation(g->computed, v) : 0};
+}
+/* Is it a value of its graph?  Not where it is null, or was removed by gcut_forget. */
+static inline bool gcut_val_exists(gcut_val v)
+{
+    return v.id && v.graph && v.id < v.graph->values.n &&
+           v.generation == gcut_val_of(v.graph, v.id).generation;
+}
+/* A hint for one that is not null and does not exist; NULL: none. */
+static inline const char *gcut_val_hint(gcut_val v)
+{
+    return v.graph->computed ? "gcut_forget has removed it" : NULL;
+}
 
 /* The id of v in g: v itself, or the parameter of g that captures it.  Throws when v is of no graph around
  * g. */

@@ -4,7 +4,7 @@
  * failure.
  */
 #include "driver/builder/builder.h"
-#include "driver/trace/live.h"
+#include "driver/trace/computed.h"
 
 #include <stdio.h>
 
@@ -26,19 +26,19 @@ static void keep_failure(void *arg)
     f->g->failure = d;
 }
 
-typedef struct live_call {
-    gcut_live *live;
+typedef struct computed_call {
+    gcut_computed *computed;
     void (*body)(void *);
     void *arg;
-} live_call;
+} computed_call;
 
 /* A call on a graph whose values exist while it is built. */
-static void call_live(void *arg)
+static void call_with_contents(void *arg)
 {
-    live_call *c = arg;
-    gcut_live_check(c->live);
+    computed_call *c = arg;
+    gcut_computed_check(c->computed);
     c->body(c->arg);
-    gcut_live_catch_up(c->live);
+    gcut_computed_catch_up(c->computed);
 }
 
 bool gcut_guard_at(gcut_here at, gcut_graph *g, void (*body)(void *), void *arg)
@@ -46,17 +46,25 @@ bool gcut_guard_at(gcut_here at, gcut_graph *g, void (*body)(void *), void *arg)
     if (!g || g->failed) return false;
     gcut_env *env = g->module->env;
     uint32_t before = env->ndiags;
-    live_call c = {gcut_outermost(g)->live, body, arg};
-    if (gcut_guard(env, c.live ? call_live : body, c.live ? (void *)&c : arg)) return true;
+    computed_call c = {gcut_outermost(g)->computed, body, arg};
+    if (gcut_guard(env, c.computed ? call_with_contents : body, c.computed ? (void *)&c : arg)) return true;
     if (env->ndiags > before && !env->diags[before].at.line) { /* it gets the caller's line */
         env->diags[before].at.file = at.file;
         env->diags[before].at.line = at.line;
     }
-    for (gcut_graph *failed = g; failed; failed = failed->outer) {
-        failed->failed = true;
-        if (env->ndiags > before) gcut_guard(env, keep_failure, &(failure){failed, &env->diags[before]});
-    }
+    gcut_builder_failed(g);
+    for (gcut_graph *f = g; f && env->ndiags > before; f = f->outer)
+        if (f->failed) gcut_guard(env, keep_failure, &(failure){f, &env->diags[before]});
     return false;
+}
+
+/* What a failed call has made of an eager graph has no value, and nobody has its number. */
+void gcut_builder_failed(gcut_graph *g)
+{
+    gcut_computed *l = gcut_outermost(g)->computed;
+    const bool eager = l && !l->recording;
+    if (eager) l->done = l->g->nodes.n;
+    for (; g; g = g->outer) g->failed = !eager || g != l->g;
 }
 
 void gcut_refuse_no_graph(const char *function)
@@ -111,9 +119,9 @@ static void check_operands(void *arg)
         if (!j->in[i].id || !own)
             WRONG(j, "a value that was never set, or made by a call on another graph that failed",
                   "'%s': %s is a null value", j->op, operand_name(a, j->op, i));
-        if (j->in[i].id >= own->values.n)
-            WRONG(j, NULL, "'%s': %s is no value of @%s, which has none of number %u", j->op,
-                  operand_name(a, j->op, i), own->name, j->in[i].id);
+        if (!gcut_val_exists(j->in[i]))
+            WRONG(j, gcut_val_hint(j->in[i]), "'%s': %s is no value of @%s", j->op, operand_name(a, j->op, i),
+                  own->name);
         if (is_around(j->g, own)) j->g = j->in[i].graph;
     }
     for (int i = 0; i < j->n; i++) {
@@ -165,8 +173,7 @@ gcut_graph *gcut_builder_operands(gcut_here at, const char *op, const gcut_val *
 bool gcut_builder_sees(const gcut_graph *g, const gcut_val *in, int n)
 {
     for (int i = 0; i < n; i++)
-        if (!in[i].id || !in[i].graph || in[i].id >= in[i].graph->values.n || !is_around(in[i].graph, g))
-            return false;
+        if (!gcut_val_exists(in[i]) || !is_around(in[i].graph, g)) return false;
     return true;
 }
 
@@ -239,7 +246,7 @@ gcut_val gcut_builder_run(gcut_here at, gcut_graph *g, void (*body)(void *), cal
     c->g = g;
     c->b = (gcut_build){.g = g};
     c->body = body;
-    return gcut_guard_at(at, g, with_captures, c) ? (gcut_val){g, c->out} : (gcut_val){0};
+    return gcut_guard_at(at, g, with_captures, c) ? gcut_val_of(g, c->out) : (gcut_val){0};
 }
 
 gcut_val gcut_builder_run_on(gcut_here at, const char *op, void (*body)(void *), call *c, int n)

@@ -102,5 +102,5 @@ void gcut_call_external_at(gcut_here at, gcut_graph *g, size_t size, const gcut_
     GCUT_NEED_GRAPH(g, );
     int n = of && size > offsetof(gcut_external_call, nout) ? of->nout : 0;
     bool ok = gcut_guard_at(at, g, add_external, &j);
-    for (int k = 0; k < n; k++) out[k] = ok ? (gcut_val){g, j.first + (uint32_t)k} : (gcut_val){0};
+    for (int k = 0; k < n; k++) out[k] = ok ? gcut_val_of(g, j.first + (uint32_t)k) : (gcut_val){0};
 }

@@ -98,7 +98,7 @@ static void grad_body(void *arg)
     gcut_ref *out = gcut_calloc(a, (size_t)results(j) + 1, sizeof *out);
     check(j);
     differentiate(j, out);
-    for (int k = 0; k < results(j); k++) j->out[k] = (gcut_val){j->g, out[k]};
+    for (int k = 0; k < results(j); k++) j->out[k] = gcut_val_of(j->g, out[k]);
     gcut_arena_free(a);
 }
 

@@ -198,5 +198,5 @@ gcut_val gcut_builder_op(gcut_here at, gcut_graph *g, gcut_op op, const gcut_val
 {
     op_job j = {.at = at, .g = g, .op = op, .in = in, .n = n, .arg = arg, .nargs = nargs};
     if (n > 0) j.g = gcut_builder_operands(at, gcut_op_get(op)->name, in, n);
-    return gcut_guard_at(at, j.g, build_op, &j) ? (gcut_val){j.g, j.out} : (gcut_val){0};
+    return gcut_guard_at(at, j.g, build_op, &j) ? gcut_val_of(j.g, j.out) : (gcut_val){0};
 }

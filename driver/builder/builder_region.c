@@ -4,7 +4,7 @@
  * a failure in it marks the body, and with it the graph around it.
  */
 #include "driver/builder/builder.h"
-#include "driver/trace/live.h"
+#include "driver/trace/computed.h"
 #include "graph/build.h"
 #include "graph/names.h"
 #include "text/text.h"
@@ -64,7 +64,7 @@ static void open_bodies(void *arg)
             const char *scope = gcut_loc_prefix(j->g->module, gcut_builder_loc(j->at, j->g)),
                        *name = gcut_name_fresh(
                            body, gcut_printf(a, "%s%s.%u", scope, gcut_op_region(j->op, j->n), k));
-            j->args[j->n][k] = (gcut_val){body, gcut_param_new(body, GCUT_ROLE_input, name, &t)};
+            j->args[j->n][k] = gcut_val_of(body, gcut_param_new(body, GCUT_ROLE_input, name, &t));
             body->values.at[j->args[j->n][k].id].made_up = true;
         }
     }
@@ -126,9 +126,9 @@ static void build(region_job *j, int nout)
     if (!visible(j->g, j->in, j->nin) || !gcut_guard_at(j->at, j->g, open_bodies, j)) return;
     for (uint32_t r = 0; r < j->n; r++) j->make[r](j->user, j->region[r].body, j->args[r], j->yields[r]);
     for (uint32_t r = 0; r < j->n; r++) ok = ok && !j->region[r].body->failed;
-    if (!ok) j->g->failed = true;
+    if (!ok) gcut_builder_failed(j->g);
     ok = ok && gcut_guard_at(j->at, j->g, close_bodies, j);
-    for (int k = 0; k < nout; k++) j->out[k] = ok ? (gcut_val){j->g, j->first + (uint32_t)k} : (gcut_val){0};
+    for (int k = 0; k < nout; k++) j->out[k] = ok ? gcut_val_of(j->g, j->first + (uint32_t)k) : (gcut_val){0};
 }
 
 typedef struct join_job {
@@ -149,7 +149,7 @@ static void do_join(void *arg)
 static gcut_val *joined(gcut_graph *g, const gcut_val *a, int na, const gcut_val *b, int nb)
 {
     join_job j = {g, a, b, na > 0 ? na : 0, nb > 0 ? nb : 0, NULL};
-    if (g && !g->failed && !gcut_guard(g->module->env, do_join, &j)) g->failed = true;
+    if (g && !g->failed && !gcut_guard(g->module->env, do_join, &j)) gcut_builder_failed(g);
     return j.out;
 }
 
@@ -253,9 +253,9 @@ static void make_function(void *arg)
         gcut_fail(j->beside->module->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
                   "a graph's name is made of letters, digits, _ and .");
     gcut_module *m = j->beside->module;
-    const gcut_live *live = gcut_outermost(j->beside)->live;
+    const gcut_computed *computed = gcut_outermost(j->beside)->computed;
     /* A function that is recorded again makes its functions again. */
-    const bool again = live && live->recording && gcut_module_find(m, j->name);
+    const bool again = computed && computed->recording && gcut_module_find(m, j->name);
     j->out = gcut_graph_create(m, again ? gcut_module_unused(m, j->name, "again") : j->name);
 }
 
@@ -311,7 +311,7 @@ static gcut_graph *function_here(const call_job *j, gcut_graph *f)
         if (x == gcut_outermost(j->g) || strncmp(x->name, f->name, n) != 0 ||
             (x->name[n] && x->name[n] != '.'))
             continue;
-        if (!x->live && !strcmp(text_of(x, "f", a), text)) here = x;
+        if (!x->computed && !strcmp(text_of(x, "f", a), text)) here = x;
     }
     gcut_arena_free(a);
     return here ? here : gcut_function_copy(f, m);
@@ -344,7 +344,7 @@ static void call_function(call_job *j, gcut_val *out)
     clear(out, j->nout);
     if (j->g && !gcut_builder_list(j->at, j->g, "gcut_call", "in", j->in, j->nin)) return;
     if (!ok || !visible(j->g, j->in, j->nin) || !gcut_guard_at(j->at, j->g, do_call, j)) return;
-    for (int k = 0; k < j->nout; k++) out[k] = (gcut_val){j->g, j->first + (uint32_t)k};
+    for (int k = 0; k < j->nout; k++) out[k] = gcut_val_of(j->g, j->first + (uint32_t)k);
 }
 
 void gcut_call_at(gcut_here at, gcut_graph *g, gcut_graph *callee, const gcut_val *in, int n, gcut_val *out,

@@ -115,7 +115,7 @@ gcut_val gcut_key_of_at(gcut_here at, gcut_val keys, int i)
 static gcut_val with_results(gcut_val y, gcut_val *more, uint32_t n)
 {
     for (uint32_t k = 0; more && k < n; k++)
-        more[k] = y.id ? (gcut_val){y.graph, y.id + 1 + k} : (gcut_val){0};
+        more[k] = y.id ? gcut_val_of(y.graph, y.id + 1 + k) : (gcut_val){0};
     return y;
 }
 

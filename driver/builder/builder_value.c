@@ -12,7 +12,7 @@
 gcut_shape gcut_shape_of(gcut_val v)
 {
     gcut_shape s = GCUT_SCALAR;
-    if (!v.id || !v.graph || v.graph->failed) return s;
+    if (!gcut_val_exists(v) || v.graph->failed) return s;
     const gcut_type *t = gcut_type_of(v.graph, v.id);
     s.rank = t->rank;
     memcpy(s.dim, t->dim, sizeof s.dim);
@@ -21,7 +21,7 @@ gcut_shape gcut_shape_of(gcut_val v)
 
 gcut_dtype gcut_dtype_of(gcut_val v)
 {
-    return v.id && v.graph ? gcut_type_of(v.graph, v.id)->dtype : GCUT_NO_DTYPE;
+    return gcut_val_exists(v) ? gcut_type_of(v.graph, v.id)->dtype : GCUT_NO_DTYPE;
 }
 
 /* ---- names ---- */
@@ -76,6 +76,8 @@ static void do_init(void *arg)
     gcut_param *p = param_of(c, "init");
     const gcut_type *t = gcut_type_of(g, p->value);
     const char *name = g->values.at[p->value].name;
+    if (g->computed && !g->computed->recording)
+        refuse(c, "init", "gcut_write gives a parameter of an eager graph its contents");
     if (!gcut_role_has_data(p->role)) refuse(c, "init", "only a param, input or state has initial contents");
     for (uint32_t i = 0; i < g->module->data.n; i++)
         if (!strcmp(g->module->data.at[i].name, name)) refuse(c, "init", "it has initial contents already");

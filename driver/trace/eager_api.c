@@ -4,7 +4,7 @@
  */
 #include "autodiff/autodiff.h"
 #include "driver/builder/builder.h"
-#include "driver/trace/record.h"
+#include "driver/recording.h"
 #include "gradcut/trace.h"
 
 typedef struct eager_job {
@@ -29,7 +29,7 @@ static void make_eager(void *arg)
     gcut_arena *outer = gcut_arena_new(j->env, j->env->arena);
     gcut_graph *g = gcut_calloc(outer, 1, sizeof *g);
     *g = graph_in(j->env, outer, g, gcut_dims_new(outer));
-    gcut_live_new(g, outer);
+    gcut_computed_new(g, outer);
     j->g = g;
 }
 
@@ -42,7 +42,7 @@ gcut_graph *gcut_eager(gcut_ctx *ctx)
 
 /* ---- what one call works on ---- */
 
-typedef struct live_job {
+typedef struct eager_call {
     gcut_here at;
     gcut_graph *g;
     const char *call;
@@ -52,11 +52,11 @@ typedef struct live_job {
     int64_t size;
     bool taken;
     gcut_val *xs, *dxs;
-} live_job;
+} eager_call;
 
-static gcut_live *eager(const live_job *j, const char *hint)
+static gcut_computed *eager(const eager_call *j, const char *hint)
 {
-    gcut_live *l = gcut_outermost(j->g)->live;
+    gcut_computed *l = gcut_outermost(j->g)->computed;
     if (!l)
         WRONG(j, "gcut_eager makes a graph whose values are computed at once",
               "%s: @%s has no values while it is built", j->call, j->g->name);
@@ -66,9 +66,9 @@ static gcut_live *eager(const live_job *j, const char *hint)
 }
 
 /* The value as one of the outermost graph. */
-static void check_value(const live_job *j)
+static void check_value(const eager_call *j)
 {
-    if (!j->v.id || !j->v.graph || j->v.id >= j->v.graph->values.n)
+    if (!gcut_val_exists(j->v))
         WRONG(j, "a value that was never set, or that gcut_forget has removed", "%s: the value is null",
               j->call);
     if (j->v.graph->outer || j->v.graph->is_body)
@@ -77,7 +77,7 @@ static void check_value(const live_job *j)
               j->v.graph->values.at[j->v.id].name);
 }
 
-static uint32_t param_of(const live_job *j)
+static uint32_t param_of(const eager_call *j)
 {
     for (uint32_t k = 0; k < j->g->params.n; k++)
         if (j->g->params.at[k].value == j->v.id) return k;
@@ -86,8 +86,8 @@ static uint32_t param_of(const live_job *j)
 
 static void do_now(void *arg)
 {
-    live_job *j = arg;
-    gcut_live *l = eager(j, "gcut_trace takes the symbols of its arguments");
+    eager_call *j = arg;
+    gcut_computed *l = eager(j, "gcut_trace takes the symbols of its arguments");
     const gcut_dim_decl *d = gcut_decl_find(j->g, j->dim);
     if (j->size < d->lo || j->size > d->hi)
         WRONG(j, NULL, "%s: the size %lld is not within %lld and %lld", j->call, (long long)j->size,
@@ -99,59 +99,60 @@ gcut_dim gcut_dim_now_at(gcut_here at, gcut_graph *g, const char *name, int64_t 
 {
     GCUT_NEED_GRAPH(g, 0);
     const gcut_dim d = gcut_dim_sym_at(at, g, name, lo, hi);
-    live_job j = {.at = at, .g = g, .call = "gcut_dim_now", .dim = d, .size = size};
+    eager_call j = {.at = at, .g = g, .call = "gcut_dim_now", .dim = d, .size = size};
     return gcut_guard_at(at, g, do_now, &j) ? d : 0;
 }
 
 static void do_write(void *arg)
 {
-    live_job *j = arg;
-    gcut_live *l = eager(j, "its parameters have the contents of its arguments");
+    eager_call *j = arg;
+    gcut_computed *l = eager(j, "its parameters have the contents of its arguments");
     check_value(j);
     param_of(j);
     if (!j->contents)
         WRONG(j, NULL, "%s: the contents of %s are NULL", j->call, gcut_builder_show(j->g, j->v.id));
-    for (uint32_t k = 0; k < j->g->args.n; k++)
+    const bool has_contents = j->v.id < l->values.n && l->values.at[j->v.id].at;
+    for (uint32_t k = 0; has_contents && k < j->g->args.n; k++)
         if (j->g->args.at[k] == j->v.id)
             WRONG(j, "gcut_forget removes what was made of it", "%s: an op has read %s", j->call,
                   gcut_builder_show(j->g, j->v.id));
-    gcut_live_give(l, j->v.id, j->contents, true);
+    gcut_computed_give(l, j->v.id, j->contents, true);
 }
 
 gcut_val gcut_write_at(gcut_here at, gcut_val v, const void *contents)
 {
-    live_job j = {.at = at, .g = v.graph, .call = "gcut_write", .v = v, .contents = contents};
+    eager_call j = {.at = at, .g = v.graph, .call = "gcut_write", .v = v, .contents = contents};
     return gcut_guard_at(at, v.graph, do_write, &j) ? v : (gcut_val){0};
 }
 
 static void do_data(void *arg)
 {
-    live_job *j = arg;
-    gcut_live *l = eager(j, "gcut_cond reads a bool scalar, and notes what it was");
+    eager_call *j = arg;
+    gcut_computed *l = eager(j, "gcut_cond reads a bool scalar, and notes what it was");
     check_value(j);
-    j->contents = gcut_live_value_of(l, j->v.id)->at;
+    j->contents = gcut_computed_value_of(l, j->v.id)->at;
 }
 
 const void *gcut_data_at(gcut_here at, gcut_val v)
 {
-    live_job j = {.at = at, .g = v.graph, .call = "gcut_data", .v = v};
+    eager_call j = {.at = at, .g = v.graph, .call = "gcut_data", .v = v};
     return gcut_guard_at(at, v.graph, do_data, &j) ? j.contents : NULL;
 }
 
 static void do_cond(void *arg)
 {
-    live_job *j = arg;
+    eager_call *j = arg;
     check_value(j);
-    gcut_live *l = j->g->live;
+    gcut_computed *l = j->g->computed;
     if (!l)
         WRONG(j, "gcut_if builds both branches", "%s: @%s has no values while it is built", j->call,
               j->g->name);
-    j->taken = gcut_live_branch(l, j->v.id, gcut_builder_loc(j->at, j->g));
+    j->taken = gcut_computed_branch(l, j->v.id, gcut_builder_loc(j->at, j->g));
 }
 
 bool gcut_cond_at(gcut_here at, gcut_val v)
 {
-    live_job j = {.at = at, .g = v.graph, .call = "gcut_cond", .v = v};
+    eager_call j = {.at = at, .g = v.graph, .call = "gcut_cond", .v = v};
     return gcut_guard_at(at, v.graph, do_cond, &j) && j.taken;
 }
 
@@ -165,20 +166,20 @@ static bool is_trained(const gcut_graph *g, uint32_t k)
 
 static void list_params(void *arg)
 {
-    live_job *j = arg;
-    const gcut_live *l = eager(j, "gcut_grad records derivatives");
+    eager_call *j = arg;
+    const gcut_computed *l = eager(j, "gcut_grad records derivatives");
     check_value(j);
     j->xs = gcut_calloc(l->made, j->g->params.n + 1, sizeof *j->xs);
     j->dxs = gcut_calloc(l->made, j->g->params.n + 1, sizeof *j->dxs);
     for (uint32_t k = 0; k < j->g->params.n; k++)
-        if (is_trained(j->g, k)) j->xs[j->size++] = (gcut_val){j->g, j->g->params.at[k].value};
+        if (is_trained(j->g, k)) j->xs[j->size++] = gcut_val_of(j->g, j->g->params.at[k].value);
     if (!j->size) WRONG(j, "gcut_param declares one", "%s: @%s has no float parameter", j->call, j->g->name);
 }
 
 static void add_gradients(void *arg)
 {
-    live_job *j = arg;
-    gcut_live *l = j->g->live;
+    eager_call *j = arg;
+    gcut_computed *l = j->g->computed;
     gcut_build b = {.g = j->g, .loc = gcut_builder_loc(j->at, j->g)};
     while (l->gradient.n < j->g->params.n) *GCUT_PUSH(l->arena, &l->gradient) = 0;
     for (uint32_t k = 0, i = 0; k < j->g->params.n; k++) {
@@ -190,7 +191,7 @@ static void add_gradients(void *arg)
 
 void gcut_backward_at(gcut_here at, gcut_val loss)
 {
-    live_job j = {.at = at, .g = loss.graph, .call = "gcut_backward", .v = loss};
+    eager_call j = {.at = at, .g = loss.graph, .call = "gcut_backward", .v = loss};
     if (!gcut_guard_at(at, loss.graph, list_params, &j)) return;
     gcut_grad_at(at, loss, j.xs, (int)j.size, j.dxs);
     gcut_guard_at(at, loss.graph, add_gradients, &j);
@@ -198,19 +199,19 @@ void gcut_backward_at(gcut_here at, gcut_val loss)
 
 static void find_gradient(void *arg)
 {
-    live_job *j = arg;
-    const gcut_live *l = eager(j, NULL);
+    eager_call *j = arg;
+    const gcut_computed *l = eager(j, NULL);
     check_value(j);
     const uint32_t k = param_of(j);
     if (k >= l->gradient.n || !l->gradient.at[k])
         WRONG(j, "gcut_backward makes it", "%s: %s has no gradient", j->call,
               gcut_builder_show(j->g, j->v.id));
-    j->v.id = l->gradient.at[k];
+    j->v = gcut_val_of(j->g, l->gradient.at[k]);
 }
 
 gcut_val gcut_gradient_of_at(gcut_here at, gcut_val param)
 {
-    live_job j = {.at = at, .g = param.graph, .call = "gcut_gradient_of", .v = param};
+    eager_call j = {.at = at, .g = param.graph, .call = "gcut_gradient_of", .v = param};
     return gcut_guard_at(at, param.graph, find_gradient, &j) ? j.v : (gcut_val){0};
 }
 
@@ -218,9 +219,9 @@ gcut_val gcut_gradient_of_at(gcut_here at, gcut_val param)
 
 static void do_forget(void *arg)
 {
-    live_job *j = arg;
+    eager_call *j = arg;
     gcut_graph *g = j->g;
-    gcut_live *l = eager(j, NULL);
+    gcut_computed *l = eager(j, NULL);
     gcut_refuse_recording(g->module->env, "forgets values");
     gcut_module *old = g->module;
     const gcut_ref limit = g->nodes.n ? g->nodes.at[0].res0 : g->values.n;
@@ -235,20 +236,22 @@ static void do_forget(void *arg)
             gcut_mark_add(m->arena, &next.params.at[k].marks, p->marks.at[i]);
     }
     gcut_arena *made = gcut_arena_new(old->env, l->arena);
+    while (l->born.n < limit) *GCUT_PUSH(l->arena, &l->born) = l->generation;
     /* Nothing throws from here on. */
-    next.live = l; /* and next.failed is false: what failed is forgotten, too */
+    next.computed = l;
     *g = next;
     gcut_arena_free(l->made);
     gcut_arena_free(old->arena);
     l->made = made;
     l->done = 0;
     l->gradient.n = 0;
+    l->generation++;
     if (l->values.n > limit) l->values.n = limit;
 }
 
 gcut_status gcut_forget(gcut_graph *g)
 {
     GCUT_NEED(NULL, g, GCUT_EUSAGE);
-    live_job j = {.g = g, .call = "gcut_forget"};
+    eager_call j = {.g = g, .call = "gcut_forget"};
     return gcut_protect(g->module->env, do_forget, &j);
 }

@@ -6,6 +6,9 @@
 
 #include "driver/builder/builder.h"
 
+#define ALIGNMENT 64  /* of values in memory */
+#define MOST_FORMER 4 /* steps of an entry's former versions, of one thread: branches may need them again */
+
 static gcut_status fail(const gcut_ctx *ctx)
 {
     return ctx ? gcut_orphan_error(gcut_last_status(ctx), gcut_last_error(ctx))
@@ -26,6 +29,7 @@ static void instance_free(gcut_instance *i)
 typedef struct slots_job {
     gcut_instance *i;
     const gcut_entry *e;
+    bool guarded;
 } slots_job;
 
 static void find_slots(void *arg)
@@ -43,10 +47,24 @@ static void find_slots(void *arg)
     }
     for (int k = 0; k < j->e->nout; k++)
         j->i->out[k] = gcut_slot_get(s, j->e->nout == 1 ? "out" : gcut_printf(a, "out%d", k));
-    if (j->e->guarded) j->i->guard = gcut_slot_get(s, "guard");
+    if (j->guarded) j->i->guard = gcut_slot_get(s, "guard");
 }
 
-static gcut_instance *make(const gcut_jit *jit, const gcut_entry *e, bool interpreted)
+/* Counts a failed compilation; the log hook of env, which this thread may use, is told of the first one. */
+static void note_failure(gcut_jit *jit, gcut_env *env, const char *why)
+{
+    pthread_mutex_lock(&jit->lock);
+    jit->fallbacks++;
+    const bool first = !jit->told_fallback;
+    jit->told_fallback = true;
+    pthread_mutex_unlock(&jit->lock);
+    if (first)
+        gcut_env_log(env, "gcut_jit %s: it cannot be compiled, and is interpreted: %s", jit->name, why);
+}
+
+/* Without the lock.  Of e it reads what never changes. */
+static gcut_instance *make(gcut_jit *jit, const gcut_entry *e, gcut_entry_version what, uint32_t version,
+                           bool interpreted)
 {
     gcut_env *env = jit->ctx->env;
     const gcut_allocator a = {env->alloc, env->alloc_user};
@@ -57,15 +75,16 @@ static gcut_instance *make(const gcut_jit *jit, const gcut_entry *e, bool interp
         fail(NULL);
         return NULL;
     }
-    *i = (gcut_instance){.ctx = ctx, .version = e->version, .interpreted = interpreted};
+    *i = (gcut_instance){.ctx = ctx, .version = version, .interpreted = interpreted};
     ctx->env->externals = env->externals;
     ctx->env->hook = env->hook;
     gcut_options o = jit->compile;
     if (interpreted && o.backend == GCUT_BACKEND_COMPILED) o.backend = GCUT_BACKEND_EAGER;
-    gcut_graph *g = gcut_parse(ctx, e->text, GCUT_TO_NUL, jit->name, NULL);
+    gcut_graph *g = gcut_parse(ctx, what.text, GCUT_TO_NUL, jit->name, NULL);
     i->step = g ? gcut_compile(g, &o) : NULL;
-    slots_job j = {i, e};
+    slots_job j = {i, e, what.guarded};
     if (i->step && gcut_guard(ctx->env, find_slots, &j)) return i;
+    if (!interpreted) note_failure(jit, ctx->env, gcut_last_error(ctx));
     fail(ctx);
     instance_free(i);
     return NULL;
@@ -73,15 +92,13 @@ static gcut_instance *make(const gcut_jit *jit, const gcut_entry *e, bool interp
 
 /* ---- on another thread ---- */
 
-static void *compile_behind(void *arg)
+static void *compile_in_background(void *arg)
 {
     gcut_background *b = arg;
     gcut_jit *jit = b->jit;
-    gcut_instance *made = make(jit, &b->as_is, false);
+    gcut_instance *made = make(jit, b->entry, b->what, b->version, false);
     pthread_mutex_lock(&jit->lock);
     b->instance = made;
-    b->failed = !made;
-    b->done = true;
     pthread_mutex_unlock(&jit->lock);
     return NULL;
 }
@@ -89,7 +106,7 @@ static void *compile_behind(void *arg)
 void gcut_instances_collect(gcut_jit *jit)
 {
     for (gcut_background *b = jit->jobs; b; b = b->next) {
-        if (!b->done || !b->instance) continue;
+        if (!b->instance) continue;
         b->instance->thread = b->caller;
         b->instance->next = b->entry->instances;
         b->entry->instances = b->instance;
@@ -106,13 +123,25 @@ typedef struct start_job {
 static void start(void *arg)
 {
     start_job *j = arg;
-    for (const gcut_background *b = j->jit->jobs; b; b = b->next)
-        if (b->entry == j->e && b->as_is.version == j->e->version && pthread_equal(b->caller, pthread_self()))
-            return;
-    gcut_background *b = gcut_calloc(j->jit->arena, 1, sizeof *b);
-    *b = (gcut_background){
-        .jit = j->jit, .entry = j->e, .as_is = *j->e, .caller = pthread_self(), .next = j->jit->jobs};
-    if (pthread_create(&b->thread, NULL, compile_behind, b) == 0) j->jit->jobs = b;
+    gcut_jit *jit = j->jit;
+    gcut_entry *e = j->e;
+    for (const gcut_background *b = jit->jobs; b; b = b->next)
+        if (b->entry == e && b->version == e->version && pthread_equal(b->caller, pthread_self())) return;
+    gcut_background *b = gcut_calloc(jit->arena, 1, sizeof *b);
+    *b = (gcut_background){.jit = jit,
+                           .entry = e,
+                           .version = e->version,
+                           .what = e->versions.at[e->version],
+                           .caller = pthread_self()};
+    const int failed = pthread_create(&b->thread, NULL, compile_in_background, b);
+    if (failed) {
+        note_failure(jit, jit->ctx->env, strerror(failed));
+        return;
+    }
+    pthread_mutex_lock(&jit->lock);
+    b->next = jit->jobs;
+    jit->jobs = b;
+    pthread_mutex_unlock(&jit->lock);
 }
 
 /* ---- finding one ---- */
@@ -126,22 +155,26 @@ gcut_instance *gcut_instance_find(const gcut_entry *e)
     return own;
 }
 
-static void warn_once(gcut_jit *jit)
+gcut_instance *gcut_instance_interpreted(gcut_jit *jit, gcut_entry *e)
 {
-    if (jit->told_fallback) return;
-    jit->told_fallback = true;
-    gcut_env_log(jit->ctx->env, "gcut_jit %s: it cannot be compiled, and is interpreted: %s", jit->name,
-                 gcut_last_error(NULL));
+    pthread_mutex_lock(&jit->lock);
+    gcut_instance *i = e->instances;
+    while (i && !(i->interpreted && i->version == e->version && pthread_equal(i->thread, pthread_self())))
+        i = i->next;
+    pthread_mutex_unlock(&jit->lock);
+    return i ? i : gcut_instance_new(jit, e, false);
 }
 
 void gcut_instances_trim(gcut_jit *jit)
 {
     gcut_instance *gone = NULL;
     pthread_mutex_lock(&jit->lock);
-    for (uint32_t k = 0; k < jit->entries.n; k++)
+    for (uint32_t k = 0; k < jit->entries.n; k++) {
+        int former = 0; /* the newest come first */
         for (gcut_instance **at = &jit->entries.at[k]->instances; *at;) {
             gcut_instance *i = *at;
-            if (i->version == jit->entries.at[k]->version || !pthread_equal(i->thread, pthread_self())) {
+            if (i->version == jit->entries.at[k]->version || !pthread_equal(i->thread, pthread_self()) ||
+                ++former <= MOST_FORMER) {
                 at = &i->next;
                 continue;
             }
@@ -149,6 +182,7 @@ void gcut_instances_trim(gcut_jit *jit)
             i->next = gone;
             gone = i;
         }
+    }
     pthread_mutex_unlock(&jit->lock);
     for (gcut_instance *next; gone; gone = next) {
         next = gone->next;
@@ -162,16 +196,12 @@ gcut_instance *gcut_instance_new(gcut_jit *jit, gcut_entry *e, bool compiles)
     compiles = compiles && jit->compile.backend == GCUT_BACKEND_COMPILED;
     if (compiles && jit->background) {
         start_job j = {jit, e};
-        gcut_guard(jit->ctx->env, start, &j);
+        if (!gcut_guard(jit->ctx->env, start, &j)) return NULL;
     } else if (compiles) {
-        i = make(jit, e, false);
-        if (!i) {
-            jit->fallbacks++;
-            warn_once(jit);
-        }
+        i = make(jit, e, e->versions.at[e->version], e->version, false);
     }
     const bool made = i != NULL;
-    if (!i) i = make(jit, e, true);
+    if (!i) i = make(jit, e, e->versions.at[e->version], e->version, true);
     if (!i) return NULL;
     i->thread = pthread_self();
     pthread_mutex_lock(&jit->lock);
@@ -180,6 +210,18 @@ gcut_instance *gcut_instance_new(gcut_jit *jit, gcut_entry *e, bool compiles)
     e->instances = i;
     pthread_mutex_unlock(&jit->lock);
     return i;
+}
+
+void gcut_entries_free_gone(gcut_jit *jit)
+{
+    pthread_mutex_lock(&jit->lock);
+    gcut_entry *e = jit->gone;
+    jit->gone = NULL;
+    pthread_mutex_unlock(&jit->lock);
+    for (gcut_entry *next; e; e = next) {
+        next = e->next_gone;
+        gcut_entry_free(e);
+    }
 }
 
 void gcut_entry_free(gcut_entry *e)
@@ -195,8 +237,66 @@ void gcut_instances_free(gcut_jit *jit)
 {
     for (gcut_background *b = jit->jobs; b; b = b->next) pthread_join(b->thread, NULL);
     gcut_instances_collect(jit);
+    gcut_entries_free_gone(jit);
     for (uint32_t k = 0; k < jit->entries.n; k++) gcut_entry_free(jit->entries.at[k]);
     for (uint32_t k = 0; k < jit->spare.n; k++) gcut_entry_free(jit->spare.at[k]);
+}
+
+/* ---- arguments that are results ---- */
+
+static bool overlaps(const gcut_slot *x, const char *at, int64_t bytes)
+{
+    const char *own = x->at;
+    return own && at < own + x->bytes && own < at + bytes;
+}
+
+static int64_t bytes_of(const gcut_jit_value *x)
+{
+    int64_t n = gcut_dtype_bytes(x->dtype);
+    for (int d = 0; d < x->rank; d++) n *= x->dim[d];
+    return n;
+}
+
+typedef struct copies_job {
+    gcut_instance *i;
+    int64_t bytes;
+} copies_job;
+
+static void make_room(void *arg)
+{
+    copies_job *j = arg;
+    gcut_instance *i = j->i;
+    if (i->copies) gcut_arena_free(i->copies);
+    i->copies = NULL;
+    i->copied = NULL;
+    i->copies = gcut_arena_new(i->ctx->env, i->ctx->env->arena);
+    i->copied = gcut_step_memory(i->copies, j->bytes);
+    i->room = j->bytes;
+}
+
+gcut_status gcut_instance_copy_results(gcut_instance *i, gcut_call_args *c, gcut_jit_value *own)
+{
+    int64_t total = 0;
+    bool result[GCUT_JIT_ARGS];
+    for (uint32_t k = 0; k < c->nin; k++) {
+        const int64_t n = bytes_of(&c->in[k]);
+        result[k] = false;
+        for (int r = 0; r < c->nout && !result[k]; r++) result[k] = overlaps(i->out[r], c->in[k].at, n);
+        if (result[k]) total += (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    if (!total) return GCUT_OK;
+    copies_job j = {i, total};
+    if (total > i->room && gcut_protect(i->ctx->env, make_room, &j) != GCUT_OK) return fail(i->ctx);
+    memcpy(own, c->in, c->nin * sizeof *own);
+    char *to = i->copied;
+    for (uint32_t k = 0; k < c->nin; k++) {
+        const int64_t n = bytes_of(&c->in[k]);
+        if (!result[k]) continue;
+        own[k].at = memcpy(to, c->in[k].at, (size_t)n);
+        to += (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    c->in = own;
+    return GCUT_OK;
 }
 
 /* ---- running ---- */
@@ -232,14 +332,14 @@ static void bind_and_run(void *arg)
     gcut_step_run(i->step, gcut_step_calls(i->step));
 }
 
-gcut_status gcut_instance_run(gcut_instance *i, const gcut_call_args *c, const int64_t *value,
+gcut_status gcut_instance_run(gcut_instance *i, const gcut_call_args *c, const int64_t *value, bool as_it_is,
                               gcut_jit_value *out, bool *right)
 {
     run_job j = {i, c, value};
     const gcut_status s = gcut_protect(i->ctx->env, bind_and_run, &j);
     *right = true;
     if (s != GCUT_OK) return fail(i->ctx);
-    *right = !i->guard || *(const unsigned char *)i->guard->at;
+    *right = as_it_is || !i->guard || *(const unsigned char *)i->guard->at;
     for (int k = 0; *right && k < c->nout; k++) {
         const gcut_slot *x = i->out[k];
         out[k] = (gcut_jit_value){.at = x->at, .dtype = x->type.dtype, .rank = x->type.rank};

@@ -2,13 +2,15 @@
  *
  * A recorded function and its compiled entries.
  *
- * One thread at a time records and changes the entries; it holds `turn`, not a lock, since the function may leave by longjmp.
- * `lock` protects what calls read: the order of the entries, their instances and counters.  It is held for the
- * look-up alone.
+ * One thread at a time records and changes the entries; it holds `turn`, not a lock, since the function may leave by
+ * longjmp.  `lock` protects what calls read: the order of the entries, their texts, instances and counters.  It is never
+ * held while the function, the compiler, a step or a hook runs.  The holder of the turn takes it to change these; it
+ * reads the list of entries, their recordings and what is known of sizes without it, since nobody else changes them.
  */
 #ifndef GCUT_DRIVER_TRACE_JIT_H
 #define GCUT_DRIVER_TRACE_JIT_H
 
+#include "driver/load/step.h"
 #include "driver/options/options.h"
 #include "driver/trace/tree.h"
 #include "gradcut/trace.h"
@@ -17,7 +19,8 @@
 typedef struct gcut_size_guard {
     uint16_t arg;
     uint8_t axis;
-    int8_t symbol; /* -1: the number `value`; else a size >= 2 that is the same wherever the symbol stands */
+    int8_t
+        symbol; /* -1: the number `value`; else a size from GCUT_SYMBOL_LEAST on, the same wherever it stands */
     int64_t value;
 } gcut_size_guard;
 
@@ -30,14 +33,27 @@ typedef struct gcut_instance {
     gcut_step *step;
     uint32_t version; /* of the entry */
     bool interpreted;
+    gcut_arena *copies; /* NULL: nothing was copied yet */
+    char *copied;       /* arguments that were results of this step, in `room` bytes */
+    int64_t room;
     gcut_slot **in, **out, *guard; /* guard NULL: there is none */
-    /* By argument, where the step has its address: all that changes between calls of the same sizes.  NULL: interpreted. */
+    /* By argument, where the step has its address: all that changes between calls of the same sizes.  NULL: it is
+     * interpreted. */
     void ***cell;
     uint32_t nsymbols;
     int64_t symbol[GCUT_JIT_SYMBOLS]; /* the sizes of the last run */
     bool ran;
     struct gcut_instance *next;
 } gcut_instance;
+
+/* A graph that was compiled for an entry. */
+typedef struct gcut_entry_version {
+    const char *text;
+    bool guarded; /* it has a result `guard` */
+} gcut_entry_version;
+
+/* What fn did at sizes, beside the entry. */
+typedef enum gcut_known { GCUT_UNKNOWN, GCUT_SAME, GCUT_ANOTHER } gcut_known;
 
 typedef struct gcut_entry {
     int number;        /* in the order they were made */
@@ -51,24 +67,26 @@ typedef struct gcut_entry {
     const gcut_recorded_input *in;
     const gcut_dim *symbol; /* of the module */
     gcut_path *tree;
-    const char *text; /* of the graph that is compiled */
-    uint32_t version; /* how often it was recorded */
-    bool guarded;
+    uint32_t npaths;
+    GCUT_VEC(gcut_entry_version) versions; /* what was compiled for it, and may be again */
+    uint32_t version;                      /* the one that is in use */
     const char *note;
     int64_t hits;
-    /* Of an entry with symbols, hashes of sizes at which fn was recorded: it did the same, or something else. */
-    GCUT_VEC(uint64_t) seen, other;
+    const int64_t
+        *made[2];   /* two sets of sizes by axis of all arguments, of which it was made; [1] NULL: of one */
+    gcut_map known; /* of an entry with symbols, by hash of sizes at which fn was recorded: gcut_known */
     gcut_instance *instances;
+    struct gcut_entry *next_gone;
 } gcut_entry;
 
 /* A compilation on another thread. */
 typedef struct gcut_background {
     struct gcut_jit *jit;
     gcut_entry *entry;
-    gcut_entry as_is;        /* a copy: its text and version may change meanwhile */
-    gcut_instance *instance; /* what it makes; NULL: not yet, or it failed */
+    uint32_t version; /* of the entry */
+    gcut_entry_version what;
+    gcut_instance *instance; /* what it has made, until a caller takes it over */
     pthread_t thread, caller;
-    bool done, failed;
     struct gcut_background *next;
 } gcut_background;
 
@@ -91,6 +109,7 @@ struct gcut_jit {
     pthread_t holder;
     GCUT_VEC(gcut_entry *) entries; /* the most recently used first */
     GCUT_VEC(gcut_entry *) spare;   /* of calls beyond the limit: the last one of each thread */
+    gcut_entry *gone; /* spare entries that nobody runs; the next holder of the turn frees them */
     gcut_background *jobs;
     int64_t calls, hits, misses, recordings, side_exits, compiled, interpreted, fallbacks;
     gcut_jit_miss miss[GCUT_JIT_MISSES]; /* number k is at k % GCUT_JIT_MISSES */
@@ -107,52 +126,66 @@ typedef struct gcut_call_args {
 
 /* driver/trace/jit_api.c: are they arguments?  Fills the signature; an error is for gcut_last_error(NULL). */
 #define GCUT_JIT_ARGS 256
-gcut_status gcut_check_args(const gcut_jit *jit, const gcut_jit_value *in, int nin, const gcut_jit_value *out,
-                            int nout, uint32_t *signature);
+gcut_status gcut_check_args(const gcut_jit *jit, const char *function, const gcut_jit_value *in, int nin,
+                            const gcut_jit_value *out, int nout, uint32_t *signature);
 
 /* driver/trace/guards.c.  The first entry that the arguments fit, NULL = none; symbols at value[]. */
 gcut_entry *gcut_entry_find(const gcut_jit *jit, const gcut_call_args *c, int64_t value[GCUT_JIT_SYMBOLS]);
+/* Has it these dtypes, ranks, sizes and as many results? */
+bool gcut_entry_fits(const gcut_entry *e, const gcut_call_args *c, int64_t value[GCUT_JIT_SYMBOLS]);
 /* Is fn known to do what the entry does at these sizes? */
 bool gcut_entry_knows(const gcut_entry *e, const gcut_call_args *c);
-/* The entry of these dtypes and ranks that differs in the fewest sizes; NULL = there is none. */
-const gcut_entry *gcut_entry_closest(const gcut_jit *jit, const gcut_call_args *c);
-/* Do the arguments fit the guard?  value[]: symbols that earlier guards have bound, else -1. */
+/* The entries of these dtypes, ranks and number of results that differ in the fewest sizes, the closest first.  Returns how
+ * many, `most` at most. */
+#define GCUT_JIT_NEAR 8
+int gcut_entries_closest(const gcut_jit *jit, const gcut_call_args *c, const gcut_entry *out[], int most);
+/* No symbol has a size yet. */
+static inline void gcut_sizes_unbound(const gcut_entry *e, int64_t *value)
+{
+    for (uint32_t k = 0; k < e->nsymbols; k++) value[k] = -1;
+}
+/* Do the arguments fit the guard?  value[]: sizes of the symbols that earlier guards have bound, -1 = unbound. */
 static inline bool gcut_size_fits(const gcut_size_guard *g, const gcut_jit_value *in, int64_t *value)
 {
     const int64_t d = in[g->arg].dim[g->axis];
     if (g->symbol < 0) return d == g->value;
-    if (value[g->symbol] < 0) value[g->symbol] = d >= 2 ? d : -2;
+    if (value[g->symbol] < 0) value[g->symbol] = d >= GCUT_SYMBOL_LEAST ? d : -1;
     return value[g->symbol] == d;
 }
 uint64_t gcut_sizes_hash(const gcut_call_args *c);
 const char *gcut_entry_text(const gcut_entry *e, gcut_arena *a);
 
-/* driver/trace/same.c: did a recording with symbols, which is in the tree, do what `now` did at sizes that are numbers?  NULL: it
- * did, as far as the outcomes of `now` are recorded; else a sentence with the line. */
-const char *gcut_tree_differs(const gcut_path *tree, const gcut_record *now, const gcut_dim_binding *bind,
-                              uint32_t nbind, gcut_arena *a);
-
 /* driver/trace/jit_record.c; called by the holder of the turn, outside of gcut_protect.  NULL, false: an error. */
 gcut_entry *gcut_entry_new(gcut_jit *jit, const gcut_call_args *c);
 /* The same at the sizes of the call, for a call beyond the limit. */
 gcut_entry *gcut_entry_spare(gcut_jit *jit, const gcut_call_args *c);
-/* Records the path of the arguments too. */
+/* Records the path of the arguments too.  The version stays the same where the entry has it already, as the compiled step and
+ * the recorder may round differently. */
 bool gcut_entry_extend(gcut_jit *jit, gcut_entry *e, const gcut_call_args *c, const int64_t *value);
 /* Records fn at sizes that the entry does not know, and notes whether it does the same. */
 bool gcut_entry_check(gcut_jit *jit, gcut_entry *e, const gcut_call_args *c, const int64_t *value);
 
 /* driver/trace/instances.c: the step of this thread for the entry as it is now, NULL = none yet; called with the lock. */
 gcut_instance *gcut_instance_find(const gcut_entry *e);
+/* The interpreted one, made if need be; called by the holder of the turn. */
+gcut_instance *gcut_instance_interpreted(gcut_jit *jit, gcut_entry *e);
 /* Makes it; called by the holder of the turn.  NULL after an error, which gcut_last_error(NULL) has. */
 gcut_instance *gcut_instance_new(gcut_jit *jit, gcut_entry *e, bool compiles);
-/* Binds the arguments and runs; value[]: the sizes of the entry's symbols.  *right: its branches were those that the values lead to; else out[] is not set. */
-gcut_status gcut_instance_run(gcut_instance *i, const gcut_call_args *c, const int64_t *value,
+/* Copies arguments that lie in results of this step: a run changes these, and other sizes free them.  Where there are any, c
+ * gets a list of its own, in own[]. */
+gcut_status gcut_instance_copy_results(gcut_instance *i, gcut_call_args *c, gcut_jit_value *own);
+/* Binds the arguments and runs; value[]: the sizes of the entry's symbols.  *right: its branches were those that the
+ * values lead to; else out[] is not set.  as_it_is: they are. */
+gcut_status gcut_instance_run(gcut_instance *i, const gcut_call_args *c, const int64_t *value, bool as_it_is,
                               gcut_jit_value *out, bool *right);
-/* Frees what this thread has of former versions of entries: after a run, since the arguments may have been results of one. */
+/* Frees steps of this thread for former versions of entries, all but the newest: after a run, since the arguments may have
+ * been results of one. */
 void gcut_instances_trim(gcut_jit *jit);
 /* Takes over what other threads have compiled; with the lock. */
 void gcut_instances_collect(gcut_jit *jit);
-/* Frees the steps of an entry that nobody runs, with the entry. */
+/* With the turn. */
+void gcut_entries_free_gone(gcut_jit *jit);
+/* Frees the steps of an entry that nobody runs, with the entry; with the turn. */
 void gcut_entry_free(gcut_entry *e);
 /* Waits for compilations, and frees every step. */
 void gcut_instances_free(gcut_jit *jit);

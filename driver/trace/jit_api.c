@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "driver/recording.h"
 #include "driver/builder/builder.h"
 #include "driver/trace/jit.h"
 
@@ -37,10 +38,10 @@ static gcut_settings settings_of(const new_job *j)
 {
     gcut_env *env = j->user->env;
     const gcut_settings s = gcut_settings_of(env, j->opt, j->size);
-    if (s.nfix || s.loss || s.ncotan || s.optimizer || s.apart || s.eval)
+    if (s.nfix || s.nat || s.loss || s.ncotan || s.optimizer || s.apart || s.eval)
         gcut_fail(env, GCUT_EUSAGE, (gcut_place){j->at.file, j->at.line, 0},
                   "the function calls gcut_grad, and has gradients among its results",
-                  "gcut_jit_new: the options ask for derivatives, updates, evaluation or fixed sizes");
+                  "gcut_jit_new: the options ask for derivatives, updates, evaluation or sizes of symbols");
     return s;
 }
 
@@ -100,22 +101,20 @@ gcut_jit *gcut_jit_new_sized(size_t size, size_t how_size, gcut_here at, gcut_ct
 
 void gcut_jit_free(gcut_jit *jit)
 {
-    if (jit) gcut_arena_free(jit->in_user);
+    if (jit && !gcut_recording_refuses("frees a gcut_jit")) gcut_arena_free(jit->in_user);
 }
 
 /* ---- whose turn it is to change entries ---- */
 
-static bool take_turn(gcut_jit *jit)
+/* Where this thread has it, it has left the function by longjmp. */
+static void take_turn(gcut_jit *jit)
 {
     pthread_mutex_lock(&jit->lock);
     while (jit->turn && !pthread_equal(jit->holder, pthread_self()))
         pthread_cond_wait(&jit->free_turn, &jit->lock);
-    /* This thread: it is in the function, or has left it by longjmp. */
-    const bool inside = jit->turn && gcut_is_recording(jit->ctx->env);
     jit->turn = true;
     jit->holder = pthread_self();
     pthread_mutex_unlock(&jit->lock);
-    return !inside;
 }
 
 static void give_turn(gcut_jit *jit)
@@ -128,38 +127,42 @@ static void give_turn(gcut_jit *jit)
 
 /* ---- one call ---- */
 
-static gcut_status wrong(const gcut_jit *jit, const char *fmt, ...) GCUT_PRINTF(2, 3);
-static gcut_status wrong(const gcut_jit *jit, const char *fmt, ...)
+static gcut_status wrong(const gcut_jit *jit, const char *function, const char *fmt, ...) GCUT_PRINTF(3, 4);
+static gcut_status wrong(const gcut_jit *jit, const char *function, const char *fmt, ...)
 {
     char text[256], all[512];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    snprintf(all, sizeof all, "error: gcut_jit_call of %s: %s\n", jit->name, text);
+    snprintf(all, sizeof all, "error: %s of %s: %s\n", function, jit->name, text);
     return gcut_orphan_error(GCUT_EUSAGE, all);
 }
 
-gcut_status gcut_check_args(const gcut_jit *jit, const gcut_jit_value *in, int nin, const gcut_jit_value *out,
-                            int nout, uint32_t *signature)
+gcut_status gcut_check_args(const gcut_jit *jit, const char *function, const gcut_jit_value *in, int nin,
+                            const gcut_jit_value *out, int nout, uint32_t *signature)
 {
+    const char *recorded = gcut_recording_refuses("calls a gcut_jit");
+    if (recorded) return wrong(jit, function, "the function that is recorded as @%s calls it", recorded);
     if (nin < 0 || nin > GCUT_JIT_ARGS || nout < 1)
-        return wrong(jit, "%d arguments and %d results; at most %d and at least 1", nin, nout, GCUT_JIT_ARGS);
-    if ((nin && !in) || !out) return wrong(jit, "its argument `%s` is NULL", out ? "in" : "out");
+        return wrong(jit, function, "%d arguments and %d results; at most %d and at least 1", nin, nout,
+                     GCUT_JIT_ARGS);
+    if ((nin && !in) || !out) return wrong(jit, function, "its argument `%s` is NULL", out ? "in" : "out");
     for (int k = 0; k < nin; k++) {
         const gcut_jit_value *x = &in[k];
-        if (!is_dtype(x->dtype)) return wrong(jit, "in[%d]: %d is no dtype", k, (int)x->dtype);
+        if (!is_dtype(x->dtype)) return wrong(jit, function, "in[%d]: %d is no dtype", k, (int)x->dtype);
         if (x->rank < 0 || x->rank > GCUT_MAX_RANK)
-            return wrong(jit, "in[%d]: a rank of %d; at most %d axes", k, x->rank, GCUT_MAX_RANK);
+            return wrong(jit, function, "in[%d]: a rank of %d; at most %d axes", k, x->rank, GCUT_MAX_RANK);
         bool empty = false;
         for (int d = 0; d < x->rank; d++) {
             if (x->dim[d] < 0)
-                return wrong(jit, "in[%d]: the size %lld is negative", k, (long long)x->dim[d]);
+                return wrong(jit, function, "in[%d]: the size %lld is negative", k, (long long)x->dim[d]);
             empty = empty || x->dim[d] == 0;
         }
-        if (!x->at && !empty) return wrong(jit, "in[%d]: its memory is NULL", k);
+        if (!x->at && !empty) return wrong(jit, function, "in[%d]: its memory is NULL", k);
         if ((uintptr_t)x->at % (uintptr_t)gcut_dtype_bytes(x->dtype))
-            return wrong(jit, "in[%d]: its memory is not aligned for %s", k, gcut_dtype_name(x->dtype));
+            return wrong(jit, function, "in[%d]: its memory is not aligned for %s", k,
+                         gcut_dtype_name(x->dtype));
         signature[k] = (uint32_t)x->dtype << 8 | (uint32_t)x->rank;
     }
     return GCUT_OK;
@@ -181,16 +184,19 @@ static void touch(gcut_jit *jit, const gcut_entry *e)
 static void note_miss(gcut_jit *jit, const gcut_call_args *c, int64_t number)
 {
     gcut_jit_miss *m = &jit->miss[jit->misses++ % GCUT_JIT_MISSES];
-    const gcut_entry *e = gcut_entry_closest(jit, c);
+    const gcut_entry *e = NULL;
+    gcut_entries_closest(jit, c, &e, 1);
     int64_t value[GCUT_JIT_SYMBOLS];
     *m = (gcut_jit_miss){.call = number, .entry = e ? e->number : -1, .arg = -1, .axis = -1};
     if (!e) return;
-    for (uint32_t k = 0; k < e->nsymbols; k++) value[k] = -1;
+    gcut_sizes_unbound(e, value);
     for (uint32_t k = 0; k < e->nguards; k++) {
         const gcut_size_guard *g = &e->guard[k];
         if (gcut_size_fits(g, c->in, value)) continue;
+        const int64_t bound = g->symbol < 0 ? g->value : value[g->symbol];
         m->arg = g->arg, m->axis = g->axis;
-        m->expected = g->symbol < 0 ? g->value : value[g->symbol] < 0 ? 2 : value[g->symbol]; /* at least 2 */
+        m->at_least = bound < 0;
+        m->expected = m->at_least ? GCUT_SYMBOL_LEAST : bound;
         m->found = c->in[g->arg].dim[g->axis];
         return;
     }
@@ -223,125 +229,187 @@ static bool add(gcut_jit *jit, gcut_entry *e, bool spare)
     return ok;
 }
 
-/* Beyond the limit: interpreted at the sizes of the call, and remembered until the next such call of this thread. */
-static gcut_instance *interpret(gcut_jit *jit, const gcut_call_args *c, gcut_entry **former)
+/* What one call is about. */
+typedef struct attempt {
+    gcut_call_args c;
+    int64_t number;
+    bool counted;       /* as a hit or a miss */
+    bool ok;            /* else there is an error */
+    bool as_it_is;      /* the step was made for these values: its branches are the right ones */
+    gcut_entry *former; /* whose results may be arguments */
+} attempt;
+
+/* A spare entry of this thread, out of the list; NULL: there is none. */
+static gcut_entry *spare_of_thread(gcut_jit *jit)
+{
+    for (uint32_t k = 0; k < jit->spare.n; k++) {
+        gcut_entry *e = jit->spare.at[k];
+        if (!e->instances || !pthread_equal(e->instances->thread, pthread_self())) continue;
+        jit->spare.at[k] = jit->spare.at[--jit->spare.n];
+        return e;
+    }
+    return NULL;
+}
+
+/* Beyond a limit: interpreted at the sizes of the call, by an entry that is remembered for the next such call of this thread.
+ * other: a former one has not the branches that the values lead to. */
+static gcut_instance *interpret(gcut_jit *jit, attempt *t, bool other, const char *limit)
 {
     if (!jit->told_limit)
         gcut_env_log(jit->ctx->env,
-                     "gcut_jit %s: all %u entries are taken, further ones are interpreted: gcut_jit_explain "
-                     "says why they differ",
-                     jit->name, (unsigned)jit->most);
+                     "gcut_jit %s: %s, further ones are interpreted: gcut_jit_explain says more", jit->name,
+                     limit);
     jit->told_limit = true;
-    for (uint32_t k = 0; k < jit->spare.n; k++) {
-        gcut_entry *old = jit->spare.at[k];
-        if (!old->instances || !pthread_equal(old->instances->thread, pthread_self())) continue;
-        jit->spare.at[k] = jit->spare.at[--jit->spare.n];
-        *former = old;
-        break;
+    int64_t value[GCUT_JIT_SYMBOLS];
+    gcut_entry *e = spare_of_thread(jit);
+    t->as_it_is = !e || other || !gcut_entry_fits(e, &t->c, value);
+    if (t->as_it_is) {
+        t->former = e;
+        e = gcut_entry_spare(jit, &t->c);
     }
-    gcut_entry *e = gcut_entry_spare(jit, c);
-    gcut_instance *i = e ? gcut_instance_new(jit, e, false) : NULL;
-    if (i && add(jit, e, true)) return i;
-    if (e) gcut_entry_free(e);
-    return NULL;
+    gcut_instance *i = !e ? NULL : e->instances ? e->instances : gcut_instance_new(jit, e, false);
+    t->ok = i && add(jit, e, true);
+    if (!t->ok && e) gcut_entry_free(e);
+    return t->ok ? i : NULL;
 }
 
-/* What is missing for a call, one thing at a time: an entry, the check of its sizes, a step of this thread.  With the turn.  An
- * instance for a call beyond the limit; NULL: look again, or *ok is false. */
-static gcut_instance *supply(gcut_jit *jit, const gcut_call_args *c, int64_t number, bool *counted,
-                             gcut_entry **former, bool *ok)
+static gcut_instance *beyond_entries(gcut_jit *jit, attempt *t, bool other)
 {
+    char limit[64];
+    snprintf(limit, sizeof limit, "all %u entries are taken", (unsigned)jit->most);
+    return interpret(jit, t, other, limit);
+}
+
+/* What is missing for a call, one thing at a time: an entry, the check of its sizes, a step of this thread.  With the
+ * turn.  Returns an instance for a call beyond the limit; NULL: look again, or there is an error. */
+static gcut_instance *supply(gcut_jit *jit, attempt *t)
+{
+    const gcut_call_args *c = &t->c;
     int64_t value[GCUT_JIT_SYMBOLS];
     pthread_mutex_lock(&jit->lock);
     gcut_entry *e = gcut_entry_find(jit, c, value);
-    if (!e && !*counted) {
-        note_miss(jit, c, number);
-        *counted = true;
+    const bool known = e && gcut_entry_knows(e, c), has_step = e && gcut_instance_find(e);
+    if (!e && !t->counted) {
+        note_miss(jit, c, t->number);
+        t->counted = true;
     }
     pthread_mutex_unlock(&jit->lock);
-    if (!e && jit->entries.n >= jit->most) {
-        gcut_instance *i = interpret(jit, c, former);
-        *ok = i != NULL;
-        return i;
-    }
+    if (!e && jit->entries.n >= jit->most) return beyond_entries(jit, t, false);
     if (!e) {
         e = gcut_entry_new(jit, c);
-        *ok = e && add(jit, e, false);
-    } else if (!gcut_entry_knows(e, c)) {
-        *ok = gcut_entry_check(jit, e, c, value);
-    } else if (!gcut_instance_find(e)) {
-        *ok = gcut_instance_new(jit, e, true) != NULL;
+        t->ok = e && add(jit, e, false);
+    } else if (!known) {
+        t->ok = gcut_entry_check(jit, e, c, value);
+    } else if (!has_step) {
+        t->ok = gcut_instance_new(jit, e, true) != NULL;
     }
     return NULL;
 }
 
-/* The values took a branch that is not recorded. */
-static bool extend(gcut_jit *jit, const gcut_call_args *c)
+/* The values took a branch that is not recorded, or that the step and the recorder decide differently, since they round
+ * differently: then the interpreter runs the call.  With the turn.  Returns a step that is to be run; NULL: look again, or
+ * there is an error. */
+static gcut_instance *extend(gcut_jit *jit, attempt *t)
 {
     int64_t value[GCUT_JIT_SYMBOLS];
     pthread_mutex_lock(&jit->lock);
-    gcut_entry *e = gcut_entry_find(jit, c, value);
+    gcut_entry *e = gcut_entry_find(jit, &t->c, value);
     jit->side_exits++;
+    const uint32_t before = e ? e->version : 0;
     pthread_mutex_unlock(&jit->lock);
-    return !e || gcut_entry_extend(jit, e, c, value);
+    if (!e) return beyond_entries(jit, t, true);
+    if (e->npaths >= GCUT_MOST_PATHS) return interpret(jit, t, true, "an entry has all its paths");
+    t->ok = gcut_entry_extend(jit, e, &t->c, value);
+    if (!t->ok) return NULL;
+    pthread_mutex_lock(&jit->lock);
+    const bool disputed = e->version == before && gcut_entry_find(jit, &t->c, value) == e;
+    pthread_mutex_unlock(&jit->lock);
+    if (!disputed) return NULL;
+    gcut_instance *i = gcut_instance_interpreted(jit, e);
+    t->ok = i != NULL;
+    t->as_it_is = true;
+    return i;
 }
 
-/* With the lock: a step that this thread can run at once.  *counted: as a hit or a miss. */
-static gcut_instance *ready(gcut_jit *jit, const gcut_call_args *c, int64_t *value, bool *counted)
+/* With the lock: a step that this thread can run at once, with the sizes of its symbols. */
+static gcut_instance *ready(gcut_jit *jit, attempt *t, int64_t *value)
 {
     if (jit->jobs) gcut_instances_collect(jit);
-    gcut_entry *e = gcut_entry_find(jit, c, value);
-    gcut_instance *i = e && gcut_entry_knows(e, c) ? gcut_instance_find(e) : NULL;
+    gcut_entry *e = gcut_entry_find(jit, &t->c, value);
+    gcut_instance *i = e && gcut_entry_knows(e, &t->c) ? gcut_instance_find(e) : NULL;
     if (!i) return NULL;
     touch(jit, e);
-    if (!*counted) {
+    if (!t->counted) {
         e->hits++;
         jit->hits++;
     }
-    *counted = true;
-    jit->interpreted += i->interpreted;
+    t->counted = true;
+    t->as_it_is = false;
     return i;
+}
+
+/* After a run by i that was not a hit at once: what the call needed is needed no longer. */
+static void tidy(gcut_jit *jit, gcut_entry *former)
+{
+    gcut_instances_trim(jit);
+    if (!former) return;
+    pthread_mutex_lock(&jit->lock);
+    former->next_gone = jit->gone;
+    jit->gone = former;
+    pthread_mutex_unlock(&jit->lock);
+}
+
+/* Makes what the call needs.  i: the step that took a wrong branch; NULL: there was none.  Returns a step that is to be run;
+ * NULL: look again, or there is an error. */
+static gcut_instance *prepare(gcut_jit *jit, attempt *t, const gcut_instance *i)
+{
+    take_turn(jit);
+    gcut_entries_free_gone(jit);
+    gcut_clear_errors(jit->ctx);
+    gcut_instance *next = i ? extend(jit, t) : supply(jit, t);
+    /* An instance that could not be made has set the message. */
+    if (!t->ok && gcut_last_status(jit->ctx) != GCUT_OK)
+        gcut_orphan_error(gcut_last_status(jit->ctx), gcut_last_error(jit->ctx));
+    if (!t->ok && t->former) gcut_entry_free(t->former);
+    give_turn(jit);
+    return next;
+}
+
+static void count_interpreted(gcut_jit *jit)
+{
+    pthread_mutex_lock(&jit->lock);
+    jit->interpreted++;
+    pthread_mutex_unlock(&jit->lock);
 }
 
 gcut_status gcut_jit_call(gcut_jit *jit, const gcut_jit_value *in, int nin, gcut_jit_value *out, int nout)
 {
     GCUT_NEED(NULL, jit, GCUT_EUSAGE);
     uint32_t signature[GCUT_JIT_ARGS];
+    gcut_jit_value own[GCUT_JIT_ARGS];
     int64_t value[GCUT_JIT_SYMBOLS];
-    const gcut_status checked = gcut_check_args(jit, in, nin, out, nout, signature);
-    if (checked != GCUT_OK) return checked;
-    const gcut_call_args c = {.in = in, .nin = (uint32_t)nin, .nout = nout, .signature = signature};
-    bool counted = false, ok = true, changed = false;
-    gcut_entry *former = NULL; /* whose results may be arguments of this call */
+    gcut_status s = gcut_check_args(jit, __func__, in, nin, out, nout, signature);
+    if (s != GCUT_OK) return s;
+    attempt t = {.c = {.in = in, .nin = (uint32_t)nin, .nout = nout, .signature = signature}, .ok = true};
+    bool changed = false;
     pthread_mutex_lock(&jit->lock);
-    const int64_t number = jit->calls++;
-    gcut_instance *i = ready(jit, &c, value, &counted);
+    t.number = jit->calls++;
+    gcut_instance *i = ready(jit, &t, value);
     pthread_mutex_unlock(&jit->lock);
-    for (;;) {
-        bool right = true;
-        const gcut_status s = i ? gcut_instance_run(i, &c, value, out, &right) : GCUT_OK;
-        if (i && (right || s != GCUT_OK)) {
-            if (changed) gcut_instances_trim(jit);
-            if (former) gcut_entry_free(former);
+    for (;; changed = true) {
+        bool right = i != NULL;
+        if (i) s = gcut_instance_copy_results(i, &t.c, own);
+        if (i && s == GCUT_OK) s = gcut_instance_run(i, &t.c, value, t.as_it_is, out, &right);
+        if (right || s != GCUT_OK) {
+            if (i->interpreted) count_interpreted(jit);
+            if (changed) tidy(jit, t.former);
             return s;
         }
-        changed = true;
-        if (!take_turn(jit)) return wrong(jit, "the function calls the gcut_jit that records it");
-        gcut_clear_errors(jit->ctx);
-        gcut_instance *beyond = NULL;
-        if (i)
-            ok = extend(jit, &c);
-        else
-            beyond = supply(jit, &c, number, &counted, &former, &ok);
-        /* An instance that could not be made has set the message. */
-        if (!ok && gcut_last_status(jit->ctx) != GCUT_OK)
-            gcut_orphan_error(gcut_last_status(jit->ctx), gcut_last_error(jit->ctx));
-        give_turn(jit);
-        if (!ok && former) gcut_entry_free(former);
-        if (!ok) return gcut_last_status(NULL);
+        i = prepare(jit, &t, i);
+        if (!t.ok) return gcut_last_status(NULL);
+        if (i) continue;
         pthread_mutex_lock(&jit->lock);
-        i = beyond ? beyond : ready(jit, &c, value, &counted);
-        jit->interpreted += beyond != NULL;
+        i = ready(jit, &t, value);
         pthread_mutex_unlock(&jit->lock);
     }
 }

@@ -7,13 +7,22 @@
 
 typedef struct explain_job {
     gcut_jit *jit;
-    gcut_jit_info *out;
 } explain_job;
 
 static int outcomes(const gcut_path *p)
 {
     if (!p || !p->cond) return 0;
     return (p->arm[0] != NULL) + (p->arm[1] != NULL) + outcomes(p->arm[0]) + outcomes(p->arm[1]);
+}
+
+/* At how many sets of sizes it is known what fn does. */
+static int64_t sizes_of(const gcut_entry *e)
+{
+    int64_t n = 0;
+    if (!e->nsymbols) return 1;
+    for (uint32_t k = 0; k < e->known.cap; k++)
+        n += e->known.slot[k].used && e->known.slot[k].value == GCUT_SAME;
+    return n;
 }
 
 static const gcut_entry *entry_number(const gcut_jit *jit, uint32_t number)
@@ -27,19 +36,20 @@ static const gcut_entry *entry_number(const gcut_jit *jit, uint32_t number)
 static const gcut_jit_entry *entry_of(const gcut_jit *jit, uint32_t number, gcut_arena *a)
 {
     const gcut_entry *e = entry_number(jit, number);
-    return GCUT_NEW(a, gcut_jit_entry, .text = gcut_entry_text(e, a), .graph = gcut_keep(a, e->text),
-                    .note = gcut_keep(a, e->note), .hits = e->hits, .sizes = e->nsymbols ? e->seen.n : 1,
-                    .branches = outcomes(e->tree));
+    return GCUT_NEW(a, gcut_jit_entry, .text = gcut_entry_text(e, a),
+                    .graph = gcut_keep(a, e->versions.at[e->version].text), .note = gcut_keep(a, e->note),
+                    .hits = e->hits, .sizes = sizes_of(e), .branches = outcomes(e->tree));
 }
 
 static const gcut_jit_miss *miss_of(const gcut_jit *jit, int64_t k, gcut_arena *a)
 {
     gcut_jit_miss m = jit->miss[k % GCUT_JIT_MISSES];
-    m.text = m.entry < 0 ? gcut_printf(a, "no entry has these dtypes and ranks")
-             : m.arg < 0
-                 ? gcut_printf(a, "the function does something else at these sizes than entry %d", m.entry)
-                 : gcut_printf(a, "argument %d, axis %d: entry %d expects %lld, found %lld", m.arg, m.axis,
-                               m.entry, (long long)m.expected, (long long)m.found);
+    m.text =
+        m.entry < 0 ? gcut_printf(a, "no entry has these dtypes and ranks")
+        : m.arg < 0
+            ? gcut_printf(a, "the function does something else at these sizes than entry %d", m.entry)
+            : gcut_printf(a, "argument %d, axis %d: entry %d expects %s%lld, found %lld", m.arg, m.axis,
+                          m.entry, m.at_least ? "at least " : "", (long long)m.expected, (long long)m.found);
     return gcut_memdup(a, &m, sizeof m);
 }
 
@@ -58,7 +68,7 @@ static void write_text(const gcut_jit *jit, const gcut_jit_info *o, gcut_text *t
         if (e->sizes > 1) gcut_text_add(t, ", sets of sizes %lld", (long long)e->sizes);
         if (e->branches) gcut_text_add(t, ", outcomes %d", e->branches);
         gcut_text_add(t, "\n");
-        if (e->note) gcut_text_add(t, "         one size stays a number: %s\n", e->note);
+        if (e->note) gcut_text_add(t, "         sizes that changed stay numbers: %s\n", e->note);
     }
     for (size_t k = 0; k < o->nmisses; k++)
         gcut_text_add(t, "call %lld missed: %s\n", (long long)o->miss[k]->call, o->miss[k]->text);
@@ -71,6 +81,7 @@ static void fill(void *arg, const gcut_made *made)
     gcut_jit_info *o = made->object;
     gcut_arena *a = made->keep;
     const int64_t first = jit->misses > GCUT_JIT_MISSES ? jit->misses - GCUT_JIT_MISSES : 0;
+    pthread_mutex_lock(&jit->lock); /* a compilation in the background may fail now */
     *o = (gcut_jit_info){.nentries = jit->entries.n,
                          .nmisses = (size_t)(jit->misses - first),
                          .calls = jit->calls,
@@ -81,6 +92,7 @@ static void fill(void *arg, const gcut_made *made)
                          .compiled = jit->compiled,
                          .interpreted = jit->interpreted,
                          .fallbacks = jit->fallbacks};
+    pthread_mutex_unlock(&jit->lock);
     GCUT_LIST(a, o->entry, jit->entries.n, entry_of(jit, i, a));
     GCUT_LIST(a, o->miss, (uint32_t)o->nmisses, miss_of(jit, first + i, a));
     gcut_text t = {.arena = a};
@@ -100,21 +112,21 @@ gcut_jit_info *gcut_jit_explain(gcut_jit *jit)
 
 /* ---- the backends beside each other ---- */
 
-typedef struct text_job {
+typedef struct check_job {
     gcut_jit *jit;
     const gcut_call_args *c;
     const gcut_entry *e;
     gcut_given *given;
     gcut_arena *a;
-} text_job;
+} check_job;
 
 static void find_entry(void *arg)
 {
-    text_job *j = arg;
+    check_job *j = arg;
     int64_t value[GCUT_JIT_SYMBOLS];
     gcut_env *env = j->jit->user->env;
     j->e = gcut_entry_find(j->jit, j->c, value);
-    if (!j->e)
+    if (!j->e || !gcut_entry_knows(j->e, j->c))
         gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, "gcut_jit_call makes one",
                   "gcut_jit_check of %s: no entry fits the arguments", j->jit->name);
     j->given = gcut_calloc(j->a, j->c->nin + 1, sizeof *j->given);
@@ -125,7 +137,7 @@ static void find_entry(void *arg)
 
 static void open_arena(void *arg)
 {
-    text_job *j = arg;
+    check_job *j = arg;
     j->a = gcut_arena_new(j->jit->user->env, j->jit->user->env->arena);
 }
 
@@ -134,14 +146,15 @@ gcut_check_report *gcut_jit_check(gcut_jit *jit, const gcut_jit_value *in, int n
     GCUT_NEED(NULL, jit, NULL);
     uint32_t signature[GCUT_JIT_ARGS];
     const gcut_jit_value out = {0};
-    if (gcut_check_args(jit, in, nin, &out, 1, signature) != GCUT_OK) return NULL;
+    if (gcut_check_args(jit, __func__, in, nin, &out, 1, signature) != GCUT_OK) return NULL;
     const gcut_call_args c = {.in = in, .nin = (uint32_t)nin, .nout = 0, .signature = signature};
     gcut_env *env = jit->user->env;
-    text_job j = {.jit = jit, .c = &c};
+    check_job j = {.jit = jit, .c = &c};
     if (!gcut_guard(env, open_arena, &j)) return NULL;
-    gcut_graph *g = gcut_guard(env, find_entry, &j)
-                        ? gcut_parse(jit->user, j.e->text, GCUT_TO_NUL, jit->name, NULL)
-                        : NULL;
+    gcut_graph *g =
+        gcut_guard(env, find_entry, &j)
+            ? gcut_parse(jit->user, j.e->versions.at[j.e->version].text, GCUT_TO_NUL, jit->name, NULL)
+            : NULL;
     gcut_check_report *r = NULL;
     if (g) {
         gcut_trial t = {.g = g,

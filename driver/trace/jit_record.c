@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How a jit makes its entries: recordings at the sizes of a call, and with symbols in place of sizes that changed.
+ * How a jit makes its entries: recordings at the sizes of a call, and what two of them have in common.
  *
- * Whether fn does the same at all sizes cannot be seen in one recording: C code may read a size and branch.  So a recording
- * with symbols is only kept if it is, evaluated at the sizes of the call, what fn does at these (same.c), and
- * the same is asked at each further set of sizes before its first run.
+ * Whether fn does the same at all sizes cannot be seen in one recording, or in two: C code may read a size and branch.  So an
+ * entry with symbols is used only if it is, evaluated at the sizes of the call, what fn does at these (comparison.c), and each
+ * further set of sizes is compared likewise before its first run.
  */
 #include <string.h>
 
 #include "driver/builder/builder.h"
 #include "driver/trace/jit.h"
 #include "text/text.h"
-
-/* A size in which the arguments differ from the closest entry, or that is a symbol there. */
-typedef struct changed {
-    int64_t before, now;
-    bool symbol; /* by which its guards become a symbol */
-} changed;
 
 typedef struct making {
     gcut_jit *jit;
@@ -25,15 +19,12 @@ typedef struct making {
     gcut_module *m;    /* of its recordings */
     gcut_arena *a;     /* for the job */
     gcut_entry *e;
-    gcut_record r;
-    gcut_recorded_input *in;
-    GCUT_VEC(changed) change;
-    GCUT_VEC(int) change_of; /* by axis of all arguments in order: -1 = it is a number */
-    gcut_dim_binding bind[GCUT_JIT_SYMBOLS];
-    const char *differs;
-    bool broken; /* there was no memory */
-    const gcut_entry *closest;
-    const int64_t *value; /* of the symbols */
+    gcut_record r;       /* what becomes a path of the entry */
+    const char *differs; /* a sentence; NULL: nothing does */
+    bool adds;           /* k->r is a path that the entry did not have */
+    /* What the sizes of a new entry vary from, by axis of all arguments, and how. */
+    const int64_t *base;
+    GCUT_VEC(gcut_varied) of;
 } making;
 
 static bool guarded(const making *k, void (*body)(void *))
@@ -43,51 +34,81 @@ static bool guarded(const making *k, void (*body)(void *))
 
 /* ---- one recording ---- */
 
-static void prepare(making *k)
+typedef struct recording {
+    const making *k;
+    gcut_module *m;
+    const int64_t *sizes; /* by axis of all arguments; NULL: those of the call, whose contents it has, too */
+    const gcut_record *choice; /* whose outcomes it has; NULL: those that the values lead to */
+    const bool *outcomes;      /* instead, `noutcomes` of them */
+    uint32_t noutcomes;
+    gcut_record r;
+} recording;
+
+static void prepare(void *arg)
 {
-    const gcut_jit *jit = k->jit;
-    k->r = (gcut_record){.m = k->m,
-                         .name = gcut_printf(k->m->arena, "%s.1", jit->name),
+    recording *j = arg;
+    const gcut_jit *jit = j->k->jit;
+    const gcut_call_args *c = j->k->c;
+    gcut_arena *a = j->m->arena;
+    gcut_recorded_input *in = gcut_calloc(a, c->nin + 1, sizeof *in);
+    uint32_t axis = 0;
+    for (uint32_t i = 0; i < c->nin; i++) {
+        const gcut_jit_value *x = &c->in[i];
+        in[i] = (gcut_recorded_input){.name = gcut_printf(a, "x%u", (unsigned)i),
+                                      .role = GCUT_ROLE_input,
+                                      .at = j->sizes ? NULL : x->at,
+                                      .type = {.dtype = x->dtype, .rank = (uint8_t)x->rank}};
+        for (int d = 0; d < x->rank; d++, axis++) in[i].type.dim[d] = j->sizes ? j->sizes[axis] : x->dim[d];
+    }
+    j->r = (gcut_record){.m = j->m,
+                         .name = gcut_printf(a, "%s.1", jit->name),
                          .fn = jit->fn,
                          .user = jit->data,
                          .at = jit->at,
-                         .in = k->in,
-                         .nin = (int)k->c->nin,
-                         .nout = k->c->nout};
-}
-
-/* The arguments at their sizes. */
-static void numbers(void *arg)
-{
-    making *k = arg;
-    gcut_module *m = k->m;
-    k->in = gcut_calloc(m->arena, k->c->nin + 1, sizeof *k->in);
-    for (uint32_t i = 0; i < k->c->nin; i++) {
-        const gcut_jit_value *x = &k->c->in[i];
-        k->in[i] = (gcut_recorded_input){.name = gcut_printf(m->arena, "x%u", (unsigned)i),
-                                         .role = GCUT_ROLE_input,
-                                         .at = x->at,
-                                         .type = {.dtype = x->dtype, .rank = (uint8_t)x->rank}};
-        for (int d = 0; d < x->rank; d++) k->in[i].type.dim[d] = x->dim[d];
+                         .in = in,
+                         .nin = (int)c->nin,
+                         .nout = c->nout};
+    if (j->choice) {
+        bool *outcomes = gcut_calloc(a, j->choice->nbranches + 1, sizeof *outcomes);
+        for (uint32_t i = 0; i < j->choice->nbranches; i++) outcomes[i] = j->choice->branches[i].taken;
+        j->outcomes = outcomes, j->noutcomes = j->choice->nbranches;
     }
-    prepare(k);
+    j->r.imposed = j->outcomes, j->r.nimposed = j->noutcomes;
 }
 
-static bool record(making *k)
+static bool record(recording *j)
 {
-    pthread_mutex_lock(&k->jit->lock);
-    k->jit->recordings++;
-    pthread_mutex_unlock(&k->jit->lock);
-    return gcut_record_run(&k->r);
+    gcut_jit *jit = j->k->jit;
+    pthread_mutex_lock(&jit->lock);
+    jit->recordings++;
+    pthread_mutex_unlock(&jit->lock);
+    return gcut_guard(jit->ctx->env, prepare, j) && gcut_record_run(&j->r);
 }
 
-/* The recording is no longer needed. */
-static void drop(making *k)
+typedef struct failure {
+    making *k;
+    uint32_t before; /* diagnostics there were */
+} failure;
+
+static void say_failure(void *arg)
 {
-    if (!k->r.g) return;
-    gcut_module_unlist(k->m, k->r.g);
-    gcut_graph_drop(k->r.g);
-    k->r.g = NULL;
+    const failure *j = arg;
+    const gcut_env *env = j->k->jit->ctx->env;
+    const gcut_diag *d = env->ndiags > j->before ? &env->diags[j->before] : NULL;
+    j->k->differs =
+        d ? gcut_printf(j->k->a, "%s:%d: %s", d->at.file ? d->at.file : "?", d->at.line, d->message)
+          : "it fails";
+}
+
+/* After an error that other sizes or symbols have: its text is what differs, and it is no longer an error.  false: there was
+ * no memory. */
+static bool forgive(making *k, uint32_t before)
+{
+    gcut_env *env = k->jit->ctx->env;
+    failure j = {k, before};
+    if (env->last_status == GCUT_ENOMEM || !gcut_guard(env, say_failure, &j)) return false;
+    gcut_diags_drop(env, before);
+    return true;
 }
 
 /* ---- an entry ---- */
@@ -97,23 +118,27 @@ static void finish_text(void *arg)
     making *k = arg;
     gcut_entry *e = k->e;
     gcut_module *m = k->m;
-    gcut_text t = {.arena = k->arena};
+    gcut_text t = {.arena = k->a};
     bool has_guard;
     gcut_graph *g = gcut_tree_graph(e->tree, gcut_module_unused(m, k->jit->name, "entry"), &has_guard);
     gcut_print_graph(g, &(gcut_print_options){.name = k->jit->name}, &t);
-    gcut_module_unlist(m, g);
     gcut_graph_drop(g);
+    uint32_t version = 0;
+    while (version < e->versions.n && strcmp(e->versions.at[version].text, t.at) != 0) version++;
+    if (version == e->versions.n) {
+        const gcut_entry_version v = {gcut_keep(k->arena, t.at), has_guard};
+        *GCUT_PUSH(k->arena, &e->versions) = v;
+    }
     pthread_mutex_lock(&k->jit->lock);
-    e->text = t.at;
-    e->guarded = has_guard;
-    e->version++;
+    e->version = version;
     pthread_mutex_unlock(&k->jit->lock);
 }
 
 static void add_path(void *arg)
 {
     making *k = arg;
-    gcut_tree_add(&k->e->tree, &k->r);
+    k->adds = gcut_tree_add(&k->e->tree, &k->r);
+    k->e->npaths += k->adds;
 }
 
 /* The recording becomes a path of the entry, and what is compiled is made again. */
@@ -122,170 +147,167 @@ static bool take(making *k)
     return guarded(k, add_path) && guarded(k, finish_text);
 }
 
+static int64_t *sizes_of(const gcut_call_args *c, gcut_arena *a)
+{
+    uint32_t n = 0;
+    int64_t *size = gcut_calloc(a, (size_t)c->nin * GCUT_MAX_RANK + 1, sizeof *size);
+    for (uint32_t i = 0; i < c->nin; i++)
+        for (int d = 0; d < c->in[i].rank; d++) size[n++] = c->in[i].dim[d];
+    return size;
+}
+
 static void begin_entry(void *arg)
 {
     making *k = arg;
     gcut_arena *a = k->arena;
+    const gcut_call_args *c = k->c;
     gcut_entry *e = k->e = gcut_calloc(a, 1, sizeof *e);
     e->arena = a, e->m = k->m;
-    e->nin = k->c->nin;
-    e->nout = k->c->nout;
-    e->signature = gcut_memdup(a, k->c->signature, k->c->nin * sizeof *k->c->signature);
-    e->in = k->in;
+    e->nin = c->nin;
+    e->nout = c->nout;
+    e->signature = gcut_memdup(a, c->signature, c->nin * sizeof *c->signature);
+    gcut_recorded_input *in = gcut_memdup(a, k->r.in, c->nin * sizeof *in);
     uint32_t n = 0;
-    for (uint32_t i = 0; i < k->c->nin; i++) n += (uint32_t)k->c->in[i].rank;
+    for (uint32_t i = 0; i < c->nin; i++) n += (uint32_t)c->in[i].rank;
     gcut_size_guard *guard = gcut_calloc(a, n + 1, sizeof *guard);
     gcut_dim *symbol = gcut_calloc(a, GCUT_JIT_SYMBOLS, sizeof *symbol);
-    for (uint32_t i = 0; i < k->r.ndecls; i++) symbol[i] = k->r.decls[i].sym;
-    for (uint32_t i = 0; i < k->c->nin; i++)
-        for (int d = 0; d < k->c->in[i].rank; d++) {
+    for (uint32_t s = 0; s < k->of.n; s++) symbol[s] = k->of.at[s].symbol;
+    for (uint32_t i = 0; i < c->nin; i++)
+        for (int d = 0; d < c->in[i].rank; d++) {
             gcut_size_guard *x = &guard[e->nguards++];
-            *x = (gcut_size_guard){(uint16_t)i, (uint8_t)d, -1, k->c->in[i].dim[d]};
-            for (uint32_t s = 0; s < k->r.ndecls; s++)
-                if (k->in[i].type.dim[d] == symbol[s]) x->symbol = (int8_t)s;
+            const gcut_dim own = gcut_type_of(k->r.g, k->r.g->params.at[i].value)->dim[d];
+            *x = (gcut_size_guard){(uint16_t)i, (uint8_t)d, -1, c->in[i].dim[d]};
+            for (uint32_t s = 0; s < k->of.n; s++)
+                if (own == symbol[s]) x->symbol = (int8_t)s;
         }
-    e->guard = guard, e->symbol = symbol, e->nsymbols = k->r.ndecls;
-    *GCUT_PUSH(a, &e->seen) = gcut_sizes_hash(k->c);
+    e->guard = guard, e->symbol = symbol, e->nsymbols = k->of.n;
+    for (uint32_t i = 0; i < c->nin; i++) in[i].type = *gcut_type_of(k->r.g, k->r.g->params.at[i].value);
+    e->in = in;
+    e->made[0] = sizes_of(c, a);
+    if (k->of.n) e->made[1] = gcut_memdup(a, k->base, n * sizeof *k->base);
+    *gcut_map_at(a, &e->known, gcut_sizes_hash(c)) = GCUT_SAME;
     if (k->differs) e->note = gcut_keep(a, k->differs);
 }
 
 /* ---- symbols ---- */
 
-/* Which sizes changed: those that did so alike share a symbol. */
-static void find_changes(void *arg)
+/* Which of the two sets of sizes that an entry was made at differs from the call's in more axes. */
+static const int64_t *base_of(const gcut_entry *e, const gcut_call_args *c)
 {
-    making *k = arg;
-    const gcut_entry *near = k->closest;
-    for (uint32_t i = 0; i < near->nguards; i++) {
-        const gcut_size_guard *g = &near->guard[i];
-        const int64_t now = k->c->in[g->arg].dim[g->axis];
-        int64_t before = g->symbol >= 0 ? -1 - g->symbol : g->value;
-        int found = -1;
-        for (uint32_t j = 0; j < k->change.n && found < 0; j++)
-            if (k->change.at[j].before == before && k->change.at[j].now == now) found = (int)j;
-        const bool may = now >= 2 && (g->symbol >= 0 || (before >= 2 && before != now));
-        if (found < 0 && may && k->change.n < GCUT_JIT_SYMBOLS) {
-            found = (int)k->change.n;
-            *GCUT_PUSH(k->a, &k->change) = (changed){before, now, true};
-        }
-        *GCUT_PUSH(k->a, &k->change_of) = may ? found : -1;
-    }
+    uint32_t differ[2] = {0, 0};
+    for (uint32_t i = 0; i < e->nguards; i++)
+        for (int k = 0; k < 2; k++)
+            if (e->made[k]) differ[k] += e->made[k][i] != c->in[e->guard[i].arg].dim[e->guard[i].axis];
+    return e->made[differ[1] > differ[0]];
 }
 
-/* The arguments with the changes that are symbols. */
-static void symbols(void *arg)
+typedef struct variation {
+    making *k;
+    const gcut_entry *near;
+    bool found; /* sizes that may be symbols are all that differs */
+} variation;
+
+/* Which sizes vary: those that do so alike share a symbol. */
+static void find_variation(void *arg)
 {
-    making *k = arg;
-    gcut_module *m = k->m;
+    variation *j = arg;
+    making *k = j->k;
     static const char letters[] = "NTMKSHWD";
-    numbers(k);
-    gcut_dim_decl *decl = gcut_calloc(m->arena, GCUT_JIT_SYMBOLS, sizeof *decl);
-    uint32_t axis = 0;
-    int number[GCUT_JIT_SYMBOLS];
-    for (uint32_t j = 0; j < k->change.n; j++) {
-        if (!k->change.at[j].symbol) continue;
-        number[j] = (int)k->r.ndecls;
-        const char *name = k->r.ndecls < sizeof letters - 1
-                               ? gcut_printf(m->arena, "%c", letters[k->r.ndecls])
-                               : gcut_printf(m->arena, "S%u", (unsigned)k->r.ndecls);
-        decl[k->r.ndecls] = (gcut_dim_decl){gcut_dim_symbol(m->dims, name), 2, GCUT_DIM_MAX, 1};
-        k->bind[k->r.ndecls] = (gcut_dim_binding){decl[k->r.ndecls].sym, k->change.at[j].now};
-        k->r.ndecls++;
+    k->base = base_of(j->near, k->c);
+    for (uint32_t i = 0; i < j->near->nguards; i++) {
+        const gcut_size_guard *g = &j->near->guard[i];
+        const int64_t before = k->base[i], now = k->c->in[g->arg].dim[g->axis];
+        uint32_t n = 0;
+        if (before == now) continue;
+        if (before < GCUT_SYMBOL_LEAST || now < GCUT_SYMBOL_LEAST) return;
+        while (n < k->of.n && (k->of.at[n].first != before || k->of.at[n].second != now)) n++;
+        if (n < k->of.n) continue;
+        if (n == GCUT_JIT_SYMBOLS) return;
+        const char *name = n < sizeof letters - 1 ? gcut_printf(k->a, "%c", letters[n])
+                                                  : gcut_printf(k->a, "S%u", (unsigned)n);
+        *GCUT_PUSH(k->a, &k->of) = (gcut_varied){gcut_dim_symbol(k->m->dims, name), before, now};
     }
-    for (uint32_t i = 0; i < k->c->nin; i++)
-        for (int d = 0; d < k->c->in[i].rank; d++, axis++) {
-            const int j = k->change_of.at[axis];
-            if (j >= 0 && k->change.at[j].symbol) k->in[i].type.dim[d] = decl[number[j]].sym;
-        }
-    k->r.decls = decl;
-    k->r.bind = k->bind, k->r.nbind = k->r.ndecls;
+    j->found = k->of.n > 0;
 }
 
 typedef struct comparison {
     making *k;
-    gcut_path *tree; /* of the recording with symbols alone */
-    const gcut_record *now;
+    gcut_path *tree;
+    const gcut_record *first, *now;
     const gcut_dim_binding *bind;
     uint32_t nbind;
-    const char *differs;
 } comparison;
 
 static void compare(void *arg)
 {
     comparison *j = arg;
-    if (!j->tree) gcut_tree_add(&j->tree, &j->k->r);
-    j->differs = gcut_tree_differs(j->tree, j->now, j->bind, j->nbind, j->k->a);
+    j->k->differs = gcut_tree_differs(j->tree, j->now, j->bind, j->nbind, j->k->a);
 }
 
-/* Records with the symbols as they are set, and compares with `now`, the recording at the sizes of the call.  false: fn failed
- * or does something else; k->differs says what, and nothing is left of it. */
-static bool try_symbols(making *k, const gcut_record *now)
+static void combine(void *arg)
 {
-    gcut_env *env = k->jit->ctx->env;
-    const uint32_t before = env->ndiags;
-    k->broken = !guarded(k, symbols);
-    if (k->broken) return false;
-    if (!record(k)) {
-        k->broken = env->last_status == GCUT_ENOMEM;
-        if (k->broken) return false;
-        const gcut_diag *d = env->ndiags > before ? &env->diags[before] : NULL;
-        k->differs = d ? gcut_printf(k->a, "%s:%d: %s", d->at.file ? d->at.file : "?", d->at.line, d->message)
-                       : "it failed";
-        gcut_diags_drop(env, before);
-        drop(k);
-        return false;
+    comparison *j = arg;
+    making *k = j->k;
+    gcut_dim_binding first[GCUT_JIT_SYMBOLS], now[GCUT_JIT_SYMBOLS];
+    k->differs = gcut_generalised(&k->r, j->first, j->now, k->of.at, k->of.n, k->a);
+    if (k->differs) return;
+    for (uint32_t s = 0; s < k->of.n; s++) {
+        first[s] = (gcut_dim_binding){k->of.at[s].symbol, k->of.at[s].first};
+        now[s] = (gcut_dim_binding){k->of.at[s].symbol, k->of.at[s].second};
     }
-    comparison j = {.k = k, .now = now, .bind = k->bind, .nbind = k->r.ndecls};
-    k->broken = !gcut_guard(env, compare, &j);
-    if (k->broken) return false;
-    if (!j.differs) return true;
-    k->differs = j.differs;
-    drop(k);
-    return false;
+    gcut_tree_add(&j->tree, &k->r);
+    k->differs = gcut_tree_differs(j->tree, j->first, first, k->of.n, k->a);
+    if (!k->differs) k->differs = gcut_tree_differs(j->tree, j->now, now, k->of.n, k->a);
 }
 
-/* Replaces the recording at numbers, in k, by one with symbols where fn allows it: all that changed, else as many as go
- * together, the first ones first. */
-static void generalise(making *k)
+/* What two recordings have in common becomes k->r, or k->differs says what they do not.  false: there was no memory. */
+static bool generalise(making *k, const gcut_record *first, const gcut_record *second)
 {
-    const making now = *k;
-    k->broken = !guarded(k, find_changes);
-    if (k->broken || !k->change.n) return;
-    bool done = try_symbols(k, &now.r);
-    const char *why = k->differs;
-    making best = *k;
-    if (k->broken) return;
-    if (!done && k->change.n > 1) {
-        for (uint32_t j = 0; j < k->change.n; j++) k->change.at[j].symbol = false;
-        for (uint32_t j = 0; j < k->change.n; j++) {
-            k->change.at[j].symbol = true;
-            if (!try_symbols(k, &now.r)) {
-                if (k->broken) return;
-                why = k->differs;
-                k->change.at[j].symbol = false;
-                continue;
-            }
-            if (done) drop(&best);
-            best = *k, done = true;
-        }
+    const uint32_t before = k->jit->ctx->env->ndiags;
+    comparison j = {.k = k, .first = first, .now = second};
+    return gcut_guard(k->jit->ctx->env, combine, &j) || forgive(k, before);
+}
+
+/* Records fn at other sizes than those of the call, with the outcomes of `choice`.  k->differs: it fails there.  false: there
+ * was no memory. */
+static bool record_at(making *k, recording *j, const int64_t *sizes, const gcut_record *choice)
+{
+    const uint32_t before = k->jit->ctx->env->ndiags;
+    *j = (recording){.k = k, .m = k->m, .sizes = sizes, .choice = choice};
+    return record(j) || forgive(k, before);
+}
+
+/* k->r, which was recorded at the sizes of the call, becomes one with symbols if fn does the same at those of `near`.
+ * *done: it has become one.  false: there was no memory. */
+static bool vary(making *k, const gcut_entry *near, bool *done)
+{
+    variation v = {.k = k, .near = near};
+    const gcut_record now = k->r;
+    recording first;
+    k->of.n = 0;
+    if (!gcut_guard(k->jit->ctx->env, find_variation, &v)) return false;
+    if (v.found && !record_at(k, &first, k->base, &now)) return false;
+    if (v.found && !k->differs && !generalise(k, &first.r, &now)) return false;
+    *done = v.found && !k->differs;
+    if (!*done) k->of.n = 0, k->r = now;
+    return true;
+}
+
+/* The same beside any of the entries, the closest first; k->differs is what the first one said. */
+static bool vary_any(making *k, const gcut_entry *const *near, int n)
+{
+    const char *why = NULL;
+    bool done = false;
+    for (int i = 0; i < n && !done; i++) {
+        k->differs = NULL;
+        if (!vary(k, near[i], &done)) return false;
+        if (!why) why = k->differs;
     }
-    making old = now;
-    if (done) {
-        *k = best;
-        drop(&old);
-    } else {
-        k->in = now.in, k->r = now.r;
-    }
-    k->differs = why;
+    k->differs = done ? NULL : why;
+    return true;
 }
 
 /* ---- from outside ---- */
-
-/* Of an entry, or for a new one. */
-static making job(gcut_jit *jit, const gcut_call_args *c, gcut_entry *e)
-{
-    return (making){.jit = jit, .c = c, .e = e, .arena = e ? e->arena : NULL, .m = e ? e->m : NULL};
-}
 
 static void open_job(void *arg)
 {
@@ -299,16 +321,17 @@ static void open_job(void *arg)
     k->a = gcut_arena_new(env, k->arena);
 }
 
-static gcut_entry *make_entry(gcut_jit *jit, const gcut_call_args *c, const gcut_entry *closest)
+static gcut_entry *make_entry(gcut_jit *jit, const gcut_call_args *c, const gcut_entry *const *near,
+                              int nnear)
 {
-    making k = job(jit, c, NULL);
-    k.closest = closest;
-    bool ok = guarded(&k, open_job) && guarded(&k, numbers) && record(&k);
-    if (ok && closest) generalise(&k);
-    ok = ok && !k.broken && guarded(&k, begin_entry) && take(&k);
+    making k = {.jit = jit, .c = c};
+    bool ok = guarded(&k, open_job);
+    recording now = {.k = &k, .m = k.m};
+    ok = ok && record(&now);
+    k.r = now.r;
+    ok = ok && vary_any(&k, near, nnear) && guarded(&k, begin_entry) && take(&k);
     if (ok && k.differs)
-        gcut_env_log(jit->ctx->env, "gcut_jit %s: a size that changed stays a number: %s", jit->name,
-                     k.differs);
+        gcut_env_log(jit->ctx->env, "gcut_jit %s: sizes that changed stay numbers: %s", jit->name, k.differs);
     gcut_arena_free(ok ? k.a : k.arena);
     return ok ? k.e : NULL;
 }
@@ -316,60 +339,106 @@ static gcut_entry *make_entry(gcut_jit *jit, const gcut_call_args *c, const gcut
 gcut_entry *gcut_entry_new(gcut_jit *jit, const gcut_call_args *c)
 {
     pthread_mutex_lock(&jit->lock);
-    const gcut_entry *closest = jit->fixed ? NULL : gcut_entry_closest(jit, c);
+    const gcut_entry *near[GCUT_JIT_NEAR];
+    const int n = jit->fixed ? 0 : gcut_entries_closest(jit, c, near, GCUT_JIT_NEAR);
     pthread_mutex_unlock(&jit->lock);
-    return make_entry(jit, c, closest);
+    return make_entry(jit, c, near, n);
 }
 
 gcut_entry *gcut_entry_spare(gcut_jit *jit, const gcut_call_args *c)
 {
-    return make_entry(jit, c, NULL);
+    return make_entry(jit, c, NULL, 0);
 }
 
-static void bind_values(void *arg)
+static void add_known(void *arg)
+{
+    const making *k = arg;
+    *gcut_map_at(k->arena, &k->e->known, gcut_sizes_hash(k->c)) = k->differs ? GCUT_ANOTHER : GCUT_SAME;
+}
+
+/* Sizes at which fn does the same on the other paths are not known to do so on a new one. */
+static void forget_same(void *arg)
+{
+    const making *k = arg;
+    const gcut_map old = k->e->known;
+    gcut_map now = {0};
+    for (uint32_t i = 0; i < old.cap; i++)
+        if (old.slot[i].used && old.slot[i].value == GCUT_ANOTHER)
+            *gcut_map_at(k->arena, &now, old.slot[i].key) = GCUT_ANOTHER;
+    k->e->known = now;
+}
+
+/* Notes that fn does something else at the sizes of the call than the entry, or that it does the same. */
+static bool note_sizes(making *k)
+{
+    gcut_jit *jit = k->jit;
+    pthread_mutex_lock(&jit->lock);
+    const bool ok = (!k->adds || guarded(k, forget_same)) && guarded(k, add_known);
+    pthread_mutex_unlock(&jit->lock);
+    if (ok && k->differs)
+        gcut_env_log(jit->ctx->env, "gcut_jit %s: at other sizes it is another function: %s", jit->name,
+                     k->differs);
+    return ok;
+}
+
+/* Of an entry. */
+static making job_of(gcut_jit *jit, const gcut_call_args *c, gcut_entry *e)
+{
+    return (making){.jit = jit, .c = c, .e = e, .arena = e->arena, .m = e->m};
+}
+
+static comparison at_values(making *k, const int64_t *value, gcut_dim_binding *bind)
+{
+    for (uint32_t s = 0; s < k->e->nsymbols; s++) bind[s] = (gcut_dim_binding){k->e->symbol[s], value[s]};
+    return (comparison){.k = k, .bind = bind, .nbind = k->e->nsymbols};
+}
+
+/* How the sizes varied that made the entry. */
+static void recall_variation(void *arg)
 {
     making *k = arg;
-    gcut_module *m = k->m;
     const gcut_entry *e = k->e;
-    gcut_dim_decl *decl = gcut_calloc(m->arena, e->nsymbols + 1, sizeof *decl);
-    numbers(k);
-    for (uint32_t s = 0; s < e->nsymbols; s++) {
-        decl[s] = (gcut_dim_decl){e->symbol[s], 2, GCUT_DIM_MAX, 1};
-        k->bind[s] = (gcut_dim_binding){e->symbol[s], k->value[s]};
+    for (uint32_t s = 0; s < e->nsymbols; s++)
+        for (uint32_t i = 0; i < e->nguards; i++)
+            if (e->guard[i].symbol == (int)s) {
+                *GCUT_PUSH(k->a, &k->of) = (gcut_varied){e->symbol[s], e->made[1][i], e->made[0][i]};
+                break;
+            }
+}
+
+/* What the values of the call lead to is recorded in `now`; k->r becomes the same with symbols. */
+static bool extend_with_symbols(making *k, const gcut_record *now)
+{
+    recording first, second;
+    return guarded(k, recall_variation) && record_at(k, &first, k->e->made[1], now) &&
+           (k->differs || record_at(k, &second, k->e->made[0], now)) &&
+           (k->differs || generalise(k, &first.r, &second.r));
+}
+
+static void add_alone(void *arg)
+{
+    comparison *j = arg;
+    gcut_tree_add(&j->tree, &j->k->r);
+}
+
+bool gcut_entry_extend(gcut_jit *jit, gcut_entry *e, const gcut_call_args *c, const int64_t *value)
+{
+    gcut_env *env = jit->ctx->env;
+    making k = job_of(jit, c, e);
+    bool ok = guarded(&k, open_job);
+    recording now = {.k = &k, .m = k.m};
+    gcut_dim_binding bind[GCUT_JIT_SYMBOLS];
+    comparison j = at_values(&k, value, bind);
+    ok = ok && record(&now);
+    j.now = &now.r;
+    k.r = now.r;
+    if (ok && e->nsymbols) {
+        ok = extend_with_symbols(&k, &now.r);
+        if (ok && !k.differs) ok = gcut_guard(env, add_alone, &j) && gcut_guard(env, compare, &j);
     }
-    for (uint32_t i = 0; i < e->nin; i++) k->in[i].type = e->in[i].type;
-    k->r.decls = decl, k->r.ndecls = e->nsymbols;
-    k->r.bind = k->bind, k->r.nbind = e->nsymbols;
-}
-
-typedef struct hash_job {
-    gcut_entry *e;
-    uint64_t hash;
-} hash_job;
-
-static void add_seen(void *arg)
-{
-    const hash_job *j = arg;
-    *GCUT_PUSH(j->e->arena, &j->e->seen) = j->hash;
-}
-
-static void add_other(void *arg)
-{
-    const hash_job *j = arg;
-    *GCUT_PUSH(j->e->arena, &j->e->other) = j->hash;
-}
-
-typedef struct outcomes_job {
-    making *k;
-    bool **out;
-} outcomes_job;
-
-static void list_outcomes(void *arg)
-{
-    const outcomes_job *j = arg;
-    const gcut_record *r = &j->k->r;
-    *j->out = gcut_calloc(j->k->a, r->nbranches + 1, sizeof **j->out);
-    for (uint32_t i = 0; i < r->nbranches; i++) (*j->out)[i] = r->branches[i].taken;
+    ok = ok && (k.differs || take(&k)) && note_sizes(&k);
+    gcut_arena_free(k.a);
+    return ok;
 }
 
 typedef struct path_job {
@@ -377,103 +446,35 @@ typedef struct path_job {
     uint32_t number;
     const bool *outcomes; /* NULL: there is no path of that number */
     uint32_t n;
+    gcut_module *m; /* of a recording that nothing is left of */
 } path_job;
 
 static void find_path(void *arg)
 {
     path_job *p = arg;
     p->outcomes = gcut_tree_outcomes(p->k->e->tree, p->k->a, p->number, &p->n);
-}
-
-/* Notes that fn does something else at the sizes of the call than the entry, or that it does the same. */
-static void note_sizes(void *arg)
-{
-    comparison *j = arg;
-    gcut_jit *jit = j->k->jit;
-    gcut_entry *e = j->k->e;
-    const uint64_t h = gcut_sizes_hash(j->k->c);
-    pthread_mutex_lock(&jit->lock);
-    const gcut_status s = gcut_protect(jit->ctx->env, j->differs ? add_other : add_seen, &(hash_job){e, h});
-    pthread_mutex_unlock(&jit->lock);
-    if (s != GCUT_OK) gcut_throw(jit->ctx->env, s);
-    if (j->differs)
-        gcut_env_log(jit->ctx->env, "gcut_jit %s: at other sizes it is another function: %s", jit->name,
-                     j->differs);
-}
-
-/* Records fn at the sizes of the call, along outcomes of `like`, and compares; what differs is at j->differs. */
-static bool compare_at_numbers(making *k, comparison *j, const bool *outcomes, uint32_t n)
-{
-    making at = *k;
-    bool ok = guarded(&at, numbers);
-    at.r.imposed = outcomes, at.r.nimposed = n;
-    ok = ok && record(&at);
-    j->now = &at.r;
-    ok = ok && gcut_guard(k->jit->ctx->env, compare, j);
-    j->now = NULL;
-    if (ok) drop(&at);
-    return ok;
-}
-
-static void bind_symbols(const making *k, gcut_dim_binding *bind)
-{
-    for (uint32_t s = 0; s < k->e->nsymbols; s++) bind[s] = (gcut_dim_binding){k->e->symbol[s], k->value[s]};
-}
-
-/* The path with symbols that is recorded in k, beside fn at the sizes of the call. */
-static bool check_path(making *k, comparison *j)
-{
-    gcut_env *env = k->jit->ctx->env;
-    bool *outcomes = NULL;
-    outcomes_job o = {k, &outcomes};
-    return gcut_guard(env, list_outcomes, &o) && compare_at_numbers(k, j, outcomes, k->r.nbranches);
-}
-
-bool gcut_entry_extend(gcut_jit *jit, gcut_entry *e, const gcut_call_args *c, const int64_t *value)
-{
-    gcut_env *env = jit->ctx->env;
-    making k = job(jit, c, e);
-    k.value = value;
-    bool ok = guarded(&k, open_job) && guarded(&k, bind_values);
-    gcut_dim_binding bind[GCUT_JIT_SYMBOLS];
-    bind_symbols(&k, bind);
-    comparison j = {.k = &k, .bind = bind, .nbind = e->nsymbols};
-    const uint32_t before = env->ndiags;
-    if (ok && !record(&k)) { /* with symbols it may fail where it does not with numbers */
-        ok = e->nsymbols && env->last_status != GCUT_ENOMEM;
-        j.differs = "it fails with a symbol";
-        if (ok) gcut_diags_drop(env, before);
-    } else if (ok && e->nsymbols) {
-        ok = check_path(&k, &j);
-    }
-    if (ok && j.differs) {
-        ok = gcut_guard(env, note_sizes, &j);
-    } else if (ok) {
-        /* Other sizes that are known are not known to do the same on this path. */
-        pthread_mutex_lock(&jit->lock);
-        e->seen.n = 0;
-        pthread_mutex_unlock(&jit->lock);
-        ok = take(&k) && gcut_guard(env, note_sizes, &j);
-    }
-    gcut_arena_free(k.a);
-    return ok;
+    if (!p->outcomes) return;
+    p->m = gcut_module_new(p->k->jit->ctx->env, p->k->a);
+    gcut_graph_create(p->m, p->k->jit->name);
 }
 
 /* Every path of the entry is compared: the values of a later call at these sizes may lead to any. */
 bool gcut_entry_check(gcut_jit *jit, gcut_entry *e, const gcut_call_args *c, const int64_t *value)
 {
-    making k = job(jit, c, e);
-    k.value = value;
+    gcut_env *env = jit->ctx->env;
+    making k = job_of(jit, c, e);
     bool ok = guarded(&k, open_job);
     gcut_dim_binding bind[GCUT_JIT_SYMBOLS];
-    bind_symbols(&k, bind);
-    comparison j = {.k = &k, .tree = e->tree, .bind = bind, .nbind = e->nsymbols};
-    for (path_job p = {.k = &k}; ok && !j.differs; p.number++) {
-        ok = gcut_guard(jit->ctx->env, find_path, &p);
+    comparison j = at_values(&k, value, bind);
+    j.tree = e->tree;
+    for (path_job p = {.k = &k}; ok && !k.differs; p.number++) {
+        ok = gcut_guard(env, find_path, &p);
         if (!ok || !p.outcomes) break;
-        ok = compare_at_numbers(&k, &j, p.outcomes, p.n);
+        recording now = {.k = &k, .m = p.m, .outcomes = p.outcomes, .noutcomes = p.n};
+        j.now = &now.r;
+        ok = record(&now) && gcut_guard(env, compare, &j);
     }
-    ok = ok && gcut_guard(jit->ctx->env, note_sizes, &j);
+    ok = ok && note_sizes(&k);
     gcut_arena_free(k.a);
     return ok;
 }

@@ -5,7 +5,7 @@
 #ifndef GCUT_DRIVER_TRACE_RECORD_H
 #define GCUT_DRIVER_TRACE_RECORD_H
 
-#include "driver/trace/live.h"
+#include "driver/trace/computed.h"
 
 /* A parameter of what is recorded. */
 typedef struct gcut_recorded_input {
@@ -28,11 +28,11 @@ typedef struct gcut_record {
     uint32_t ndecls;
     const gcut_dim_binding *bind;
     uint32_t nbind;
-    const bool *imposed; /* as in gcut_live */
+    const bool *imposed; /* as in gcut_computed */
     uint32_t nimposed;
     bool explores;
     /* what comes out: */
-    gcut_graph *g;
+    gcut_graph *g; /* not in the module's list */
     const gcut_branch *branches;
     uint32_t nbranches;
 } gcut_record;
@@ -40,10 +40,5 @@ typedef struct gcut_record {
 /* Runs fn.  Called outside of gcut_protect, since fn may leave by longjmp.  false after an error, which is in the
  * environment. */
 bool gcut_record_run(gcut_record *r);
-
-/* Does a caller of this function record one in env? */
-bool gcut_is_recording(const gcut_env *env);
-/* Throws GCUT_EUSAGE in env when a caller of this function records one, of any context, which does `what`: "runs a step". */
-void gcut_refuse_recording(gcut_env *env, const char *what);
 
 #endif

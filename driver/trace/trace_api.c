@@ -31,9 +31,10 @@ static const gcut_graph *source(const trace_job *j)
     if (j->r.nin && !j->in) REFUSE(j, NULL, "gcut_trace: its argument `in` is NULL");
     for (int k = 0; k < j->r.nin; k++) {
         const gcut_graph *own = j->in[k].graph;
-        if (!j->in[k].id || !own || j->in[k].id >= own->values.n)
-            REFUSE(j, NULL, "gcut_trace: in[%d] is null", k);
-        if (!own->live || own->live->recording || own->module->env != j->ctx->env)
+        if (!gcut_val_exists(j->in[k]))
+            REFUSE(j, "a value that was never set, or that gcut_forget has removed",
+                   "gcut_trace: in[%d] is null", k);
+        if (!own->computed || own->computed->recording || own->module->env != j->ctx->env)
             REFUSE(j, "gcut_eager makes a graph whose parameters have contents",
                    "gcut_trace: in[%d], %%%s of @%s, is not of an eager graph of this context", k,
                    own->values.at[j->in[k].id].name, own->name);
@@ -72,13 +73,12 @@ static void begin(void *arg)
     const gcut_graph *from = source(j);
     gcut_module *m = gcut_module_new(env, env->arena);
     j->r.m = m;
-    gcut_graph_create(m,
-                      name); /* until the trace has it, no copy of a function that is called gets this name */
+    /* Until the trace gets this name, no copy of a function that is called does. */
+    gcut_graph_create(m, name);
     gcut_arena *a = m->arena;
     gcut_recorded_input *in = gcut_calloc(a, (size_t)j->r.nin + 1, sizeof *in);
     gcut_dim_decl *decls = gcut_calloc(a, from ? from->decls.n + 1 : 1, sizeof *decls);
-    gcut_dim_binding *bind = gcut_calloc(a, from ? from->live->bind.n + 1 : 1, sizeof *bind);
-    j->r.m = m;
+    gcut_dim_binding *bind = gcut_calloc(a, from ? from->computed->bind.n + 1 : 1, sizeof *bind);
     j->r.name = gcut_printf(a, "%s.1", name);
     j->r.in = in, j->r.decls = decls, j->r.bind = bind, j->r.at = j->at;
     for (uint32_t k = 0; from && k < from->decls.n; k++) {
@@ -86,8 +86,8 @@ static void begin(void *arg)
         decls[k].sym = moved_symbol(m, from, decls[k].sym);
         j->r.ndecls++;
     }
-    for (uint32_t k = 0; from && k < from->live->bind.n; k++) {
-        bind[k] = from->live->bind.at[k];
+    for (uint32_t k = 0; from && k < from->computed->bind.n; k++) {
+        bind[k] = from->computed->bind.at[k];
         bind[k].sym = moved_symbol(m, from, bind[k].sym);
         j->r.nbind++;
     }
@@ -98,11 +98,12 @@ static void begin(void *arg)
             REFUSE(j, "give it the parameters that the value is computed from, or write it to an input",
                    "gcut_trace: in[%d], %%%s, is no parameter", k, x->name);
         const gcut_param *p = &from->params.at[x->index];
-        in[k] = (gcut_recorded_input){.name = gcut_intern_name(m, x->name),
-                                      .role = p->role,
-                                      .type = moved(j, k, from),
-                                      .at = v < from->live->values.n ? from->live->values.at[v].at : NULL,
-                                      .marks = &p->marks};
+        in[k] =
+            (gcut_recorded_input){.name = gcut_intern_name(m, x->name),
+                                  .role = p->role,
+                                  .type = moved(j, k, from),
+                                  .at = v < from->computed->values.n ? from->computed->values.at[v].at : NULL,
+                                  .marks = &p->marks};
     }
 }
 
@@ -111,12 +112,12 @@ static void add(void *arg)
 {
     trace_job *j = arg;
     gcut_module *m = j->r.m;
-    gcut_tree_add(&j->tree, &j->r);
+    j->paths += gcut_tree_add(&j->tree, &j->r);
     j->more = false;
     if (!j->opt.branches) return;
     j->r.imposed = gcut_tree_missing(j->tree, m->arena, &j->r.nimposed);
     j->r.explores = j->more = j->r.imposed != NULL;
-    if (j->more && ++j->paths > GCUT_MOST_PATHS)
+    if (j->more && j->paths == GCUT_MOST_PATHS)
         REFUSE(j, "gcut_while makes a loop whose length depends on values",
                "gcut_trace: the function has more than %d paths through its gcut_cond", GCUT_MOST_PATHS);
 }
@@ -128,13 +129,7 @@ static void finish(void *arg)
     bool guarded;
     const char *name = j->opt.name ? j->opt.name : "traced";
     gcut_module_unlist(m, gcut_module_find(m, name));
-    gcut_graph *g = gcut_tree_graph(j->tree, name, &guarded);
-    for (uint32_t k = m->graphs.n; k-- > 0;) {
-        gcut_graph *r = m->graphs.at[k];
-        const size_t n = strlen(name);
-        if (r != g && !strncmp(r->name, j->r.name, n + 2)) gcut_module_unlist(m, r);
-    }
-    j->g = g;
+    j->g = gcut_tree_graph(j->tree, name, &guarded);
 }
 
 gcut_graph *gcut_trace_sized(size_t size, gcut_here at, gcut_ctx *ctx, gcut_body *fn, void *user,

@@ -12,16 +12,17 @@
 
 /* ---- adding a recording ---- */
 
-static const char *op_at(const gcut_graph *g, uint32_t n, gcut_arena *a)
+const char *gcut_recorded_op(const gcut_graph *g, uint32_t n, gcut_arena *a)
 {
     gcut_text t = {.arena = a};
-    if (n >= g->nodes.n) return "its end";
     const gcut_place at = gcut_loc_place(g->module, g->nodes.at[n].loc);
-    gcut_text_add(&t, "`");
     gcut_print_node(g, n, &t);
-    gcut_text_add(&t, "`");
-    if (at.line) gcut_text_add(&t, " of %s:%d", at.file, at.line);
-    return t.at;
+    return gcut_printf(a, "%s:%d: `%s`", at.file ? at.file : "?", at.line, t.at);
+}
+
+static const char *op_at(const gcut_graph *g, uint32_t n, gcut_arena *a)
+{
+    return n < g->nodes.n ? gcut_recorded_op(g, n, a) : "its end";
 }
 
 static _Noreturn void impure(const gcut_graph *f, const gcut_graph *g, uint32_t n)
@@ -64,21 +65,18 @@ static bool same_results(const gcut_graph *f, const gcut_graph *g, bool values)
 }
 
 /* The part of a recording from branch k on. */
-static gcut_path *path_of(const gcut_record *r, uint32_t k)
+static gcut_path path_of(const gcut_record *r, uint32_t k)
 {
-    gcut_path *p = gcut_calloc(r->m->arena, 1, sizeof *p);
-    p->of = r->g;
-    p->begin = k ? r->branches[k - 1].nodes : 0;
-    p->end = r->g->nodes.n;
+    gcut_path p = {.of = r->g, .begin = k ? r->branches[k - 1].nodes : 0, .end = r->g->nodes.n};
     if (k == r->nbranches) return p;
-    p->end = r->branches[k].nodes;
-    p->cond = r->branches[k].v;
-    p->loc = r->branches[k].loc;
-    p->last = r->branches[k].taken;
+    p.end = r->branches[k].nodes;
+    p.cond = r->branches[k].v;
+    p.loc = r->branches[k].loc;
+    p.last = r->branches[k].taken;
     return p;
 }
 
-void gcut_tree_add(gcut_path **tree, const gcut_record *r)
+bool gcut_tree_add(gcut_path **tree, const gcut_record *r)
 {
     gcut_module *m = r->m;
     if (r->nbranches > GCUT_MOST_BRANCHES)
@@ -86,19 +84,31 @@ void gcut_tree_add(gcut_path **tree, const gcut_record *r)
                   "gcut_while makes a loop whose length depends on values",
                   "the function recorded as @%s asks gcut_cond %u times in one run; at most %d", r->g->name,
                   (unsigned)r->nbranches, GCUT_MOST_BRANCHES);
-    gcut_path **at = tree;
+    gcut_path **at = tree, *p = NULL;
     for (uint32_t k = 0; k <= r->nbranches; k++) {
-        if (!*at) *at = path_of(r, k);
-        gcut_path *p = *at;
-        const gcut_path now = *path_of(r, k);
+        const gcut_path now = path_of(r, k);
+        if (!*at) {
+            gcut_path *rest = NULL;
+            for (uint32_t i = r->nbranches + 1; i-- > k;) {
+                p = gcut_calloc(m->arena, 1, sizeof *p);
+                *p = path_of(r, i);
+                if (p->cond) p->arm[p->last] = rest;
+                rest = p;
+            }
+            *at = rest; /* all of it, or nothing where there is no memory */
+            return true;
+        }
+        p = *at;
         for (uint32_t n = p->begin; n < p->end || n < now.end; n++)
             if (n >= p->end || n >= now.end || !same_node(p->of, r->g, n)) impure(p->of, r->g, n);
         if (p->cond != now.cond || (!p->cond && !same_results(p->of, r->g, true)))
             impure(p->of, r->g, now.end);
-        if (!p->cond) return;
-        p->last = now.last;
+        if (!p->cond) return false;
+        if (!r->explores) p->last = now.last;
         at = &p->arm[now.last];
     }
+    GCUT_NEVER("the last part of a recording has no condition");
+    return false;
 }
 
 /* Appends the outcomes to `out`; false: everything below p is recorded. */
@@ -176,7 +186,7 @@ typedef struct ends {
 static gcut_val true_of(gcut_graph *g, gcut_locid loc)
 {
     gcut_build b = {.g = g, .loc = loc};
-    return (gcut_val){g, gcut_bfull_of(&b, &(gcut_type){.dtype = GCUT_BOOL}, (gcut_num){true, 1, 1})};
+    return gcut_val_of(g, gcut_bfull_of(&b, &(gcut_type){.dtype = GCUT_BOOL}, (gcut_num){true, 1, 1}));
 }
 
 /* The cotangent of a loss is marked where forward and backward are split, which is not inside of a region. */
@@ -210,8 +220,8 @@ static ends emit_both(const gcut_path *p, gcut_graph *dst, const gcut_val *map, 
     gcut_ref cond = gcut_builder_ref(dst, map[p->cond]);
     gcut_ref first = gcut_bregion_node(&b, GCUT_OP_if, &cond, 1, body, 2, NULL, 0);
     ends e = {.out = gcut_calloc(m->arena, of[0].n + 1, sizeof *e.out), .n = of[0].n};
-    for (uint32_t i = 0; i < e.n; i++) e.out[i] = (gcut_val){dst, first + i};
-    if (guarded) e.ok = (gcut_val){dst, first + e.n};
+    for (uint32_t i = 0; i < e.n; i++) e.out[i] = gcut_val_of(dst, first + i);
+    if (guarded) e.ok = gcut_val_of(dst, first + e.n);
     return e;
 }
 
@@ -222,7 +232,7 @@ static ends emit_last(const gcut_path *p, gcut_graph *dst, const gcut_val *map, 
     gcut_ref right = gcut_builder_ref(dst, map[p->cond]);
     if (!p->last) right = gcut_b1(&b, GCUT_OP_not, right);
     ends e = emit(p->arm[p->last], dst, map, nmap);
-    e.ok = (gcut_val){dst, e.ok.id ? gcut_b2(&b, GCUT_OP_and, right, gcut_builder_ref(dst, e.ok)) : right};
+    e.ok = gcut_val_of(dst, e.ok.id ? gcut_b2(&b, GCUT_OP_and, right, gcut_builder_ref(dst, e.ok)) : right);
     return e;
 }
 
@@ -244,7 +254,7 @@ static ends emit(const gcut_path *p, gcut_graph *dst, const gcut_val *map, uint3
         gcut_ref r = gcut_node_copy(dst, src, n, args, ids, node->loc, NULL);
         if (dst->is_body) drop_cotangent(&dst->nodes.at[dst->nodes.n - 1].marks, m->arena);
         for (uint32_t k = 0; k < node->nres; k++) {
-            own[node->res0 + k] = (gcut_val){dst, r + k};
+            own[node->res0 + k] = gcut_val_of(dst, r + k);
             ids[node->res0 + k] = r + k;
             dst->values.at[r + k].made_up = src->values.at[node->res0 + k].made_up;
         }
@@ -261,6 +271,25 @@ static ends emit(const gcut_path *p, gcut_graph *dst, const gcut_val *map, uint3
     return e;
 }
 
+/* Says where a C loop stays unrolled: the line of the op that was recorded most often, if that is as often as makes a scan. */
+static void advise(const gcut_graph *g)
+{
+    gcut_module *m = g->module;
+    gcut_arena *a = gcut_arena_new(m->env, m->arena);
+    uint32_t *count = gcut_calloc(a, (size_t)m->locs.n * GCUT_NOPS, sizeof *count), most = 0, at = 0;
+    for (uint32_t n = 0; n < g->nodes.n; n++) {
+        const gcut_node *node = gcut_node_at(g, n);
+        uint32_t *c = &count[(size_t)node->loc * GCUT_NOPS + node->op];
+        if (node->loc && ++*c > most) most = *c, at = n;
+    }
+    if (most >= GCUT_REROLL_LEAST) {
+        const gcut_place place = gcut_loc_place(m, g->nodes.at[at].loc);
+        gcut_env_log(m->env, "%s:%d: '%s' was recorded %u times: gcut_scan makes one body of a loop",
+                     place.file, place.line, gcut_op_get((gcut_op)g->nodes.at[at].op)->name, (unsigned)most);
+    }
+    gcut_arena_free(a);
+}
+
 gcut_graph *gcut_tree_graph(const gcut_path *tree, const char *name, bool *guarded)
 {
     const gcut_graph *src = end_of(tree);
@@ -273,7 +302,7 @@ gcut_graph *gcut_tree_graph(const gcut_path *tree, const char *name, bool *guard
         const gcut_param *p = &src->params.at[k];
         gcut_ref v = gcut_param_new(g, p->role, src->values.at[p->value].name, gcut_type_of(src, p->value));
         g->params.at[k].marks = p->marks;
-        map[p->value] = (gcut_val){g, v};
+        map[p->value] = gcut_val_of(g, v);
     }
     gcut_checks_copy(g, src);
     const ends e = emit(tree, g, map, src->values.n);
@@ -284,10 +313,11 @@ gcut_graph *gcut_tree_graph(const gcut_path *tree, const char *name, bool *guard
     *guarded = e.ok.id != 0;
     if (*guarded) gcut_result_new(g, GCUT_ROLE_out, "guard", e.ok.id);
     gcut_bodies_canonical(g);
-    gcut_graph *rolled = gcut_pass_reroll(g, name);
+    gcut_graph *rolled = gcut_reroll(g, name);
     if (rolled == g)
         gcut_graph_rename(g, name);
     else
         gcut_module_unlist(m, g);
+    if (m->env->hook.log) advise(rolled);
     return rolled;
 }

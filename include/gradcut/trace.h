@@ -16,17 +16,18 @@ extern "C" {
 
 /* ---- eager graphs ---- */
 
-/* A graph whose values are computed by the calls that make them: small ones by the interpreter at their dtype, large ones by
- * compiled steps of one op.  Inputs, parameters, states and keys need contents first.  Free it with gcut_graph_free. */
+/* A graph whose values are computed by the calls that make them: small ones by the interpreter at their dtype, large
+ * ones by compiled steps of one op.  Inputs, parameters, states and keys need contents first.  Free it with
+ * gcut_graph_free. */
 GCUT_API gcut_graph *gcut_eager(gcut_ctx *ctx);
 /* A symbol of an eager graph with lo <= size <= hi, and its size here. */
 GCUT_API gcut_dim gcut_dim_now_at(gcut_here at, gcut_graph *g, const char *name, int64_t lo, int64_t hi,
                                   int64_t size);
-/* Copies the contents of a parameter of an eager graph: packed row-major, of its dtype.  They can be replaced until an op has
- * read them, and after gcut_forget.  Returns v, null when it fails. */
+/* Copies the contents of a parameter of an eager graph: packed row-major, of its dtype.  They can be replaced until an op
+ * has read them, and after gcut_forget.  Returns v, null when it fails. */
 GCUT_API gcut_val gcut_write_at(gcut_here at, gcut_val v, const void *contents);
-/* The contents of a value of an eager graph, packed row-major, valid until gcut_forget or gcut_graph_free.  NULL with an error
- * on any other graph, also on one under recording: gcut_cond chooses a branch there. */
+/* The contents of a value of an eager graph, packed row-major, valid until gcut_forget or gcut_graph_free.  NULL with an
+ * error on any other graph, also on one under recording: gcut_cond chooses a branch there. */
 GCUT_API const void *gcut_data_at(gcut_here at, gcut_val v);
 /* What a bool scalar is, to branch in C: of an eager graph, or of one under recording, which notes the outcome.  false with
  * an error on any other graph. */
@@ -36,7 +37,8 @@ GCUT_API void gcut_backward_at(gcut_here at, gcut_val loss);
 /* That sum of a parameter; null with an error before gcut_backward. */
 GCUT_API gcut_val gcut_gradient_of_at(gcut_here at, gcut_val param);
 /* Removes all values of an eager graph but the parameters that were declared before the first op, which stay valid with
- * their contents; the functions beside it are removed, too.  For the end of an iteration: what it made is no longer needed. */
+ * their contents; a later call on a removed value is an error.  The functions beside the graph are removed, too.  For the
+ * end of an iteration: what it made is no longer needed. */
 GCUT_API gcut_status gcut_forget(gcut_graph *g);
 #define gcut_dim_now(g, name, lo, hi, size) gcut_dim_now_at(GCUT_HERE, g, name, lo, hi, size)
 #define gcut_write(...) gcut_write_at(GCUT_HERE, __VA_ARGS__)
@@ -60,8 +62,8 @@ typedef struct gcut_trace_options {
  * results by gcut_output, gcut_gradient and gcut_next.  Branches of gcut_cond become `if` regions where both are
  * recorded and give the same types.  fn may be run several times and must do the same each time; it must not read
  * data, free or run anything, or build on another thread: such a call is an error of the trace.  It may leave by
- * longjmp or an exception: the context stays usable.  More than 8 equal iterations of a loop become a scan; the log hook is told of
- * each line that is recorded more than 8 times.  opt NULL = defaults.  NULL on any error. */
+ * longjmp or an exception: the context stays usable.  More than 8 equal iterations of a loop become a scan; the log
+ * hook is told of each line that is recorded more than 8 times.  opt NULL = defaults.  NULL on any error. */
 GCUT_API gcut_graph *gcut_trace_sized(size_t size, gcut_here at, gcut_ctx *ctx, gcut_body *fn, void *user,
                                       const gcut_val *in, int nin, int nout, const gcut_trace_options *opt);
 #define gcut_trace(...) gcut_trace_sized(sizeof(gcut_trace_options), GCUT_HERE, __VA_ARGS__)
@@ -89,8 +91,10 @@ typedef struct gcut_jit_options {
  * and keeps it as an entry.  A call that differs from an entry by sizes alone makes them symbols of a new one, if fn does the
  * same with symbols as with these numbers; sizes 0 and 1 stay numbers.  A branch of gcut_cond that no call took before
  * is recorded when a call takes it, and is compiled beside the other one.  Sizes that an entry did not have before are
- * checked by recording fn again.  fn must do what gcut_trace asks of it.  name: of the graphs.  opt: how entries are compiled, without
- * derivatives, which fn makes by gcut_grad; NULL = {0}.  The caller's (gcut_jit_free); NULL on error. */
+ * checked by recording fn again.  fn must do what gcut_trace asks of it.  name: of the graphs.  opt: how entries are
+ * compiled, without derivatives, which fn makes by gcut_grad; NULL = {0}.  The hooks of ctx are called on the threads
+ * that call the jit, and on those that compile in the background, also by several at a time.  The caller's
+ * (gcut_jit_free); NULL on error. */
 GCUT_API gcut_jit *gcut_jit_new_sized(size_t size, size_t how_size, gcut_here at, gcut_ctx *ctx,
                                       const char *name, gcut_body *fn, void *user, const gcut_options *opt,
                                       const gcut_jit_options *how);
@@ -98,24 +102,25 @@ GCUT_API gcut_jit *gcut_jit_new_sized(size_t size, size_t how_size, gcut_here at
     gcut_jit_new_sized(sizeof(gcut_options), sizeof(gcut_jit_options), GCUT_HERE, __VA_ARGS__)
 /* Not while another thread calls it. */
 GCUT_API void gcut_jit_free(gcut_jit *jit);
-/* Calls it: out[k] is set to the k-th result, whose memory is valid until this thread's next call of it.  Several threads may
- * call at the same time: each has steps of its own, and fn runs on one of them at a time.  Where fn leaves by longjmp or an
- * exception, calls of other threads that need it wait until that thread calls the jit again.  After a failure
+/* Calls it: out[k] is set to the k-th result, whose memory is valid until this thread's next call of it.  Several threads
+ * may call at the same time: each has steps of its own, and fn runs on one of them at a time.  Where fn leaves by longjmp
+ * or an exception, calls of other threads that need it wait until that thread calls the jit again.  After a failure
  * gcut_last_error(NULL) has the message. */
 GCUT_API gcut_status gcut_jit_call(gcut_jit *jit, const gcut_jit_value *in, int nin, gcut_jit_value *out,
                                    int nout);
 
-/* Runs the entry that the arguments fit by every backend on them, as gcut_crosscheck does: the report names the first op that
- * differs.  A call with these dtypes, ranks and sizes was made before.  tol 0 = by dtype.  The caller's (gcut_free); NULL on
- * error.  Not while another thread calls the jit or uses its context. */
+/* Runs the entry that the arguments fit by every backend on them, as gcut_crosscheck does: the report names the first op
+ * that differs.  A call with these dtypes, ranks and sizes was made before.  tol 0 = by dtype.  The caller's (gcut_free);
+ * NULL on error.  Not while another thread calls the jit or uses its context. */
 GCUT_API gcut_check_report *gcut_jit_check(gcut_jit *jit, const gcut_jit_value *in, int nin, double tol);
 
 /* What a call missed: how it differs from the closest entry there was. */
 typedef struct gcut_jit_miss {
     int64_t call; /* its number, from 0 */
-    int entry; /* the closest one, in the order they were made; -1: there was none of these dtypes and ranks */
-    int arg, axis; /* which size differs; -1: none, or more than sizes */
+    int entry; /* the closest one, in the order they were made; -1: none had these dtypes, ranks and results */
+    int arg, axis; /* which size differs first; -1: none does, or there is no closest entry */
     int64_t expected, found;
+    bool at_least; /* any size from `expected` on fits: the axis has a symbol */
     const char *text;
 } gcut_jit_miss;
 
@@ -132,10 +137,12 @@ typedef struct gcut_jit_info {
     const gcut_jit_entry *const *entry; /* in the order they were made */
     const gcut_jit_miss *const *miss;
     int64_t calls, hits, misses; /* misses: calls that no entry fitted */
-    int64_t recordings, side_exits, compiled, interpreted,
-        fallbacks;    /* runs of fn; calls that took a new branch; steps made;
-                                                                         calls that were interpreted; compilations that failed */
-    const char *text; /* all of it */
+    int64_t recordings;          /* runs of fn */
+    int64_t side_exits;          /* calls that took a branch which was not recorded */
+    int64_t compiled;            /* compilations that succeeded */
+    int64_t interpreted;         /* calls that were interpreted */
+    int64_t fallbacks;           /* compilations that failed */
+    const char *text;            /* all of it */
 } gcut_jit_info;
 /* The caller's (gcut_free); NULL on error.  Not while another thread calls the jit. */
 GCUT_API gcut_jit_info *gcut_jit_explain(gcut_jit *jit);

@@ -28,6 +28,7 @@ typedef struct gcut_graph gcut_graph; /* one function */
 typedef struct gcut_val {
     gcut_graph *graph;
     uint32_t id;
+    uint32_t generation; /* of an eager graph: how often gcut_forget was called before */
 } gcut_val;
 
 /* A size: a number >= 0, or an expression over symbols from gcut_dim_sym and the arithmetic on sizes (numbers

@@ -173,7 +173,7 @@ static void operand_null(scene *c)
 }
 static void operand_of_no_number(scene *c)
 {
-    AT(c), gcut_add(c->x, (gcut_val){c->g, 4711});
+    AT(c), gcut_add(c->x, (gcut_val){c->g, 4711, 0});
 }
 static void two_graphs(scene *c)
 {
@@ -329,7 +329,7 @@ static const struct row {
     ROW(output_of_another_graph, "output 'loss' of @g: the value is of @other"),
     ROW(output_twice, "output 'x2': @g has it already"),
     ROW(operand_null, "'add': operand 2, b, is a null value"),
-    ROW(operand_of_no_number, "'add': operand 2, b, is no value of @g", "4711"),
+    ROW(operand_of_no_number, "'add': operand 2, b, is no value of @g"),
     ROW(two_graphs, "'add': operand 2, b, is %foreign of @other, but another operand is of @g"),
     ROW(next_of_input, "next 'x': %x is an input; only params and states have a next value", "gcut_state"),
     ROW(next_of_nobody, "next 'momentum': @g has no param or state of that name"),

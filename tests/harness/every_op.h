@@ -216,7 +216,7 @@ static inline void every_layer(gcut_graph *g, every_op_fn *fn, void *user)
     EVERY_2(gcut_cross_entropy(m, t, smooth), "cross_entropy", m, t, "ignore=0.0, smooth=0.1");
     EVERY_3(gcut_attention(q, q, q), "attention", q, q, q, "");
 
-    gcut_attention_options causal = {true, 0.25, {NULL, 0}};
+    gcut_attention_options causal = {true, 0.25, {NULL, 0, 0}};
     EVERY_3(gcut_attention(q, q, q, causal), "attention", q, q, q, "causal=true, scale=0.25");
 
     causal.bias = bias;

@@ -233,13 +233,70 @@ static void refused(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* A value that gcut_forget has removed is no other value, whichever has its number now. */
+static void removed_values(void **state)
+{
+    (void)state;
+    const float a[] = {1, 2}, b[] = {30, 40};
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = gcut_eager(ctx);
+    gcut_val x = gcut_write(gcut_param(g, "x", GCUT_F32, GCUT_SHAPE(2)), a), old = gcut_exp(x);
+    assert_int_equal(gcut_forget(g), GCUT_OK);
+    gcut_val y = gcut_write(gcut_input(g, "y", GCUT_F32, GCUT_SHAPE(2)), b), now = gcut_neg(y);
+    assert_true(y.id == old.id || now.id == old.id);
+    assert_null(gcut_data(old));
+    assert_says(ctx, GCUT_EUSAGE, "gcut_forget has removed");
+    assert_null(gcut_add(old, now).graph);
+    assert_says(ctx, GCUT_EUSAGE, "is no value of @eager");
+    assert_int_equal(gcut_dtype_of(old), GCUT_NO_DTYPE);
+    assert_int_equal(gcut_shape_of(old).rank, 0);
+    gcut_write(old, a);
+    assert_says(ctx, GCUT_EUSAGE, "gcut_forget has removed");
+    assert_false(gcut_cond(old));
+    assert_int_equal(gcut_forget(g), GCUT_OK); /* y was declared before the first op, too */
+    const float *kept = gcut_data(y), *first = gcut_data(x);
+    assert_true(kept[0] == 30 && kept[1] == 40 && first[0] == 1 && first[1] == 2);
+    assert_null(gcut_data(now));
+    gcut_ctx_free(ctx);
+}
+
+/* A failed call gives null, and changes nothing else. */
+static void goes_on_after_errors(void **state)
+{
+    (void)state;
+    const float a[] = {1, 2, 3};
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = gcut_eager(ctx);
+    gcut_val x = gcut_param(g, "x", GCUT_F32, GCUT_SHAPE(3));
+    assert_null(gcut_exp(x).graph);
+    assert_says(ctx, GCUT_EUSAGE, "gcut_write gives it some");
+    assert_non_null(gcut_write(x, a).graph); /* no op has read it */
+    assert_null(gcut_gradient_of(x).graph);
+    assert_null(gcut_add(x, gcut_full(g, GCUT_F32, GCUT_SHAPE(7), 1)).graph);
+    assert_null(gcut_initial(x, "splat(3.0)").graph);
+    assert_says(ctx, GCUT_EUSAGE, "gcut_write");
+    assert_true(gcut_graph_ok(g));
+    gcut_val square = gcut_sum(gcut_mul(x, x));
+    assert_true(*(const float *)gcut_data(square) == 14);
+    assert_true(gcut_cond(gcut_gt(square, gcut_const(g, GCUT_F32, 3))));
+    gcut_backward(square);
+    const float *d = gcut_data(gcut_gradient_of(x));
+    for (int k = 0; k < 3; k++) assert_true(d[k] == 2 * a[k]);
+    gcut_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(computes_at_once), cmocka_unit_test(as_the_whole_graph),
-        cmocka_unit_test(large_products),   cmocka_unit_test(loops_and_functions),
-        cmocka_unit_test(gradients),        cmocka_unit_test(iterations),
+        cmocka_unit_test(computes_at_once),
+        cmocka_unit_test(as_the_whole_graph),
+        cmocka_unit_test(large_products),
+        cmocka_unit_test(loops_and_functions),
+        cmocka_unit_test(gradients),
+        cmocka_unit_test(iterations),
         cmocka_unit_test(refused),
+        cmocka_unit_test(removed_values),
+        cmocka_unit_test(goes_on_after_errors),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

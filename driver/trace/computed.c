@@ -2,32 +2,33 @@
  *
  * Values of a graph under construction: small ones by the interpreter at their dtype, large ones by steps of one op.
  */
-#include "driver/trace/live.h"
+#include "driver/trace/computed.h"
 
 #include <string.h>
 
+#include "driver/load/step.h"
 #include "driver/options/options.h"
 #include "graph/ops/infer.h"
 #include "graph/ops/node_facts.h"
 #include "text/text.h"
 
-/* Work above which a node has a step of its own, in elements and multiply-adds: the interpreter takes some 10 ms for it, and
- * a step of the cache is loaded in less. */
+/* Work above which a node has a step of its own, in elements and multiply-adds.  Below it the interpreter takes less time
+ * than the cache needs to find and load one. */
 #define LARGE (1 << 20)
 #define MOST_STEPS 256 /* later ops are interpreted */
 
-gcut_live *gcut_live_new(gcut_graph *g, gcut_arena *a)
+gcut_computed *gcut_computed_new(gcut_graph *g, gcut_arena *a)
 {
-    gcut_live *l = gcut_calloc(a, 1, sizeof *l);
+    gcut_computed *l = gcut_calloc(a, 1, sizeof *l);
     l->g = g;
     l->arena = a;
     l->made = gcut_arena_new(g->module->env, a);
     l->thread = pthread_self();
-    g->live = l;
+    g->computed = l;
     return l;
 }
 
-void gcut_live_check(const gcut_live *l)
+void gcut_computed_check(const gcut_computed *l)
 {
     if (!l->recording || pthread_equal(l->thread, pthread_self())) return;
     gcut_fail(l->g->module->env, GCUT_EUSAGE, (gcut_place){0},
@@ -37,14 +38,14 @@ void gcut_live_check(const gcut_live *l)
 
 /* ---- memory ---- */
 
-static gcut_live_value *slot(gcut_live *l, gcut_ref v)
+static gcut_computed_value *slot(gcut_computed *l, gcut_ref v)
 {
-    while (l->values.n <= v) *GCUT_PUSH(l->arena, &l->values) = (gcut_live_value){0};
+    while (l->values.n <= v) *GCUT_PUSH(l->arena, &l->values) = (gcut_computed_value){0};
     return &l->values.at[v];
 }
 
 /* Sets the sizes and bytes of v. */
-static void measure(gcut_live *l, gcut_ref v, gcut_live_value *x)
+static void measure(gcut_computed *l, gcut_ref v, gcut_computed_value *x)
 {
     const gcut_type *t = gcut_type_of(l->g, v);
     x->bytes = gcut_dtype_bytes(t->dtype);
@@ -57,20 +58,20 @@ static void measure(gcut_live *l, gcut_ref v, gcut_live_value *x)
     }
 }
 
-static void *room(gcut_live *l, gcut_ref v)
+static void *allocate(gcut_computed *l, gcut_ref v)
 {
-    gcut_live_value *x = slot(l, v);
+    gcut_computed_value *x = slot(l, v);
     measure(l, v, x);
     /* What gcut_forget removes is freed by it. */
     const bool removed = l->g->nodes.n && v >= l->g->nodes.at[0].res0;
     return gcut_step_memory(removed ? l->made : l->arena, x->bytes ? x->bytes : 1);
 }
 
-void gcut_live_give(gcut_live *l, gcut_ref v, const void *at, bool copies)
+void gcut_computed_give(gcut_computed *l, gcut_ref v, const void *at, bool copies)
 {
     const void *own = at;
     if (copies) {
-        void *to = slot(l, v)->at ? (void *)(uintptr_t)slot(l, v)->at : room(l, v);
+        void *to = slot(l, v)->at ? (void *)(uintptr_t)slot(l, v)->at : allocate(l, v);
         if (slot(l, v)->bytes) memcpy(to, at, (size_t)slot(l, v)->bytes);
         own = to;
     } else {
@@ -79,23 +80,23 @@ void gcut_live_give(gcut_live *l, gcut_ref v, const void *at, bool copies)
     slot(l, v)->at = own;
 }
 
-static gcut_array loaded(gcut_live *l, gcut_ref v, gcut_arena *a)
+static gcut_array loaded(gcut_computed *l, gcut_ref v, gcut_arena *a)
 {
     const gcut_type *t = gcut_type_of(l->g, v);
-    const gcut_live_value *x = slot(l, v);
+    const gcut_computed_value *x = slot(l, v);
     return gcut_array_load(a, t->dtype, t->rank, x->dim, x->at);
 }
 
 /* ---- one node ---- */
 
-static double work(gcut_live *l, const gcut_node *n)
+static double work(gcut_computed *l, const gcut_node *n)
 {
     double w = gcut_node_flops(l->g, n, l->bind.at, l->bind.n) / 2;
     for (uint32_t k = 0; k < n->nargs; k++) w += (double)slot(l, gcut_arg(l->g, n, k))->bytes / 4;
     return w;
 }
 
-static void interpret(gcut_live *l, uint32_t n)
+static void interpret(gcut_computed *l, uint32_t n)
 {
     const gcut_node node = *gcut_node_at(l->g, n);
     gcut_arena *a = gcut_arena_new(l->g->module->env, l->arena);
@@ -103,7 +104,7 @@ static void interpret(gcut_live *l, uint32_t n)
     for (uint32_t k = 0; k < node.nargs; k++) arg[k] = loaded(l, gcut_arg(l->g, &node, k), a);
     gcut_interp_node(l->g, n, GCUT_STATED, a, l->bind.at, l->bind.n, arg, out);
     for (uint32_t k = 0; k < node.nres; k++) {
-        void *to = room(l, node.res0 + k);
+        void *to = allocate(l, node.res0 + k);
         gcut_array_store(&out[k], to);
         slot(l, node.res0 + k)->at = to;
     }
@@ -144,7 +145,7 @@ static void make_step(void *arg)
 }
 
 /* NULL: there are too many, or it cannot be compiled here. */
-static gcut_step *step_of(gcut_live *l, uint32_t n, gcut_arena *a)
+static gcut_step *step_of(gcut_computed *l, uint32_t n, gcut_arena *a)
 {
     gcut_graph *one = alone(l->g, n, a);
     gcut_text text = {.arena = a};
@@ -162,7 +163,7 @@ static gcut_step *step_of(gcut_live *l, uint32_t n, gcut_arena *a)
     return k < l->steps.n ? l->steps.at[k].step : NULL;
 }
 
-static bool compiled(gcut_live *l, uint32_t n)
+static bool compiled(gcut_computed *l, uint32_t n)
 {
     const gcut_node node = *gcut_node_at(l->g, n);
     gcut_arena *a = gcut_arena_new(l->g->module->env, l->arena);
@@ -174,7 +175,7 @@ static bool compiled(gcut_live *l, uint32_t n)
     }
     for (uint32_t k = 0; s && k < node.nres; k++) {
         gcut_ref v = node.res0 + k;
-        void *to = room(l, v);
+        void *to = allocate(l, v);
         gcut_step_bind(s, gcut_printf(a, "y%u", (unsigned)k), to, gcut_type_of(l->g, v)->rank,
                        slot(l, v)->dim);
         slot(l, v)->at = to;
@@ -187,7 +188,7 @@ static bool compiled(gcut_live *l, uint32_t n)
     return s != NULL;
 }
 
-static void compute(gcut_live *l, uint32_t n)
+static void compute(gcut_computed *l, uint32_t n)
 {
     const gcut_node *node = gcut_node_at(l->g, n);
     if (work(l, node) < LARGE || !compiled(l, n)) interpret(l, n);
@@ -195,14 +196,14 @@ static void compute(gcut_live *l, uint32_t n)
 
 /* ---- values ---- */
 
-static void need_contents(gcut_live *l, gcut_ref v)
+static void need_contents(gcut_computed *l, gcut_ref v)
 {
     if (slot(l, v)->at || gcut_def(l->g, v)) return;
     gcut_fail(l->g->module->env, GCUT_EUSAGE, (gcut_place){0}, "gcut_write gives it some",
               "%%%s has no contents", l->g->values.at[v].name);
 }
 
-void gcut_live_catch_up(gcut_live *l)
+void gcut_computed_catch_up(gcut_computed *l)
 {
     for (; !l->recording && l->done < l->g->nodes.n; l->done++) {
         const gcut_node *n = gcut_node_at(l->g, l->done);
@@ -211,7 +212,7 @@ void gcut_live_catch_up(gcut_live *l)
     }
 }
 
-const gcut_live_value *gcut_live_value_of(gcut_live *l, gcut_ref v)
+const gcut_computed_value *gcut_computed_value_of(gcut_computed *l, gcut_ref v)
 {
     const gcut_graph *g = l->g;
     gcut_arena *a = gcut_arena_new(g->module->env, l->arena);
@@ -226,7 +227,7 @@ const gcut_live_value *gcut_live_value_of(gcut_live *l, gcut_ref v)
     return slot(l, v);
 }
 
-bool gcut_live_branch(gcut_live *l, gcut_ref v, gcut_locid loc)
+bool gcut_computed_branch(gcut_computed *l, gcut_ref v, gcut_locid loc)
 {
     const gcut_type *t = gcut_type_of(l->g, v);
     if (t->dtype != GCUT_BOOL || t->rank)
@@ -237,7 +238,7 @@ bool gcut_live_branch(gcut_live *l, gcut_ref v, gcut_locid loc)
     const uint32_t k = l->branches.n;
     bool taken = k < l->nimposed ? l->imposed[k]
                  : l->explores   ? false
-                                 : *(const unsigned char *)gcut_live_value_of(l, v)->at;
+                                 : *(const unsigned char *)gcut_computed_value_of(l, v)->at;
     if (l->recording) *GCUT_PUSH(l->arena, &l->branches) = (gcut_branch){l->g->nodes.n, v, taken, loc};
     return taken;
 }

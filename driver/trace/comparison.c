@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "driver/trace/jit.h"
+#include "driver/trace/tree.h"
 #include "text/text.h"
 
 typedef struct walk {
@@ -45,9 +45,22 @@ static bool same_attr(const walk *w, const gcut_attr *a, const gcut_attr *b)
 
 static bool same_graph(walk *w, uint32_t from, uint32_t *to, uint32_t end, uint32_t gend);
 
+static bool same_text(const gcut_graph *f, const gcut_graph *g)
+{
+    gcut_arena *a = gcut_arena_new(f->module->env, f->module->arena);
+    gcut_text t = {.arena = a}, u = t;
+    const gcut_print_options o = {.no_loc = true, .name = "f"};
+    gcut_print_graph(f, &o, &t);
+    gcut_print_graph(g, &o, &u);
+    const bool same = !strcmp(t.at, u.at);
+    gcut_arena_free(a);
+    return same;
+}
+
 static bool same_body(const walk *w, const gcut_graph *f, const gcut_graph *g)
 {
-    if (f == g) return true; /* a function that both call */
+    if (f == g) return true;                 /* a function that both call */
+    if (!g->is_body) return same_text(f, g); /* one of each module */
     if (f->params.n != g->params.n || f->results.n != g->results.n) return false;
     gcut_arena *a = gcut_arena_new(f->module->env, f->module->arena);
     walk in = {f, g, w->bind, w->nbind, gcut_calloc(a, f->values.n + 1, sizeof *in.map)};
@@ -123,12 +136,8 @@ static bool same_graph(walk *w, uint32_t from, uint32_t *to, uint32_t end, uint3
 /* A sentence about node n of the function at these sizes. */
 static const char *said(const gcut_record *now, uint32_t n, gcut_arena *a)
 {
-    const gcut_graph *g = now->g;
-    if (n >= g->nodes.n) return gcut_printf(a, "it ends earlier at these sizes");
-    gcut_text t = {.arena = a};
-    const gcut_place at = gcut_loc_place(g->module, g->nodes.at[n].loc);
-    gcut_print_node(g, n, &t);
-    return gcut_printf(a, "%s:%d: `%s` depends on it", at.file ? at.file : "?", at.line, t.at);
+    if (n >= now->g->nodes.n) return "it ends earlier at these sizes";
+    return gcut_printf(a, "%s depends on a size", gcut_recorded_op(now->g, n, a));
 }
 
 /* What a run at these sizes would refuse; NULL: nothing. */
