@@ -15,7 +15,7 @@
 
 /* The recordings of this thread, the innermost last. */
 typedef struct recorder {
-    uintptr_t frame;
+    uintptr_t frame, function; /* the frame, and the start of the function of which it is */
     char name[64];
     gcut_refused refused;
 } recorder;
@@ -23,23 +23,25 @@ static _Thread_local recorder recorders[MOST_NESTED];
 static _Thread_local int nested;
 
 typedef struct search {
-    uintptr_t frame;
-    uintptr_t last; /* that was read */
+    uintptr_t frame, function; /* function 0: any, which is filled in */
+    uintptr_t last;            /* frame that was read */
     bool found;
 } search;
 
 static _Unwind_Reason_Code compare_frame(struct _Unwind_Context *at, void *arg)
 {
     search *s = arg;
+    const uintptr_t function = _Unwind_GetRegionStart(at);
     s->last = _Unwind_GetCFA(at);
-    s->found = s->last == s->frame;
+    s->found = s->last == s->frame && (!s->function || s->function == function);
+    if (s->found) s->function = function;
     return s->found ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
 /* Stacks grow to lower addresses. */
 static bool on_stack(const recorder *r)
 {
-    search s = {.frame = r->frame};
+    search s = {.frame = r->frame, .function = r->function};
     _Unwind_Backtrace(compare_frame, &s);
     return s.found || s.last < r->frame;
 }
@@ -74,7 +76,9 @@ int gcut_recording_begin(gcut_env *env, const char *name, uintptr_t frame)
         gcut_fail(env, GCUT_EUNSUPPORTED, (gcut_place){0}, NULL,
                   "%d functions are recorded inside each other", nested);
     recorder *r = &recorders[nested];
-    *r = (recorder){.frame = frame};
+    search s = {.frame = frame};
+    _Unwind_Backtrace(compare_frame, &s);
+    *r = (recorder){.frame = frame, .function = s.function};
     snprintf(r->name, sizeof r->name, "%s", name);
     return nested++;
 }

@@ -179,6 +179,58 @@ static void recompile_storm(void)
     gcut_jit_free(f);
 }
 
+/* ---- a model that is trained ---- */
+
+enum { ROWS = 64 };
+
+/* in: rows, what they should give, the weights; out: the mean square of the error. */
+static void fit(void *user, gcut_graph *g, const gcut_val *in, gcut_val *out)
+{
+    (void)user, (void)g;
+    gcut_val error = gcut_sub(gcut_matmul(in[0], in[2]), in[1]);
+    out[0] = gcut_mean(gcut_mul(error, error));
+}
+
+static void trained(void)
+{
+    float x[ROWS][2], t[ROWS], w[2] = {0, 0};
+    for (int k = 0; k < ROWS; k++) {
+        x[k][0] = sinf((float)k), x[k][1] = cosf(3 * (float)k);
+        t[k] = 2 * x[k][0] - x[k][1];
+    }
+    gcut_graph *e = gcut_eager(ctx);
+    gcut_dim n = gcut_dim_now(e, "N", 1, GCUT_DIM_MAX, ROWS);
+    gcut_val in[3] = {gcut_write(gcut_input(e, "x", GCUT_F32, GCUT_SHAPE(n, 2)), x),
+                      gcut_write(gcut_input(e, "t", GCUT_F32, GCUT_SHAPE(n, 1)), t),
+                      gcut_param(e, "w", GCUT_F32, GCUT_SHAPE(2, 1))};
+    /* By hand: each call computes, gcut_backward adds up gradients, gcut_forget ends the iteration. */
+    float loss = 0;
+    for (int step = 0; step < 50; step++) {
+        gcut_val out;
+        gcut_write(in[2], w);
+        fit(NULL, e, in, &out);
+        gcut_backward(out);
+        const float *dw = gcut_data(gcut_gradient_of(in[2])), *now = gcut_data(out);
+        check(dw && now, "trained");
+        loss = *now;
+        for (int k = 0; k < 2; k++) w[k] -= 0.1f * dw[k];
+        gcut_forget(e);
+    }
+    printf("eager: loss %.4f, w %.3f %.3f\n", loss, w[0], w[1]);
+    /* Compiled: the trace has the types of in[], not their contents. */
+    gcut_graph *g = gcut_trace(ctx, fit, NULL, in, 3, 1, &(gcut_trace_options){.name = "fit"});
+    gcut_step *s = g ? gcut_compile(g, &(gcut_options){.loss = "out", .optimizer = "sgd(lr=0.1)"}) : NULL;
+    check(s, "compiled");
+    w[0] = w[1] = 0;
+    gcut_bind_input(s, "x", &x[0][0], ROWS, 2);
+    gcut_bind_input(s, "t", t, ROWS, 1);
+    gcut_bind(s, "w", w, 2, 1); /* the step updates it */
+    gcut_bind_n(s, "out", &loss, 0, NULL);
+    for (int step = 0; step < 50; step++) check(gcut_run(s) == GCUT_OK, "run");
+    printf("compiled: loss %.4f, w %.3f %.3f\n", loss, w[0], w[1]);
+    check(fabsf(w[0] - 2) < 0.2f && fabsf(w[1] + 1) < 0.2f, "w");
+}
+
 int main(void)
 {
     ctx = gcut_ctx_new(NULL);
@@ -189,6 +241,7 @@ int main(void)
     graph_break();
     dynamic_batch();
     recompile_storm();
+    trained();
     gcut_ctx_free(ctx);
     return 0;
 }

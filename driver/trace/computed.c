@@ -215,6 +215,7 @@ void gcut_computed_catch_up(gcut_computed *l)
 const gcut_computed_value *gcut_computed_value_of(gcut_computed *l, gcut_ref v)
 {
     const gcut_graph *g = l->g;
+    if (slot(l, v)->at) return slot(l, v);
     gcut_arena *a = gcut_arena_new(g->module->env, l->arena);
     bool *in = gcut_calloc(a, g->values.n, sizeof *in);
     in[v] = true;

@@ -15,6 +15,7 @@ typedef struct trace_job {
     gcut_trace_options opt;
     gcut_record r;
     gcut_path *tree;
+    gcut_record numbers; /* the last recording, at the sizes of the eager graph */
     uint32_t paths;
     bool more;
     gcut_graph *g;
@@ -107,12 +108,68 @@ static void begin(void *arg)
     }
 }
 
-/* Adds the recording, and says what to record next. */
 static void add(void *arg)
 {
     trace_job *j = arg;
-    gcut_module *m = j->r.m;
     j->paths += gcut_tree_add(&j->tree, &j->r);
+}
+
+/* Can the recording be compared with one at numbers?  Sizes below GCUT_SYMBOL_LEAST broadcast, or are empty. */
+static bool has_numbers(const trace_job *j)
+{
+    bool may = j->r.nbind > 0;
+    for (uint32_t k = 0; k < j->r.nbind; k++) may = may && j->r.bind[k].value >= GCUT_SYMBOL_LEAST;
+    return may;
+}
+
+/* The last recording along its outcomes, at numbers and without contents. */
+static void prepare_numbers(void *arg)
+{
+    trace_job *j = arg;
+    gcut_module *m = j->r.m;
+    gcut_recorded_input *in = gcut_memdup(m->arena, j->r.in, (size_t)j->r.nin * sizeof *in);
+    bool *outcomes = gcut_calloc(m->arena, j->r.nbranches + 1, sizeof *outcomes);
+    for (uint32_t k = 0; k < j->r.nbranches; k++) outcomes[k] = j->r.branches[k].taken;
+    for (int k = 0; k < j->r.nin; k++) {
+        in[k].at = NULL;
+        for (uint32_t d = 0; d < in[k].type.rank; d++)
+            in[k].type.dim[d] =
+                gcut_dim_at(m->dims, in[k].type.dim[d], j->r.bind, j->r.nbind, (gcut_place){0});
+    }
+    j->numbers = j->r;
+    j->numbers.in = in;
+    j->numbers.imposed = outcomes, j->numbers.nimposed = j->r.nbranches;
+    j->numbers.ndecls = j->numbers.nbind = 0;
+    j->numbers.explores = false;
+}
+
+/* C code that computes with a size sees the symbol, and must not: what it records at numbers tells. */
+static void compare_numbers(void *arg)
+{
+    trace_job *j = arg;
+    gcut_module *m = j->r.m;
+    const char *differs = gcut_tree_differs(j->tree, &j->numbers, j->r.bind, j->r.nbind, m->arena);
+    if (differs)
+        REFUSE(j,
+               "C code cannot compute with a symbol: give the arguments sizes that are numbers, or loop by "
+               "gcut_scan",
+               "gcut_trace: with symbols the function does something else than at the sizes there are: %s",
+               differs);
+    gcut_graph_drop(j->numbers.g);
+}
+
+static bool check_numbers(trace_job *j)
+{
+    gcut_env *env = j->ctx->env;
+    return !has_numbers(j) || (gcut_guard(env, prepare_numbers, j) && gcut_record_run(&j->numbers) &&
+                               gcut_guard(env, compare_numbers, j));
+}
+
+/* Which path is recorded next. */
+static void choose_path(void *arg)
+{
+    trace_job *j = arg;
+    gcut_module *m = j->r.m;
     j->more = false;
     if (!j->opt.branches) return;
     j->r.imposed = gcut_tree_missing(j->tree, m->arena, &j->r.nimposed);
@@ -145,7 +202,8 @@ gcut_graph *gcut_trace_sized(size_t size, gcut_here at, gcut_ctx *ctx, gcut_body
                    .r = {.fn = fn, .user = user, .nin = nin, .nout = nout}};
     bool ok = gcut_guard(ctx->env, begin, &j);
     do {
-        ok = ok && gcut_record_run(&j.r) && gcut_guard(ctx->env, add, &j);
+        ok = ok && gcut_record_run(&j.r) && gcut_guard(ctx->env, add, &j) && check_numbers(&j) &&
+             gcut_guard(ctx->env, choose_path, &j);
     } while (ok && j.more);
     ok = ok && gcut_guard(ctx->env, finish, &j);
     if (!ok && j.r.m) gcut_arena_free(j.r.m->arena);

@@ -45,8 +45,8 @@ static void page_is_true(void **state)
     FILE *p = popen("GRADCUT_CACHE=off " GCUT_BINARY_DIR "/examples/tracing", "r");
     char *page = contents(f), *source = contents(c), *output = contents(p);
     assert_int_equal(pclose(p), 0);
-    assert_int_equal(blocks_are_in(page, "\n```c examples/tracing.c\n", source, "examples/tracing.c"), 5);
-    assert_int_equal(blocks_are_in(page, "\n```text\n", output, "its output"), 7);
+    assert_int_equal(blocks_are_in(page, "\n```c examples/tracing.c\n", source, "examples/tracing.c"), 8);
+    assert_int_equal(blocks_are_in(page, "\n```text\n", output, "its output"), 8);
     fclose(f);
     fclose(c);
     free(page), free(source), free(output);

@@ -143,6 +143,9 @@ static void second_size_is_a_symbol(void **state)
                 i->miss[1]->found == 6);
     assert_non_null(strstr(i->text, "call 2 missed: argument 0, axis 0: entry 0 expects 4, found 6"));
     assert_int_equal(i->entry[1]->sizes, 3);
+    const gcut_jit_miss *one = i->miss[2]; /* a symbol is at least 2 */
+    assert_true(one->entry == 1 && one->at_least && one->expected == 2 && one->found == 1);
+    assert_non_null(strstr(one->text, "entry 1 expects at least 2, found 1"));
     gcut_free(i);
     gcut_ctx_free(ctx);
 }
@@ -373,6 +376,18 @@ static void no_compiler(void **state)
     assert_int_equal(i->interpreted, 3);
     assert_int_equal(said, 1);
     gcut_free(i);
+    /* On another thread: told and counted as well. */
+    jit = new_jit(ctx, by_size, &compiled, &(gcut_jit_options){.background = true});
+    for (int64_t failed = 0; !failed; usleep(1000)) {
+        gcut_jit_value in = vector(one, 1), out;
+        assert_true(*called(jit, &in, 1, &out) == -1);
+        i = gcut_jit_explain(jit);
+        failed = i->fallbacks;
+        assert_int_equal(i->compiled, 0);
+        gcut_free(i);
+    }
+    gcut_jit_free(jit);
+    assert_int_equal(said, 2);
     if (own)
         setenv("GRADCUT_CC", own, 1);
     else

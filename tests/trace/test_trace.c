@@ -336,6 +336,31 @@ static void calls_of_text(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* C code that computes with a symbol: the loop runs never, as the symbol is below 0. */
+static void by_rows(void *user, gcut_graph *g, const gcut_val *in, gcut_val *out)
+{
+    (void)user, (void)g;
+    out[0] = gcut_slice(in[0], 0, 0, 1);
+    for (int64_t t = 1; t < gcut_shape_of(in[0]).dim[0]; t++)
+        out[0] = gcut_add(out[0], gcut_slice(in[0], 0, t, t + 1));
+}
+
+static void loops_over_symbols(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    const float a[] = {1, 2, 3};
+    for (int symbolic = 0; symbolic < 2; symbolic++) {
+        gcut_graph *e = gcut_eager(ctx);
+        gcut_dim n = symbolic ? gcut_dim_now(e, "N", 2, 100, 3) : 3;
+        gcut_val x = gcut_write(gcut_input(e, "x", GCUT_F32, GCUT_SHAPE(n)), a);
+        gcut_graph *t = gcut_trace(ctx, by_rows, NULL, &x, 1, 1, NULL);
+        assert_int_equal(t == NULL, symbolic);
+        if (symbolic) assert_says(ctx, GCUT_EUSAGE, "depends on a size");
+    }
+    gcut_ctx_free(ctx);
+}
+
 /* At most 256 paths. */
 static int choices;
 
@@ -562,6 +587,7 @@ int main(void)
         cmocka_unit_test(calls_of_text),
         cmocka_unit_test(shapes_of_a_large_model),
         cmocka_unit_test(long_loops_are_told),
+        cmocka_unit_test(loops_over_symbols),
         cmocka_unit_test(paths),
         cmocka_unit_test(functions_of_one_name),
         cmocka_unit_test(loops_become_scans),
