@@ -206,6 +206,7 @@ typedef struct gcut_graph {
     const char *scope;               /* of the public builder: goes into locations */
     bool is_body;                    /* of a region: not in the module's list */
     struct gcut_graph *outer;        /* a body under construction: the graph around it */
+    uint32_t nopen;                  /* bodies under construction inside of it, by functions of the caller */
     GCUT_VEC(gcut_capture) captures; /* … and what it has captured so far */
     /* Contents of its values while it is built (driver/trace/computed.h); NULL: it has none. */
     struct gcut_computed *computed;

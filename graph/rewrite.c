@@ -111,7 +111,9 @@ void gcut_rewrite_bodies_of_last(gcut_graph *dst, gcut_graph *(*pass)(gcut_graph
     const gcut_node *n = gcut_node_at(dst, dst->nodes.n - 1);
     for (uint32_t k = 0; k < n->nregs; k++) {
         gcut_graph **body = &dst->regions.at[n->reg0 + k].body;
-        if ((*body)->is_body) *body = pass(*body, (*body)->name);
+        if (!(*body)->is_body) continue;
+        *body = pass(*body, (*body)->name);
+        gcut_checks_copy(dst, *body); /* two reshapes that became one may need another check */
     }
 }
 

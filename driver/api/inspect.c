@@ -11,8 +11,8 @@
 #include "driver/options/options.h"
 #include "driver/pipeline/compile.h"
 #include "driver/pipeline/plan_info.h"
+#include "driver/builder/builder.h"
 #include "driver/recording.h"
-#include "driver/trace/computed.h"
 #include "interp/interp.h"
 #include "passes/passes.h"
 #include "graph/verify.h"
@@ -95,6 +95,7 @@ static void check_free(void *arg)
 {
     const gcut_graph *g = arg;
     gcut_refuse_recording(g->module->env, "frees a graph");
+    gcut_refuse_open_body(g, "gcut_graph_free");
 }
 
 void gcut_graph_free(gcut_graph *g)

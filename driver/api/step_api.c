@@ -55,7 +55,7 @@ gcut_step *gcut_compile_sized(size_t size, gcut_graph *g, const gcut_options *op
 
 void gcut_step_free(gcut_step *step)
 {
-    if (step) gcut_arena_free(step->arena);
+    if (step && !gcut_recording_refuses("frees a step")) gcut_arena_free(step->arena);
 }
 
 static void do_plan(void *arg)

@@ -47,6 +47,9 @@ void gcut_refuse_no_graph(const char *function);
 /* A call on g has failed: later ones on it, and on the graphs around it, do nothing.  An eager graph stays usable. */
 void gcut_builder_failed(gcut_graph *g);
 
+/* Throws GCUT_EUSAGE while a function of the caller builds a body of g, or g is a body: `function` would free what it builds. */
+void gcut_refuse_open_body(const gcut_graph *g, const char *function);
+
 /* Runs the body of a builder call made at `at` on g: a failure marks g, and a diagnostic without a line gets
  * the caller's.  Returns false at once when an earlier call on g failed. */
 bool gcut_guard_at(gcut_here at, gcut_graph *g, void (*body)(void *), void *arg);

@@ -58,6 +58,14 @@ bool gcut_guard_at(gcut_here at, gcut_graph *g, void (*body)(void *), void *arg)
     return false;
 }
 
+void gcut_refuse_open_body(const gcut_graph *g, const char *function)
+{
+    if (g->nopen || g->is_body)
+        gcut_fail(g->module->env, GCUT_EUSAGE, (gcut_place){0},
+                  "do it after the call that makes the loop or branch",
+                  "%s: a body of @%s is under construction", function, g->name);
+}
+
 /* What a failed call has made of an eager graph has no value, and nobody has its number. */
 void gcut_builder_failed(gcut_graph *g)
 {

@@ -124,7 +124,10 @@ static void build(region_job *j, int nout)
     if (nout > 0 && !gcut_builder_list(j->at, j->g, gcut_op_get(j->op)->name, "out", j->out, nout)) return;
     clear(j->out, nout);
     if (!visible(j->g, j->in, j->nin) || !gcut_guard_at(j->at, j->g, open_bodies, j)) return;
+    gcut_graph *around = gcut_outermost(j->g);
+    around->nopen++;
     for (uint32_t r = 0; r < j->n; r++) j->make[r](j->user, j->region[r].body, j->args[r], j->yields[r]);
+    around->nopen--;
     for (uint32_t r = 0; r < j->n; r++) ok = ok && !j->region[r].body->failed;
     if (!ok) gcut_builder_failed(j->g);
     ok = ok && gcut_guard_at(j->at, j->g, close_bodies, j);

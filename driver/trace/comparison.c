@@ -120,8 +120,9 @@ static bool same_graph(walk *w, uint32_t from, uint32_t *to, uint32_t end, uint3
     for (uint32_t n = from; n < end; ++*to) {
         if (*to >= gend) return false;
         const gcut_node *b = &w->g->nodes.at[*to], *a = &w->f->nodes.at[n];
-        const uint32_t size = size_nodes(w->f, n, end);
-        if (size && is_size(w, n, size, b)) {
+        uint32_t size = size_nodes(w->f, n, end); /* a cast or a broadcast of the function may follow */
+        while (size && !is_size(w, n, size, b)) size--;
+        if (size) {
             w->map[w->f->nodes.at[n + size - 1].res0] = b->res0;
             n += size;
             continue;
@@ -173,8 +174,12 @@ const char *gcut_tree_differs(const gcut_path *tree, const gcut_record *now, con
         const gcut_graph *f = p->of;
         walk w = {f, now->g, bind, nbind, gcut_calloc(a, f->values.n + 1, sizeof *w.map)};
         if (!before.map)
-            for (uint32_t i = 0; i < f->params.n; i++)
-                w.map[f->params.at[i].value] = now->g->params.at[i].value;
+            for (uint32_t i = 0; i < f->params.n; i++) {
+                const gcut_ref x = f->params.at[i].value, y = now->g->params.at[i].value;
+                if (!same_type(&w, gcut_type_of(f, x), gcut_type_of(now->g, y)))
+                    return gcut_printf(a, "argument %u is of another type", (unsigned)i);
+                w.map[x] = y;
+            }
         else /* the recordings have equal ids up to here */
             memcpy(w.map, before.map,
                    (before.f->values.n < f->values.n ? before.f : f)->values.n * sizeof *w.map);

@@ -107,6 +107,7 @@ static void do_write(void *arg)
 {
     eager_call *j = arg;
     gcut_computed *l = eager(j, "its parameters have the contents of its arguments");
+    gcut_refuse_recording(j->g->module->env, "writes a value");
     check_value(j);
     param_of(j);
     if (!j->contents)
@@ -129,6 +130,7 @@ static void do_data(void *arg)
 {
     eager_call *j = arg;
     gcut_computed *l = eager(j, "gcut_cond reads a bool scalar, and notes what it was");
+    gcut_refuse_recording(j->g->module->env, "reads a value of another graph");
     check_value(j);
     j->contents = gcut_computed_value_of(l, j->v.id)->at;
 }
@@ -147,6 +149,7 @@ static void do_cond(void *arg)
     if (!l)
         WRONG(j, "gcut_if builds both branches", "%s: @%s has no values while it is built", j->call,
               j->g->name);
+    if (!l->recording) gcut_refuse_recording(j->g->module->env, "reads a condition of another graph");
     j->taken = gcut_computed_branch(l, j->v.id, gcut_builder_loc(j->at, j->g));
 }
 
@@ -168,6 +171,7 @@ static void list_params(void *arg)
 {
     eager_call *j = arg;
     const gcut_computed *l = eager(j, "gcut_grad records derivatives");
+    gcut_refuse_recording(j->g->module->env, "computes gradients of another graph");
     check_value(j);
     j->xs = gcut_calloc(l->made, j->g->params.n + 1, sizeof *j->xs);
     j->dxs = gcut_calloc(l->made, j->g->params.n + 1, sizeof *j->dxs);
@@ -182,11 +186,14 @@ static void add_gradients(void *arg)
     gcut_computed *l = j->g->computed;
     gcut_build b = {.g = j->g, .loc = gcut_builder_loc(j->at, j->g)};
     while (l->gradient.n < j->g->params.n) *GCUT_PUSH(l->arena, &l->gradient) = 0;
+    gcut_ref *sum = gcut_memdup(l->made, l->gradient.at, l->gradient.n * sizeof *sum);
     for (uint32_t k = 0, i = 0; k < j->g->params.n; k++) {
         if (!is_trained(j->g, k)) continue;
-        gcut_ref *sum = &l->gradient.at[k], dx = j->dxs[i++].id;
-        *sum = *sum ? gcut_b2(&b, GCUT_OP_add, *sum, dx) : dx;
+        const gcut_ref dx = j->dxs[i++].id;
+        sum[k] = sum[k] ? gcut_b2(&b, GCUT_OP_add, sum[k], dx) : dx;
     }
+    gcut_computed_catch_up(l);
+    memcpy(l->gradient.at, sum, l->gradient.n * sizeof *sum); /* all of them, or none after an error */
 }
 
 void gcut_backward_at(gcut_here at, gcut_val loss)
@@ -194,6 +201,8 @@ void gcut_backward_at(gcut_here at, gcut_val loss)
     eager_call j = {.at = at, .g = loss.graph, .call = "gcut_backward", .v = loss};
     if (!gcut_guard_at(at, loss.graph, list_params, &j)) return;
     gcut_grad_at(at, loss, j.xs, (int)j.size, j.dxs);
+    for (int64_t k = 0; k < j.size; k++)
+        if (!j.dxs[k].id) return;
     gcut_guard_at(at, loss.graph, add_gradients, &j);
 }
 
@@ -223,6 +232,7 @@ static void do_forget(void *arg)
     gcut_graph *g = j->g;
     gcut_computed *l = eager(j, NULL);
     gcut_refuse_recording(g->module->env, "forgets values");
+    gcut_refuse_open_body(g, "gcut_forget");
     gcut_module *old = g->module;
     const gcut_ref limit = g->nodes.n ? g->nodes.at[0].res0 : g->values.n;
     gcut_graph next = graph_in(old->env, l->arena, g, old->dims);

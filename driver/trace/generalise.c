@@ -49,8 +49,14 @@ static bool as_linear(const pair *p, gcut_dim d, int64_t u, int64_t v, int64_t x
     return true;
 }
 
+/* Divisors without a remainder come first. */
 static bool as_quotient(const pair *p, const gcut_varied *s, int64_t x, int64_t y, gcut_dim *out)
 {
+    for (int64_t k = 2; k <= MOST_DIVISOR; k++)
+        if (s->first == k * x && s->second == k * y) {
+            *out = made(p, GCUT_DIM_DIV, s->symbol, k);
+            return true;
+        }
     for (int64_t k = 2; k <= MOST_DIVISOR; k++) {
         if (s->first / k == x && s->second / k == y) {
             *out = made(p, GCUT_DIM_DIV, s->symbol, k);
@@ -84,11 +90,23 @@ static bool of_two(const pair *p, const gcut_varied *s, const gcut_varied *t, in
     return false;
 }
 
-/* The simplest expression whose values are x and y; false: none of these forms has them. */
-static bool unified(const pair *p, gcut_dim x, gcut_dim y, gcut_dim *out)
+/* The number that x and y are, or the symbol with these values; false: there is none. */
+static bool alike(const pair *p, gcut_dim x, gcut_dim y, gcut_dim *out)
 {
     *out = x;
     if (x == y) return true;
+    for (uint32_t k = 0; k < p->n; k++)
+        if (p->of[k].first == x && p->of[k].second == y) {
+            *out = p->of[k].symbol;
+            return true;
+        }
+    return false;
+}
+
+/* The simplest expression whose values are x and y; false: none of these forms has them. */
+static bool unified(const pair *p, gcut_dim x, gcut_dim y, gcut_dim *out)
+{
+    if (alike(p, x, y, out)) return true;
     if (!gcut_dim_known(x) || !gcut_dim_known(y)) return false;
     for (uint32_t k = 0; k < p->n; k++)
         if (as_linear(p, p->of[k].symbol, p->of[k].first, p->of[k].second, x, y, false, out)) return true;
@@ -102,12 +120,14 @@ static bool unified(const pair *p, gcut_dim x, gcut_dim y, gcut_dim *out)
     return false;
 }
 
-static bool unified_type(const pair *p, const gcut_type *a, const gcut_type *b, gcut_type *out)
+typedef bool unifier(const pair *p, gcut_dim x, gcut_dim y, gcut_dim *out);
+
+static bool unified_type(const pair *p, unifier *dim, const gcut_type *a, const gcut_type *b, gcut_type *out)
 {
     *out = *b;
     if (a->dtype != b->dtype || a->rank != b->rank) return false;
     for (uint32_t d = 0; d < a->rank; d++)
-        if (!unified(p, a->dim[d], b->dim[d], &out->dim[d])) return false;
+        if (!dim(p, a->dim[d], b->dim[d], &out->dim[d])) return false;
     return true;
 }
 
@@ -135,7 +155,8 @@ static bool as_size(pair *p, const gcut_node *a, const gcut_node *b)
     if (b->op != GCUT_OP_full || !x || !y || gcut_attr_equal(x, y)) return false;
     const double u = x->u.num.f, v = y->u.num.f;
     if (!(u >= 0 && u < 1e15 && v >= 0 && v < 1e15) || u != (double)(int64_t)u || v != (double)(int64_t)v ||
-        !unified(p, (int64_t)u, (int64_t)v, &d) || !unified_type(p, gcut_type_of(p->f, a->res0), t, &type))
+        !unified(p, (int64_t)u, (int64_t)v, &d) ||
+        !unified_type(p, unified, gcut_type_of(p->f, a->res0), t, &type))
         return false;
     gcut_build build = {.g = p->dst, .loc = b->loc};
     p->map[b->res0] = gcut_bsize(&build, d, type.dtype, &type);
@@ -153,10 +174,14 @@ static gcut_graph *unified_body(const pair *p, const gcut_node *a, const gcut_no
         return NULL;
     pair in = {
         gcut_body_new(p->dst), p->of, p->n, f, g, gcut_calloc(p->a, g->values.n + 1, sizeof *in.map), p->a};
+    const uint32_t own = g->params.n - b->ncaptured;
     for (uint32_t i = 0; i < g->params.n; i++) {
         const gcut_ref v = g->params.at[i].value;
         gcut_type type;
-        if (!unified_type(p, gcut_type_of(f, f->params.at[i].value), gcut_type_of(g, v), &type)) return NULL;
+        if (i >= own)
+            type = *gcut_type_of(p->dst, p->map[gcut_arg(p->g, b, b->nargs - b->ncaptured + i - own)]);
+        else if (!unified_type(p, unified, gcut_type_of(f, f->params.at[i].value), gcut_type_of(g, v), &type))
+            return NULL;
         in.map[v] = gcut_param_new(in.dst, g->params.at[i].role, g->values.at[v].name, &type);
         in.dst->values.at[in.map[v]].made_up = g->values.at[v].made_up;
     }
@@ -220,8 +245,10 @@ const char *gcut_generalised(gcut_record *out, const gcut_record *first, const g
     for (uint32_t i = 0; i < g->params.n; i++) {
         const gcut_param *x = &g->params.at[i];
         gcut_type type;
-        if (!unified_type(&p, gcut_type_of(f, f->params.at[i].value), gcut_type_of(g, x->value), &type))
-            return "an argument's sizes are no expression of the others";
+        /* The steps bind a symbol by the size of an argument that has it alone. */
+        if (!unified_type(&p, alike, gcut_type_of(f, f->params.at[i].value), gcut_type_of(g, x->value),
+                          &type))
+            return "there are too many sizes";
         p.map[x->value] = gcut_param_new(p.dst, x->role, g->values.at[x->value].name, &type);
     }
     for (;; at++) {
@@ -240,7 +267,9 @@ const char *gcut_generalised(gcut_record *out, const gcut_record *first, const g
         const gcut_result *x = &g->results.at[i];
         if (f->results.at[i].value != x->value) return said(&p, at);
         gcut_result_new(p.dst, x->role, x->name, p.map[x->value]);
-        p.dst->results.at[i].marks = x->marks;
+        p.dst->results.at[i].marks = gcut_marks_carry(p.dst, g, &x->marks, p.map);
     }
+    for (uint32_t i = 0; i < g->params.n; i++)
+        p.dst->params.at[i].marks = gcut_marks_carry(p.dst, g, &g->params.at[i].marks, p.map);
     return NULL;
 }

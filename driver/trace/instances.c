@@ -7,7 +7,7 @@
 #include "driver/builder/builder.h"
 
 #define ALIGNMENT 64  /* of values in memory */
-#define MOST_FORMER 4 /* steps of an entry's former versions, of one thread: branches may need them again */
+#define MOST_FORMER 8 /* steps of an entry's former versions, of one thread: branches may need them again */
 
 static gcut_status fail(const gcut_ctx *ctx)
 {
@@ -105,13 +105,18 @@ static void *compile_in_background(void *arg)
 
 void gcut_instances_collect(gcut_jit *jit)
 {
-    for (gcut_background *b = jit->jobs; b; b = b->next) {
-        if (!b->instance) continue;
+    for (gcut_background **at = &jit->jobs; *at;) {
+        gcut_background *b = *at;
+        if (!b->instance) { /* it goes on, or has failed: it is not tried again */
+            at = &b->next;
+            continue;
+        }
         b->instance->thread = b->caller;
         b->instance->next = b->entry->instances;
         b->entry->instances = b->instance;
-        b->instance = NULL;
         jit->compiled++;
+        *at = b->next;
+        pthread_join(b->thread, NULL); /* it has given the lock back, and does nothing else */
     }
 }
 
@@ -125,8 +130,13 @@ static void start(void *arg)
     start_job *j = arg;
     gcut_jit *jit = j->jit;
     gcut_entry *e = j->e;
+    bool has_job = false;
+    pthread_mutex_lock(&jit->lock);
     for (const gcut_background *b = jit->jobs; b; b = b->next)
-        if (b->entry == e && b->version == e->version && pthread_equal(b->caller, pthread_self())) return;
+        has_job = has_job ||
+                  (b->entry == e && b->version == e->version && pthread_equal(b->caller, pthread_self()));
+    pthread_mutex_unlock(&jit->lock);
+    if (has_job) return;
     gcut_background *b = gcut_calloc(jit->arena, 1, sizeof *b);
     *b = (gcut_background){.jit = jit,
                            .entry = e,
@@ -155,6 +165,16 @@ gcut_instance *gcut_instance_find(const gcut_entry *e)
     return own;
 }
 
+void gcut_instance_used(gcut_entry *e, gcut_instance *i)
+{
+    if (e->instances == i) return;
+    gcut_instance *before = e->instances;
+    while (before->next != i) before = before->next;
+    before->next = i->next;
+    i->next = e->instances;
+    e->instances = i;
+}
+
 gcut_instance *gcut_instance_interpreted(gcut_jit *jit, gcut_entry *e)
 {
     pthread_mutex_lock(&jit->lock);
@@ -170,7 +190,7 @@ void gcut_instances_trim(gcut_jit *jit)
     gcut_instance *gone = NULL;
     pthread_mutex_lock(&jit->lock);
     for (uint32_t k = 0; k < jit->entries.n; k++) {
-        int former = 0; /* the newest come first */
+        int former = 0; /* those that were used last come first */
         for (gcut_instance **at = &jit->entries.at[k]->instances; *at;) {
             gcut_instance *i = *at;
             if (i->version == jit->entries.at[k]->version || !pthread_equal(i->thread, pthread_self()) ||
@@ -235,8 +255,11 @@ void gcut_entry_free(gcut_entry *e)
 
 void gcut_instances_free(gcut_jit *jit)
 {
-    for (gcut_background *b = jit->jobs; b; b = b->next) pthread_join(b->thread, NULL);
-    gcut_instances_collect(jit);
+    for (gcut_background *b = jit->jobs, *next; b; b = next) {
+        next = b->next;
+        pthread_join(b->thread, NULL);
+        instance_free(b->instance);
+    }
     gcut_entries_free_gone(jit);
     for (uint32_t k = 0; k < jit->entries.n; k++) gcut_entry_free(jit->entries.at[k]);
     for (uint32_t k = 0; k < jit->spare.n; k++) gcut_entry_free(jit->spare.at[k]);

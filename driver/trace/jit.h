@@ -68,7 +68,8 @@ typedef struct gcut_entry {
     const gcut_dim *symbol; /* of the module */
     gcut_path *tree;
     uint32_t npaths;
-    GCUT_VEC(gcut_entry_version) versions; /* what was compiled for it, and may be again */
+    GCUT_VEC(gcut_entry_version) versions; /* what was compiled for it, and may be used again */
+    gcut_map version_of;                   /* by gcut_tree_choice: 1 + the version */
     uint32_t version;                      /* the one that is in use */
     const char *note;
     int64_t hits;
@@ -167,6 +168,8 @@ bool gcut_entry_check(gcut_jit *jit, gcut_entry *e, const gcut_call_args *c, con
 
 /* driver/trace/instances.c: the step of this thread for the entry as it is now, NULL = none yet; called with the lock. */
 gcut_instance *gcut_instance_find(const gcut_entry *e);
+/* It is the one that was used last; with the lock. */
+void gcut_instance_used(gcut_entry *e, gcut_instance *i);
 /* The interpreted one, made if need be; called by the holder of the turn. */
 gcut_instance *gcut_instance_interpreted(gcut_jit *jit, gcut_entry *e);
 /* Makes it; called by the holder of the turn.  NULL after an error, which gcut_last_error(NULL) has. */

@@ -237,6 +237,7 @@ typedef struct attempt {
     bool ok;            /* else there is an error */
     bool as_it_is;      /* the step was made for these values: its branches are the right ones */
     gcut_entry *former; /* whose results may be arguments */
+    gcut_entry *e;      /* of the step that was run; NULL: a spare one */
 } attempt;
 
 /* A spare entry of this thread, out of the list; NULL: there is none. */
@@ -262,6 +263,7 @@ static gcut_instance *interpret(gcut_jit *jit, attempt *t, bool other, const cha
     jit->told_limit = true;
     int64_t value[GCUT_JIT_SYMBOLS];
     gcut_entry *e = spare_of_thread(jit);
+    t->e = NULL;
     t->as_it_is = !e || other || !gcut_entry_fits(e, &t->c, value);
     if (t->as_it_is) {
         t->former = e;
@@ -309,20 +311,22 @@ static gcut_instance *supply(gcut_jit *jit, attempt *t)
 /* The values took a branch that is not recorded, or that the step and the recorder decide differently, since they round
  * differently: then the interpreter runs the call.  With the turn.  Returns a step that is to be run; NULL: look again, or
  * there is an error. */
-static gcut_instance *extend(gcut_jit *jit, attempt *t)
+static gcut_instance *extend(gcut_jit *jit, attempt *t, const gcut_instance *ran)
 {
     int64_t value[GCUT_JIT_SYMBOLS];
-    pthread_mutex_lock(&jit->lock);
-    gcut_entry *e = gcut_entry_find(jit, &t->c, value);
-    jit->side_exits++;
-    const uint32_t before = e ? e->version : 0;
-    pthread_mutex_unlock(&jit->lock);
+    gcut_entry *e = t->e;
     if (!e) return beyond_entries(jit, t, true);
+    pthread_mutex_lock(&jit->lock);
+    const bool usual = gcut_entry_fits(e, &t->c, value) && gcut_entry_knows(e, &t->c);
+    const uint32_t before = e->version;
+    jit->side_exits++;
+    pthread_mutex_unlock(&jit->lock);
+    if (!usual || before != ran->version) return NULL; /* another thread has changed it meanwhile */
     if (e->npaths >= GCUT_MOST_PATHS) return interpret(jit, t, true, "an entry has all its paths");
     t->ok = gcut_entry_extend(jit, e, &t->c, value);
     if (!t->ok) return NULL;
     pthread_mutex_lock(&jit->lock);
-    const bool disputed = e->version == before && gcut_entry_find(jit, &t->c, value) == e;
+    const bool disputed = e->version == before && gcut_entry_knows(e, &t->c);
     pthread_mutex_unlock(&jit->lock);
     if (!disputed) return NULL;
     gcut_instance *i = gcut_instance_interpreted(jit, e);
@@ -339,6 +343,8 @@ static gcut_instance *ready(gcut_jit *jit, attempt *t, int64_t *value)
     gcut_instance *i = e && gcut_entry_knows(e, &t->c) ? gcut_instance_find(e) : NULL;
     if (!i) return NULL;
     touch(jit, e);
+    gcut_instance_used(e, i);
+    t->e = e;
     if (!t->counted) {
         e->hits++;
         jit->hits++;
@@ -366,7 +372,7 @@ static gcut_instance *prepare(gcut_jit *jit, attempt *t, const gcut_instance *i)
     take_turn(jit);
     gcut_entries_free_gone(jit);
     gcut_clear_errors(jit->ctx);
-    gcut_instance *next = i ? extend(jit, t) : supply(jit, t);
+    gcut_instance *next = i ? extend(jit, t, i) : supply(jit, t);
     /* An instance that could not be made has set the message. */
     if (!t->ok && gcut_last_status(jit->ctx) != GCUT_OK)
         gcut_orphan_error(gcut_last_status(jit->ctx), gcut_last_error(jit->ctx));

@@ -113,6 +113,13 @@ static bool forgive(making *k, uint32_t before)
 
 /* ---- an entry ---- */
 
+static void use_version(const making *k, uint32_t version)
+{
+    pthread_mutex_lock(&k->jit->lock);
+    k->e->version = version;
+    pthread_mutex_unlock(&k->jit->lock);
+}
+
 static void finish_text(void *arg)
 {
     making *k = arg;
@@ -120,18 +127,21 @@ static void finish_text(void *arg)
     gcut_module *m = k->m;
     gcut_text t = {.arena = k->a};
     bool has_guard;
+    uint32_t *known = gcut_map_at(k->arena, &e->version_of, gcut_tree_choice(e->tree)), version = 0;
+    if (*known) {
+        use_version(k, *known - 1);
+        return;
+    }
     gcut_graph *g = gcut_tree_graph(e->tree, gcut_module_unused(m, k->jit->name, "entry"), &has_guard);
     gcut_print_graph(g, &(gcut_print_options){.name = k->jit->name}, &t);
     gcut_graph_drop(g);
-    uint32_t version = 0;
     while (version < e->versions.n && strcmp(e->versions.at[version].text, t.at) != 0) version++;
     if (version == e->versions.n) {
         const gcut_entry_version v = {gcut_keep(k->arena, t.at), has_guard};
         *GCUT_PUSH(k->arena, &e->versions) = v;
     }
-    pthread_mutex_lock(&k->jit->lock);
-    e->version = version;
-    pthread_mutex_unlock(&k->jit->lock);
+    *known = version + 1;
+    use_version(k, version);
 }
 
 static void add_path(void *arg)
@@ -421,19 +431,35 @@ static void add_alone(void *arg)
     gcut_tree_add(&j->tree, &j->k->r);
 }
 
+/* In a module that is gone after the job. */
+static void open_scratch(void *arg)
+{
+    recording *j = arg;
+    j->m = gcut_module_new(j->k->jit->ctx->env, j->k->a);
+    gcut_graph_create(j->m, j->k->jit->name);
+}
+
 bool gcut_entry_extend(gcut_jit *jit, gcut_entry *e, const gcut_call_args *c, const int64_t *value)
 {
     gcut_env *env = jit->ctx->env;
     making k = job_of(jit, c, e);
     bool ok = guarded(&k, open_job);
-    recording now = {.k = &k, .m = k.m};
+    recording now = {.k = &k};
+    ok = ok && gcut_guard(env, open_scratch, &now) && record(&now);
+    if (ok && gcut_tree_follow(e->tree, &now.r)) { /* the other arm of a gcut_cond that was recorded before */
+        ok = guarded(&k, finish_text);
+        gcut_arena_free(k.a);
+        return ok;
+    }
     gcut_dim_binding bind[GCUT_JIT_SYMBOLS];
     comparison j = at_values(&k, value, bind);
-    ok = ok && record(&now);
-    j.now = &now.r;
-    k.r = now.r;
-    if (ok && e->nsymbols) {
+    if (ok && !e->nsymbols) {
+        recording again = {.k = &k, .m = k.m};
+        ok = record(&again);
+        k.r = again.r;
+    } else if (ok) {
         ok = extend_with_symbols(&k, &now.r);
+        j.now = &now.r;
         if (ok && !k.differs) ok = gcut_guard(env, add_alone, &j) && gcut_guard(env, compare, &j);
     }
     ok = ok && (k.differs || take(&k)) && note_sizes(&k);
@@ -472,7 +498,8 @@ bool gcut_entry_check(gcut_jit *jit, gcut_entry *e, const gcut_call_args *c, con
         if (!ok || !p.outcomes) break;
         recording now = {.k = &k, .m = p.m, .outcomes = p.outcomes, .noutcomes = p.n};
         j.now = &now.r;
-        ok = record(&now) && gcut_guard(env, compare, &j);
+        const uint32_t before = env->ndiags;
+        ok = (record(&now) || forgive(&k, before)) && (k.differs || gcut_guard(env, compare, &j));
     }
     ok = ok && note_sizes(&k);
     gcut_arena_free(k.a);

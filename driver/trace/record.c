@@ -65,6 +65,10 @@ static void end(void *arg)
         gcut_fail(env, GCUT_EUSAGE, at, "hand it in as an argument",
                   "the function recorded as @%s declares %%%s, for which no call gives contents", r->g->name,
                   r->g->values.at[r->g->params.at[r->nin].value].name);
+    if (r->g->decls.n != r->ndecls)
+        gcut_fail(env, GCUT_EUSAGE, at, "a size is a number, or one of an argument",
+                  "the function recorded as @%s declares the size %s, which no call gives", r->g->name,
+                  gcut_dim_symbol_name(r->m->dims, r->g->decls.at[r->ndecls].sym));
     for (int k = 0; k < r->nout; k++) {
         if (!j->out[k].id || !j->out[k].graph)
             gcut_fail(env, GCUT_EUSAGE, at, "it gives every out[k] a value, also where it returns early",
@@ -83,6 +87,14 @@ static void end(void *arg)
     r->nbranches = j->computed->branches.n;
 }
 
+/* The function has cleared the errors. */
+static void say_failed(void *arg)
+{
+    const gcut_record *r = arg;
+    gcut_fail(r->m->env, GCUT_EUSAGE, (gcut_place){r->at.file, r->at.line, 0}, NULL,
+              "a call of the function recorded as @%s failed", r->g->name);
+}
+
 bool gcut_record_run(gcut_record *r)
 {
     gcut_env *env = r->m->env;
@@ -92,6 +104,7 @@ bool gcut_record_run(gcut_record *r)
     j.refused = gcut_recording_end(j.number);
     gcut_module_unlist(r->m, r->g);
     const bool ok = !r->g->failed && gcut_guard(env, end, &j);
+    if (r->g->failed && env->last_status == GCUT_OK) gcut_guard(env, say_failed, r);
     r->g->computed = NULL;
     gcut_arena_free(j.computed->arena);
     return ok;

@@ -111,6 +111,21 @@ bool gcut_tree_add(gcut_path **tree, const gcut_record *r)
     return false;
 }
 
+bool gcut_tree_follow(gcut_path *tree, const gcut_record *r)
+{
+    const gcut_path *p = tree;
+    for (uint32_t k = 0; k < r->nbranches; k++) {
+        if (!p || !p->cond) return false;
+        p = p->arm[r->branches[k].taken];
+    }
+    if (!p || p->cond) return false;
+    for (uint32_t k = 0; k < r->nbranches; k++) {
+        tree->last = r->branches[k].taken;
+        tree = tree->arm[tree->last];
+    }
+    return true;
+}
+
 /* Appends the outcomes to `out`; false: everything below p is recorded. */
 static bool missing(const gcut_path *p, bool *out, uint32_t *n)
 {
@@ -174,6 +189,18 @@ static bool agrees(const gcut_path *p, const gcut_graph *with)
 static bool has_both(const gcut_path *p)
 {
     return p->arm[0] && p->arm[1] && agrees(p, end_of(p));
+}
+
+static uint64_t choice_of(const gcut_path *p, uint64_t h)
+{
+    const uint64_t what = !p ? 1 : !p->cond ? 2 : has_both(p) ? 3 : p->last ? 4 : 5;
+    h = (h ^ what) * UINT64_C(1099511628211); /* FNV-1a */
+    return p && p->cond ? choice_of(p->arm[1], choice_of(p->arm[0], h)) : h;
+}
+
+uint64_t gcut_tree_choice(const gcut_path *tree)
+{
+    return choice_of(tree, UINT64_C(14695981039346656037));
 }
 
 /* The results of a path, and whether its outcomes were the right ones; ok.id 0: they always are. */

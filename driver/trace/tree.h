@@ -28,6 +28,10 @@ const char *gcut_recorded_op(const gcut_graph *g, uint32_t n, gcut_arena *a);
  * recording does something else after the same outcomes than an earlier one: the function depends on more than its
  * arguments. */
 bool gcut_tree_add(gcut_path **tree, const gcut_record *r);
+/* Is the path of a recording in the tree?  Then its outcomes become the last ones.  Of another module, and not compared. */
+bool gcut_tree_follow(gcut_path *tree, const gcut_record *r);
+/* A hash of what gcut_tree_graph makes: which arms there are, and which of them are the last ones. */
+uint64_t gcut_tree_choice(const gcut_path *tree);
 /* The outcomes that lead to the first arm that is not recorded, *n of them; NULL: every arm is. */
 const bool *gcut_tree_missing(const gcut_path *tree, gcut_arena *a, uint32_t *n);
 /* The outcomes of recording k of those in the tree, from left to right, *n of them; NULL: there are fewer. */

@@ -282,6 +282,42 @@ static void goes_on_after_errors(void **state)
     gcut_backward(square);
     const float *d = gcut_data(gcut_gradient_of(x));
     for (int k = 0; k < 3; k++) assert_true(d[k] == 2 * a[k]);
+    gcut_backward(gcut_mul(x, x)); /* no scalar: the sums stay */
+    assert_int_equal(gcut_last_status(ctx), GCUT_EUSAGE);
+    d = gcut_data(gcut_gradient_of(x));
+    for (int k = 0; k < 3; k++) assert_true(d[k] == 2 * a[k]);
+    gcut_ctx_free(ctx);
+}
+
+/* What is under construction is not freed. */
+static gcut_graph *whole;
+static gcut_val captured;
+
+static void forgets(void *user, gcut_graph *g, const gcut_val *in, gcut_val *out)
+{
+    (void)in;
+    assert_int_equal(gcut_forget(user ? whole : g), GCUT_EUSAGE);
+    gcut_graph_free(user ? whole : g);
+    out[0] = gcut_exp(captured);
+}
+
+static void bodies_are_not_freed(void **state)
+{
+    (void)state;
+    const float a[] = {1, 2, 3};
+    const unsigned char yes = 1;
+    gcut_ctx *ctx = new_ctx();
+    for (int outer = 0; outer < 2; outer++) {
+        whole = gcut_eager(ctx);
+        gcut_val p = gcut_write(gcut_input(whole, "p", GCUT_BOOL, GCUT_SCALAR), &yes), y;
+        captured = gcut_write(gcut_input(whole, "x", GCUT_F32, GCUT_SHAPE(3)), a);
+        gcut_if(p, forgets, forgets, outer ? ctx : NULL, &y, 1);
+        const float *now = gcut_data(y);
+        if (!now) fail_msg("%s", gcut_last_error(ctx));
+        for (int k = 0; k < 3; k++) assert_true(fabsf(now[k] - expf(a[k])) < 1e-5f);
+        assert_int_equal(gcut_forget(whole), GCUT_OK);
+        gcut_graph_free(whole);
+    }
     gcut_ctx_free(ctx);
 }
 
@@ -297,6 +333,7 @@ int main(void)
         cmocka_unit_test(refused),
         cmocka_unit_test(removed_values),
         cmocka_unit_test(goes_on_after_errors),
+        cmocka_unit_test(bodies_are_not_freed),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

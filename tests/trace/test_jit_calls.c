@@ -286,6 +286,59 @@ static void expressions_of_sizes(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* Sizes that are multiples of each other in the first calls: each argument has a symbol of its own. */
+static void mean_of_outer(void *user, gcut_graph *g, const gcut_val *in, gcut_val *out)
+{
+    (void)user, (void)g;
+    gcut_val x = in[0], loss = gcut_mean(gcut_mul(gcut_reshape(in[0], -1, 1), gcut_reshape(in[1], 1, -1)));
+    gcut_grad(loss, &x, 1, &out[0]);
+}
+
+static void multiples(void **state)
+{
+    (void)state;
+    static const int64_t rows[] = {2, 3, 5, 9, 5, 4}, columns[] = {4, 6, 10, 18, 6, 9};
+    gcut_ctx *ctx = new_ctx();
+    gcut_jit *jit = new_jit(ctx, mean_of_outer, NULL, NULL);
+    static float ones[18];
+    for (int k = 0; k < 18; k++) ones[k] = 1;
+    for (size_t call = 0; call < sizeof rows / sizeof *rows; call++) {
+        gcut_jit_value in[2] = {vector(ones, rows[call]), vector(ones, columns[call])}, out;
+        const float *y = called(jit, in, 2, &out);
+        assert_int_equal(out.dim[0], rows[call]);
+        assert_true(fabsf(y[0] - 1.0f / (float)rows[call]) < 1e-6f);
+    }
+    gcut_ctx_free(ctx);
+}
+
+/* Two reshapes behind a branch, which become one; and a path that fails at sizes at which it is not taken. */
+static void halves(void *user, gcut_graph *g, const gcut_val *in, gcut_val *out)
+{
+    (void)user;
+    const int64_t n = gcut_shape_of(in[0]).dim[0];
+    if (gcut_cond(gcut_gt(gcut_sum(in[0]), gcut_const(g, GCUT_F32, 0))))
+        out[0] = gcut_sum(gcut_exp(gcut_reshape(gcut_reshape(in[0], 2, n / 2), 2, 2, n / 4)));
+    else
+        out[0] = gcut_sum(gcut_neg(in[0]));
+}
+
+static void paths_at_sizes(void **state)
+{
+    (void)state;
+    static const int64_t size[] = {8, 12, 12, 7, 8, 16, 9};
+    static const float value[] = {1, 1, -1, -1, 1, 1, -1};
+    gcut_ctx *ctx = new_ctx();
+    gcut_jit *jit = new_jit(ctx, halves, NULL, NULL);
+    for (size_t call = 0; call < sizeof size / sizeof *size; call++) {
+        float x[16];
+        for (int k = 0; k < 16; k++) x[k] = value[call];
+        gcut_jit_value in = vector(x, size[call]), out;
+        const float want = (float)size[call] * (value[call] > 0 ? expf(1) : 1);
+        assert_true(fabsf(*called(jit, &in, 1, &out) - want) < 1e-4f);
+    }
+    gcut_ctx_free(ctx);
+}
+
 /* 4,000 sets of sizes are remembered, not what was recorded at them. */
 static void many_sizes(void **state)
 {
@@ -313,6 +366,8 @@ static void many_sizes(void **state)
 
 static gcut_jit *other;
 static gcut_ctx *around;
+static gcut_step *a_step;
+static gcut_val outside; /* of an eager graph */
 static int does;
 
 static void misuses(void *user, gcut_graph *g, const gcut_val *in, gcut_val *out)
@@ -325,6 +380,16 @@ static void misuses(void *user, gcut_graph *g, const gcut_val *in, gcut_val *out
     case 1: assert_null(gcut_jit_check(other, &x, 1, 0)); break;
     case 2: gcut_jit_free(other); break;
     case 3: gcut_ctx_free(around); break;
+    case 4: gcut_step_free(a_step); break;
+    case 5: assert_null(gcut_data(outside)); break;
+    case 6: assert_false(gcut_cond(gcut_gt(outside, outside))); break;
+    case 7: gcut_backward(outside); break;
+    case 8: out[0] = gcut_full(g, GCUT_F32, GCUT_SHAPE(gcut_dim_sym(g, "N", 1, 9)), 1); return;
+    case 9:
+        gcut_matmul(in[0], in[0]);
+        gcut_clear_errors(around);
+        gcut_matmul(in[0], in[0]); /* nothing: the graph has failed */
+        break;
     default: break;
     }
     out[0] = gcut_exp(in[0]);
@@ -333,17 +398,30 @@ static void misuses(void *user, gcut_graph *g, const gcut_val *in, gcut_val *out
 static void misuse(void **state)
 {
     (void)state;
-    static const char *const says[] = {"calls a gcut_jit", "calls a gcut_jit", "frees a gcut_jit",
-                                       "frees a context"};
+    static const char *const says[] = {"calls a gcut_jit",
+                                       "calls a gcut_jit",
+                                       "frees a gcut_jit",
+                                       "frees a context",
+                                       "frees a step",
+                                       "reads a value of another graph",
+                                       "reads a condition of another graph",
+                                       "computes gradients of another graph",
+                                       "declares the size N",
+                                       "failed"};
     const float one[] = {1};
     gcut_ctx *ctx = around = new_ctx();
     gcut_jit *jit = new_jit(ctx, misuses, NULL, NULL);
     other = new_jit(ctx, doubled, NULL, NULL);
     gcut_jit_value x = vector(one, 1), y;
     called(other, &x, 1, &y); /* a hit is refused, too */
-    for (does = 0; does < 4; does++) {
-        assert_int_equal(gcut_jit_call(jit, &x, 1, &y, 1), GCUT_EUSAGE);
-        if (!strstr(gcut_last_error(NULL), says[does])) fail_msg("%d: %s", does, gcut_last_error(NULL));
+    gcut_graph *plain = gcut_graph_new(ctx, "plain");
+    gcut_output(plain, "y", gcut_exp(gcut_input(plain, "x", GCUT_F32, GCUT_SHAPE(2))));
+    a_step = gcut_compile(plain, &(gcut_options){.forward_only = true, .backend = GCUT_BACKEND_EAGER});
+    outside = gcut_sum(gcut_write(gcut_param(gcut_eager(ctx), "w", GCUT_F32, GCUT_SHAPE(1)), one));
+    for (does = 0; does < 10; does++) {
+        assert_int_equal(gcut_jit_call(jit, &x, 1, &y, 1), does < 9 ? GCUT_EUSAGE : GCUT_ETYPE);
+        if (does < 9 && !strstr(gcut_last_error(NULL), says[does]))
+            fail_msg("%d: %s", does, gcut_last_error(NULL));
         gcut_graph *e = gcut_eager(ctx);
         gcut_val v = gcut_write(gcut_input(e, "x", GCUT_F32, GCUT_SHAPE(1)), one);
         gcut_clear_errors(ctx);
@@ -416,6 +494,8 @@ int main(void)
         cmocka_unit_test(many_paths),
         cmocka_unit_test(sizes_are_numbers),
         cmocka_unit_test(expressions_of_sizes),
+        cmocka_unit_test(multiples),
+        cmocka_unit_test(paths_at_sizes),
         cmocka_unit_test(many_sizes),
         cmocka_unit_test(misuse),
         cmocka_unit_test(threads),
