@@ -30,6 +30,13 @@ static inline uint64_t gcut_map_key(const void *address)
     return (uint64_t)(uintptr_t)address;
 }
 
+/* A key for a sequence: h = GCUT_FNV_BEGIN, then h = gcut_fnv(h, x) for each byte or word x (FNV-1a). */
+#define GCUT_FNV_BEGIN UINT64_C(14695981039346656037)
+static inline uint64_t gcut_fnv(uint64_t h, uint64_t x)
+{
+    return (h ^ x) * UINT64_C(1099511628211);
+}
+
 /* The high bits of a product, because the low bits of an address are its alignment. */
 static inline uint32_t gcut_map_hash(uint64_t key)
 {

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "driver/builder/builder.h"
 #include "driver/inspect/of_pipeline.h"
 #include "driver/inspect/table_text.h"
 #include "driver/options/default_sizes.h"
@@ -11,7 +12,6 @@
 #include "driver/options/options.h"
 #include "driver/pipeline/compile.h"
 #include "driver/pipeline/plan_info.h"
-#include "driver/builder/builder.h"
 #include "driver/recording.h"
 #include "interp/interp.h"
 #include "passes/passes.h"

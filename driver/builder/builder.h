@@ -60,6 +60,7 @@ gcut_val gcut_builder_run(gcut_here at, gcut_graph *g, void (*body)(void *), cal
 /* The same in the graph to which an op on the first n operands of c belongs (gcut_builder_operands). */
 gcut_val gcut_builder_run_on(gcut_here at, const char *op, void (*body)(void *), call *c, int n);
 
+/* Value v of g as callers have it. */
 static inline gcut_val gcut_val_of(gcut_graph *g, gcut_ref v)
 {
     return (gcut_val){g, v, g->computed ? gcut_computed_generation(g->computed, v) : 0};

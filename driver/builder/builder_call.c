@@ -62,7 +62,8 @@ void gcut_refuse_open_body(const gcut_graph *g, const char *function)
 {
     if (g->nopen || g->is_body)
         gcut_fail(g->module->env, GCUT_EUSAGE, (gcut_place){0},
-                  "do it after the call that makes the loop or branch",
+                  "do it after the call that makes the loop or branch; a body that was left by longjmp or an "
+                  "exception counts as well, and gcut_ctx_free frees its graph",
                   "%s: a body of @%s is under construction", function, g->name);
 }
 

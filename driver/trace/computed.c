@@ -12,8 +12,7 @@
 #include "graph/ops/node_facts.h"
 #include "text/text.h"
 
-/* Work above which a node has a step of its own, in elements and multiply-adds.  Below it the interpreter takes less time
- * than the cache needs to find and load one. */
+/* Work above which a node has a step of its own, in elements and multiply-adds. */
 #define LARGE (1 << 20)
 #define MOST_STEPS 256 /* later ops are interpreted */
 

@@ -3,16 +3,13 @@
  * One recording with symbols from two recordings at different sizes.
  *
  * The recorded function is C code, which computes with sizes: it only ever sees numbers.  The two recordings are walked side
- * by side.  A number that differs between them becomes the expression of symbols that has both values; the types of the
+ * by side.  A number that differs between them becomes an expression of symbols that has both values; the types of the
  * results follow by inference.  Two points do not determine an expression: whoever uses the result compares it with a
  * recording at each further set of sizes (comparison.c).
  */
-#include <string.h>
-
 #include "driver/trace/tree.h"
 #include "graph/build.h"
 #include "graph/node_draft.h"
-#include "text/text.h"
 
 #define MOST_DIVISOR 64 /* in expressions like N / 2 */
 
@@ -103,7 +100,7 @@ static bool alike(const pair *p, gcut_dim x, gcut_dim y, gcut_dim *out)
     return false;
 }
 
-/* The simplest expression whose values are x and y; false: none of these forms has them. */
+/* The first of these forms whose values are x and y: k*N, k*N*M, N+M, N-M, N/k, k*N+l; false: none has them. */
 static bool unified(const pair *p, gcut_dim x, gcut_dim y, gcut_dim *out)
 {
     if (alike(p, x, y, out)) return true;
@@ -248,7 +245,7 @@ const char *gcut_generalised(gcut_record *out, const gcut_record *first, const g
         /* The steps bind a symbol by the size of an argument that has it alone. */
         if (!unified_type(&p, alike, gcut_type_of(f, f->params.at[i].value), gcut_type_of(g, x->value),
                           &type))
-            return "there are too many sizes";
+            return "an argument has a size that is no symbol";
         p.map[x->value] = gcut_param_new(p.dst, x->role, g->values.at[x->value].name, &type);
     }
     for (;; at++) {

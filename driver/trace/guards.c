@@ -71,9 +71,9 @@ int gcut_entries_closest(const gcut_jit *jit, const gcut_call_args *c, const gcu
 
 uint64_t gcut_sizes_hash(const gcut_call_args *c)
 {
-    uint64_t h = UINT64_C(14695981039346656037); /* FNV-1a over whole sizes */
+    uint64_t h = GCUT_FNV_BEGIN;
     for (uint32_t k = 0; k < c->nin; k++)
-        for (int d = 0; d < c->in[k].rank; d++) h = (h ^ (uint64_t)c->in[k].dim[d]) * UINT64_C(1099511628211);
+        for (int d = 0; d < c->in[k].rank; d++) h = gcut_fnv(h, (uint64_t)c->in[k].dim[d]);
     return h;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "driver/trace/jit.h"
 
+#include "base/bytes.h"
 #include "driver/builder/builder.h"
 
 #define ALIGNMENT 64  /* of values in memory */
@@ -282,44 +283,52 @@ static int64_t bytes_of(const gcut_jit_value *x)
 
 typedef struct copies_job {
     gcut_instance *i;
-    int64_t bytes;
+    gcut_call_args *c;
+    gcut_jit_value *own;
+    bool copied[GCUT_JIT_ARGS];
 } copies_job;
 
-static void make_room(void *arg)
+static int64_t room_of(gcut_env *env, const gcut_jit_value *x)
+{
+    return gcut_bytes_lines(env, NULL, "the arguments", bytes_of(x));
+}
+
+static void copy_results(void *arg)
 {
     copies_job *j = arg;
     gcut_instance *i = j->i;
-    if (i->copies) gcut_arena_free(i->copies);
-    i->copies = NULL;
-    i->copied = NULL;
-    i->copies = gcut_arena_new(i->ctx->env, i->ctx->env->arena);
-    i->copied = gcut_step_memory(i->copies, j->bytes);
-    i->room = j->bytes;
+    gcut_env *env = i->ctx->env;
+    int64_t total = 0;
+    for (uint32_t k = 0; k < j->c->nin; k++)
+        if (j->copied[k])
+            total = gcut_bytes_add(env, NULL, "the arguments", total, room_of(env, &j->c->in[k]));
+    if (total > i->room) {
+        if (i->copies) gcut_arena_free(i->copies);
+        i->copies = NULL, i->room = 0;
+        i->copies = gcut_arena_new(env, env->arena);
+        i->at = gcut_step_memory(i->copies, total);
+        i->room = total;
+    }
+    memcpy(j->own, j->c->in, j->c->nin * sizeof *j->own);
+    char *to = i->at;
+    for (uint32_t k = 0; k < j->c->nin; k++) {
+        if (!j->copied[k]) continue;
+        j->own[k].at = memcpy(to, j->c->in[k].at, (size_t)bytes_of(&j->c->in[k]));
+        to += room_of(env, &j->c->in[k]);
+    }
+    j->c->in = j->own;
 }
 
 gcut_status gcut_instance_copy_results(gcut_instance *i, gcut_call_args *c, gcut_jit_value *own)
 {
-    int64_t total = 0;
-    bool result[GCUT_JIT_ARGS];
+    copies_job j = {.i = i, .c = c, .own = own};
+    bool any = false;
     for (uint32_t k = 0; k < c->nin; k++) {
         const int64_t n = bytes_of(&c->in[k]);
-        result[k] = false;
-        for (int r = 0; r < c->nout && !result[k]; r++) result[k] = overlaps(i->out[r], c->in[k].at, n);
-        if (result[k]) total += (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        for (int r = 0; r < c->nout && !j.copied[k]; r++) j.copied[k] = overlaps(i->out[r], c->in[k].at, n);
+        any = any || j.copied[k];
     }
-    if (!total) return GCUT_OK;
-    copies_job j = {i, total};
-    if (total > i->room && gcut_protect(i->ctx->env, make_room, &j) != GCUT_OK) return fail(i->ctx);
-    memcpy(own, c->in, c->nin * sizeof *own);
-    char *to = i->copied;
-    for (uint32_t k = 0; k < c->nin; k++) {
-        const int64_t n = bytes_of(&c->in[k]);
-        if (!result[k]) continue;
-        own[k].at = memcpy(to, c->in[k].at, (size_t)n);
-        to += (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    }
-    c->in = own;
-    return GCUT_OK;
+    return !any || gcut_protect(i->ctx->env, copy_results, &j) == GCUT_OK ? GCUT_OK : fail(i->ctx);
 }
 
 /* ---- running ---- */

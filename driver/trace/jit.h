@@ -2,10 +2,10 @@
  *
  * A recorded function and its compiled entries.
  *
- * One thread at a time records and changes the entries; it holds `turn`, not a lock, since the function may leave by
- * longjmp.  `lock` protects what calls read: the order of the entries, their texts, instances and counters.  It is never
- * held while the function, the compiler, a step or a hook runs.  The holder of the turn takes it to change these; it
- * reads the list of entries, their recordings and what is known of sizes without it, since nobody else changes them.
+ * The turn is for recording, compiling and adding entries: one thread has it at a time.  It is no lock, since the function
+ * may leave by longjmp.  The lock is for every field of the jit and of its entries that a hit reads or writes: the order of
+ * the entries, their versions, the sizes that they know, instances, compilations in the background, counters.  It is held
+ * while none of the function, the compiler, a step or a hook runs.  An instance is run by its own thread alone.
  */
 #ifndef GCUT_DRIVER_TRACE_JIT_H
 #define GCUT_DRIVER_TRACE_JIT_H
@@ -19,8 +19,8 @@
 typedef struct gcut_size_guard {
     uint16_t arg;
     uint8_t axis;
-    int8_t
-        symbol; /* -1: the number `value`; else a size from GCUT_SYMBOL_LEAST on, the same wherever it stands */
+    /* -1: it is `value`; else the number of a symbol, which has one size from GCUT_SYMBOL_LEAST on wherever it stands. */
+    int8_t symbol;
     int64_t value;
 } gcut_size_guard;
 
@@ -33,8 +33,9 @@ typedef struct gcut_instance {
     gcut_step *step;
     uint32_t version; /* of the entry */
     bool interpreted;
-    gcut_arena *copies; /* NULL: nothing was copied yet */
-    char *copied;       /* arguments that were results of this step, in `room` bytes */
+    /* Copies of arguments that were results of this step: `room` bytes at `at`, in `copies`; 0: none yet. */
+    gcut_arena *copies;
+    char *at;
     int64_t room;
     gcut_slot **in, **out, *guard; /* guard NULL: there is none */
     /* By argument, where the step has its address: all that changes between calls of the same sizes.  NULL: it is

@@ -154,10 +154,13 @@ gcut_status gcut_check_args(const gcut_jit *jit, const char *function, const gcu
         if (x->rank < 0 || x->rank > GCUT_MAX_RANK)
             return wrong(jit, function, "in[%d]: a rank of %d; at most %d axes", k, x->rank, GCUT_MAX_RANK);
         bool empty = false;
+        int64_t bytes = gcut_dtype_bytes(x->dtype);
         for (int d = 0; d < x->rank; d++) {
             if (x->dim[d] < 0)
                 return wrong(jit, function, "in[%d]: the size %lld is negative", k, (long long)x->dim[d]);
             empty = empty || x->dim[d] == 0;
+            if (__builtin_mul_overflow(bytes, x->dim[d], &bytes))
+                return wrong(jit, function, "in[%d]: its bytes do not fit in 64 bits", k);
         }
         if (!x->at && !empty) return wrong(jit, function, "in[%d]: its memory is NULL", k);
         if ((uintptr_t)x->at % (uintptr_t)gcut_dtype_bytes(x->dtype))

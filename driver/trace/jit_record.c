@@ -3,8 +3,8 @@
  * How a jit makes its entries: recordings at the sizes of a call, and what two of them have in common.
  *
  * Whether fn does the same at all sizes cannot be seen in one recording, or in two: C code may read a size and branch.  So an
- * entry with symbols is used only if it is, evaluated at the sizes of the call, what fn does at these (comparison.c), and each
- * further set of sizes is compared likewise before its first run.
+ * entry with symbols is used only at sizes at which it was compared with a recording (comparison.c): those that it was made
+ * at, and each further set before its first run.
  */
 #include <string.h>
 
@@ -391,6 +391,14 @@ static bool note_sizes(making *k)
     return ok;
 }
 
+/* A module for recordings that are dropped with the job. */
+static gcut_module *scratch_module(const making *k)
+{
+    gcut_module *m = gcut_module_new(k->jit->ctx->env, k->a);
+    gcut_graph_create(m, k->jit->name); /* no copy of a function that is called gets this name */
+    return m;
+}
+
 /* Of an entry. */
 static making job_of(gcut_jit *jit, const gcut_call_args *c, gcut_entry *e)
 {
@@ -431,12 +439,10 @@ static void add_alone(void *arg)
     gcut_tree_add(&j->tree, &j->k->r);
 }
 
-/* In a module that is gone after the job. */
 static void open_scratch(void *arg)
 {
     recording *j = arg;
-    j->m = gcut_module_new(j->k->jit->ctx->env, j->k->a);
-    gcut_graph_create(j->m, j->k->jit->name);
+    j->m = scratch_module(j->k);
 }
 
 bool gcut_entry_extend(gcut_jit *jit, gcut_entry *e, const gcut_call_args *c, const int64_t *value)
@@ -472,16 +478,14 @@ typedef struct path_job {
     uint32_t number;
     const bool *outcomes; /* NULL: there is no path of that number */
     uint32_t n;
-    gcut_module *m; /* of a recording that nothing is left of */
+    gcut_module *m; /* of the recording at the sizes of the call */
 } path_job;
 
 static void find_path(void *arg)
 {
     path_job *p = arg;
     p->outcomes = gcut_tree_outcomes(p->k->e->tree, p->k->a, p->number, &p->n);
-    if (!p->outcomes) return;
-    p->m = gcut_module_new(p->k->jit->ctx->env, p->k->a);
-    gcut_graph_create(p->m, p->k->jit->name);
+    if (p->outcomes) p->m = scratch_module(p->k);
 }
 
 /* Every path of the entry is compared: the values of a later call at these sizes may lead to any. */

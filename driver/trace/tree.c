@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/map.h"
 #include "driver/builder/builder.h"
 #include "passes/passes.h"
 #include "text/text.h"
@@ -194,13 +195,13 @@ static bool has_both(const gcut_path *p)
 static uint64_t choice_of(const gcut_path *p, uint64_t h)
 {
     const uint64_t what = !p ? 1 : !p->cond ? 2 : has_both(p) ? 3 : p->last ? 4 : 5;
-    h = (h ^ what) * UINT64_C(1099511628211); /* FNV-1a */
+    h = gcut_fnv(h, what);
     return p && p->cond ? choice_of(p->arm[1], choice_of(p->arm[0], h)) : h;
 }
 
 uint64_t gcut_tree_choice(const gcut_path *tree)
 {
-    return choice_of(tree, UINT64_C(14695981039346656037));
+    return choice_of(tree, GCUT_FNV_BEGIN);
 }
 
 /* The results of a path, and whether its outcomes were the right ones; ok.id 0: they always are. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "kernels/emit/c_text.h"
 #include "text/text.h"
 
@@ -91,10 +92,10 @@ static const char *renumber(gcut_emitter *e, const char *s)
     return out.at;
 }
 
-static uint64_t hash_of(const char *s) /* FNV-1a */
+static uint64_t hash_of(const char *s)
 {
-    uint64_t h = UINT64_C(14695981039346656037);
-    for (; *s; s++) h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
+    uint64_t h = GCUT_FNV_BEGIN;
+    for (; *s; s++) h = gcut_fnv(h, (unsigned char)*s);
     return h;
 }
 

@@ -492,6 +492,9 @@ static void mistakes(void **state)
     assert_int_equal(gcut_jit_call(jit, &bad, 1, &y, 1), GCUT_EUSAGE);
     bad = x, bad.dtype = (gcut_dtype)77;
     assert_int_equal(gcut_jit_call(jit, &bad, 1, &y, 1), GCUT_EUSAGE);
+    bad = x, bad.rank = 3, bad.dim[0] = bad.dim[1] = bad.dim[2] = INT64_C(1) << 30;
+    assert_int_equal(gcut_jit_call(jit, &bad, 1, &y, 1), GCUT_EUSAGE);
+    assert_non_null(strstr(gcut_last_error(NULL), "do not fit in 64 bits"));
     bad = x, bad.dim[0] = -4;
     assert_int_equal(gcut_jit_call(jit, &bad, 1, &y, 1), GCUT_EUSAGE);
     assert_null(gcut_jit_new(ctx, "a b", misbehaves, NULL, NULL, NULL));
