@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "kernels/rt/gemm/partial_vector.h"
+
 /* Steps of k that all panels take before the next ones, when an operand is contiguous along its panels:
  * neighbours share cache lines and pages. */
 enum { STEPS = 32 };

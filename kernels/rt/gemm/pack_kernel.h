@@ -32,6 +32,25 @@ NAME(along_k)(int64_t n, int64_t k, const T *x, int64_t is, int width, int ld, i
         }
 }
 
+/* n < width elements of each of k steps, and zeros. */
+__attribute__((always_inline)) TARGET static inline void
+NAME(last_panel)(int64_t n, int64_t k, const T *x, int64_t ks, int width, int ld, T *out)
+{
+    for (int g = 0; g < width; g += LANES) {
+        const int count = width - g < LANES ? width - g : LANES;
+        const int64_t left = n - g < count ? n - g : count;
+        if (left <= 0) {
+            for (int64_t p = 0; p < k; p++) memset(out + p * ld + g, 0, (size_t)count * sizeof(T));
+            continue;
+        }
+        const MASK mask = MASK_OF(left);
+        for (int64_t p = 0; p < k; p++) {
+            const NAME(vec) v = LOAD_PART(mask, x + p * ks + g);
+            memcpy(out + p * ld + g, &v, (size_t)count * sizeof(T));
+        }
+    }
+}
+
 __attribute__((always_inline)) TARGET static inline void
 NAME(along_panel)(int64_t n, int64_t k, const T *x, int64_t ks, int width, int ld, int64_t panel, T *out)
 {
@@ -43,8 +62,7 @@ NAME(along_panel)(int64_t n, int64_t k, const T *x, int64_t ks, int width, int l
                 for (int64_t p = p0; p < p1; p++)
                     memcpy(to + p * ld, x + p * ks + q, (size_t)width * sizeof(T));
             } else {
-                for (int64_t p = p0; p < p1; p++)
-                    for (int i = 0; i < width; i++) to[p * ld + i] = q + i < n ? x[p * ks + q + i] : 0;
+                NAME(last_panel)(n - q, p1 - p0, x + p0 * ks + q, ks, width, ld, to + p0 * ld);
             }
     }
 }
