@@ -5,9 +5,9 @@
  * Several rounds repeat every measurement, so a disturbance of a second spoils one round of some
  * measurements, not all rounds of one.  A round that the time does not suffice for is left out, except the
  * first; the report says how many there were.  A round counts with its quickest stretch of runs (gcut_rig_run),
- * since other programs only make runs longer; the result is the median of the rounds, since predictions are of the
- * usual time.  The time that the caller asks for is that of the rounds.  Compilations precede them; the first round
- * takes at most PATIENCE times that time.
+ * and the result is the quickest round, since other programs only make runs longer: predictions are of the best time.
+ * The time that the caller asks for is that of the rounds.  Compilations precede them; the first round takes at most
+ * PATIENCE times that time.
  *
  * The rounds also say how far they disagree, and whether the machine was busy (driver/measure/spread.h): the
  * model of a busy machine is not written unless the caller insists, and then says so.
@@ -28,7 +28,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "driver/measure/quantile.h"
 #include "driver/measure/spread.h"
 #include "driver/options/machine_choice.h"
 
@@ -41,7 +40,8 @@ enum {
     SMALL_POOL = 16 << 20,
     FEW_ELEMENTS = 16, /* of the small kernels by which a launch is priced */
     CHEAP_PS = 100,    /* their ops cost less than this for an element, in the op table */
-    ROUNDS = 6
+    ROUND_SECONDS = 2, /* of a round, when there is time for more of them than `effort` has */
+    MOST_ROUNDS = 30
 };
 
 #define CHEAP (GCUT_NONE - 1)
@@ -50,21 +50,22 @@ enum {
  * the fewest and the most threads. */
 typedef struct effort {
     double seconds;    /* of measuring, unless the caller says */
-    int rounds, least; /* at most ROUNDS, and how many of them are made if the time does not suffice */
+    int rounds, least; /* at least, if the time suffices; how many of them are made if it does not */
     int orders;        /* 2: products with their sides in both orders */
     bool whole;
 } effort;
-static const effort thorough = {30, ROUNDS, 1, 2, true}, brief = {1, 5, 3, 1, false};
+static const effort thorough = {30, 6, 1, 2, true}, brief = {1, 5, 3, 1, false};
 
 typedef struct visit {
     gcut_rig *rig;
     uint32_t probe; /* GCUT_NONE: all probes off; CHEAP: those of cheap ops are on */
     int64_t size[GCUT_PROBE_SYMBOLS];
     int threads;
-    const char *class;        /* of its spread; NULL: none is reported */
-    double round[ROUNDS], ns; /* the time of each, in their order; their median */
-    uint32_t rounds;          /* how many of them were measured */
-    double work, in, out;     /* flops or elements; bytes */
+    const char *class;         /* of its spread; NULL: none is reported */
+    double round[MOST_ROUNDS]; /* the time of each, in their order */
+    uint32_t rounds;           /* how many of them were measured */
+    double ns;                 /* the least of them */
+    double work, in, out;      /* flops or elements; bytes */
 } visit;
 
 typedef struct calibration {
@@ -262,7 +263,9 @@ static void measure(calibration *c, visit *v, double seconds)
     else
         gcut_rig_only(v->rig, v->probe, v->size, v->threads);
     const gcut_presence before = gcut_host_presence();
-    v->round[v->rounds++] = gcut_rig_run(v->rig, fmax(0, 1e9 * seconds));
+    const double ns = gcut_rig_run(v->rig, fmax(0, 1e9 * seconds));
+    v->ns = v->rounds ? fmin(v->ns, ns) : ns;
+    v->round[v->rounds++] = ns;
     if (v->threads == 1) { /* with more, it may wait for one that has no processor */
         const gcut_presence after = gcut_host_presence();
         c->presence.wall_ns += after.wall_ns - before.wall_ns;
@@ -274,6 +277,11 @@ static void measure(calibration *c, visit *v, double seconds)
     gcut_rig_bytes(v->rig, &v->in, &v->out);
 }
 
+static int rounds_of(const calibration *c)
+{
+    return (int)fmax(c->how->rounds, fmin(c->opt.seconds / ROUND_SECONDS, MOST_ROUNDS));
+}
+
 /* A model needs every visit once.  If the first round takes longer than this many times the time asked for
  * (or 6 s), the machine is too busy. */
 enum { PATIENCE = 10 };
@@ -281,10 +289,10 @@ enum { PATIENCE = 10 };
 static void visit_all(calibration *c)
 {
     double seconds = c->opt.seconds, start = now(), latest = start + PATIENCE * fmax(seconds, 6);
-    int rounds = hasty(c) ? 1 : c->how->rounds;
+    const int planned = rounds_of(c), rounds = hasty(c) ? 1 : planned;
     for (int r = 0; r < rounds; r++)
         for (uint32_t i = 0; i < c->visits.n; i++) {
-            double at = now(), left = start + seconds * (r + 1) / c->how->rounds - at;
+            double at = now(), left = start + seconds * (r + 1) / planned - at;
             if (i % 16 == 0) tell(c, "measuring", (r + (double)i / c->visits.n) / rounds);
             if (r >= c->how->least && at > start + seconds) break;
             if (c->how->whole && at > latest)
@@ -294,13 +302,6 @@ static void visit_all(calibration *c)
                           at - start, i, c->visits.n);
             measure(c, &c->visits.at[i], left / (c->visits.n - i));
         }
-    for (uint32_t i = 0; i < c->visits.n; i++) {
-        visit *v = &c->visits.at[i];
-        double sorted[ROUNDS];
-        memcpy(sorted, v->round, sizeof sorted);
-        gcut_sort_reals(sorted, v->rounds);
-        v->ns = gcut_quantile(sorted, v->rounds, 0.5);
-    }
 }
 
 /* ---- whether the rounds agree ---- */
@@ -342,10 +343,10 @@ static void find_spread(calibration *c)
     c->steadiness = gcut_steadiness_of(of, n, c->presence, c->keep);
 }
 
-/* Warns when the time sufficed for fewer rounds. */
+/* Warns when the time did not suffice for the least number of rounds. */
 static void say_rounds(const calibration *c, gcut_text *out)
 {
-    if ((int)c->steadiness.rounds == c->how->rounds) return;
+    if ((int)c->steadiness.rounds >= c->how->rounds) return;
     gcut_text_add(out, "%g s sufficed for %u of %d rounds: figures may be inaccurate\n", c->opt.seconds,
                   c->steadiness.rounds, c->how->rounds);
 }
