@@ -2,12 +2,12 @@
  *
  * A program that uses GLPK itself.  After a maximum flow, and after one that GLPK has no memory for, its environment
  * prints what it printed before: GLPK's own errors turn the terminal on.
+ *
+ * The source is included, not its header: no other file includes glpk.h.
  */
 #include "harness.h"
 
-#include <glpk.h>
-
-#include "partition/cut/glpk.h"
+#include "partition/cut/glpk.c"
 
 /* A chain that takes more than the mebibyte of `host_keeps_its_terminal`. */
 static void flow(void *arg)
