@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # predictions.sh [--quick] [CASE…]: compares the predicted with the best measured time of the step of every case of
-# bench/peers/cases.py, by `gradcut bench`, in passes: each calibrates the machine, then runs every case.  Other programs
-# on the host only make times longer, so of the passes the least prediction and the least best time count.  Prints a table:
+# bench/peers/cases.py, by `gradcut bench`, in passes: each calibrates the machine, then runs every case.  Load makes
+# times longer, so of the passes the least prediction and the least best time count.  Prints a table:
 # both, how far off the prediction is, the median of the run with the least best time, and of the classes of kernels that
 # take a tenth of that step or more the one that is the furthest off.  --quick: small stand-ins of the cases, and
 # calibrations of 2 s.
@@ -12,7 +12,7 @@
 #   TIME  seconds of a calibration (30)   MACHINE  a model's file instead of calibrations   CALIBRATE  further options of them
 #   GRADCUT, ZOO  the programs   CLASSES  a file for the classes of every case, as CSV
 #
-# A busy machine is refused by the calibration, unless CALIBRATE=--force.  Some 20 minutes on two cores.
+# A calibration refuses a busy machine, unless CALIBRATE=--force.  A pass takes over ten minutes on two cores.
 set -eu
 cd "$(dirname "$0")/.."
 gradcut=${GRADCUT:-build/gradcut} zoo=${ZOO:-build/examples/zoo}

@@ -5,7 +5,7 @@
  * Several rounds repeat every measurement, so a disturbance of a second spoils one round of some
  * measurements, not all rounds of one.  A round that the time does not suffice for is left out, except the
  * first; the report says how many there were.  A round counts with its quickest stretch of runs (gcut_rig_run),
- * and the result is the quickest round, since other programs only make runs longer: predictions are of the best time.
+ * and the result is the quickest round, since load makes runs longer: predictions are of the best time.
  * The time that the caller asks for is that of the rounds.  Compilations precede them; the first round takes at most
  * PATIENCE times that time.
  *
@@ -49,9 +49,10 @@ enum {
 /* How much is measured.  whole: every op, in f64 too, and all powers of two of threads; else a few ops in f32, and
  * the fewest and the most threads. */
 typedef struct effort {
-    double seconds;    /* of measuring, unless the caller says */
-    int rounds, least; /* at least, if the time suffices; how many of them are made if it does not */
-    int orders;        /* 2: products with their sides in both orders */
+    double seconds; /* of measuring, unless the caller says */
+    int rounds,
+        least;  /* how many are planned at least, and how many are made even if the time does not suffice */
+    int orders; /* 2: products with their sides in both orders */
     bool whole;
 } effort;
 static const effort thorough = {30, 6, 1, 2, true}, brief = {1, 5, 3, 1, false};
@@ -277,6 +278,7 @@ static void measure(calibration *c, visit *v, double seconds)
     gcut_rig_bytes(v->rig, &v->in, &v->out);
 }
 
+/* How many rounds are planned. */
 static int rounds_of(const calibration *c)
 {
     return (int)fmax(c->how->rounds, fmin(c->opt.seconds / ROUND_SECONDS, MOST_ROUNDS));
@@ -343,7 +345,7 @@ static void find_spread(calibration *c)
     c->steadiness = gcut_steadiness_of(of, n, c->presence, c->keep);
 }
 
-/* Warns when the time did not suffice for the least number of rounds. */
+/* Warns when fewer rounds were made than are always planned. */
 static void say_rounds(const calibration *c, gcut_text *out)
 {
     if ((int)c->steadiness.rounds >= c->how->rounds) return;

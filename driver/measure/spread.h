@@ -3,8 +3,8 @@
  * How far repeated measurements disagree, and whether the machine was quiet meanwhile: functions of the samples
  * alone.
  *
- * The spread of a measurement is the interquartile range of its rounds over their median, so that one round of
- * six that something disturbed does not show.  The machine was busy if any of these holds:
+ * The spread of a measurement is the interquartile range of its rounds over their median, so that one
+ * disturbed round of six does not show.  The machine was busy if any of these holds:
  *
  *   - fewer than GCUT_LEAST_REPEATS rounds were measured, of which no spread is known;
  *   - more than GCUT_MOST_UNSTEADY of the measurements have a spread above GCUT_STEADY;

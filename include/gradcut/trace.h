@@ -61,15 +61,16 @@ typedef struct gcut_trace_options {
     uint8_t reserved[7]; /* 0 */
 } gcut_trace_options;
 
-/* Records fn(user, g, in, out) as a graph with parameters of the names, roles, types and symbols of the values in[], which
- * are parameters of an eager graph, and results out0, out1, …, or `out` where there is one.  fn may name further
+/* Records fn(user, g, in, out) as a graph with parameters of the names, roles, types and symbols of the values in[],
+ * which are parameters of an eager graph, and results out0, out1, …, or `out` where there is one.  fn may name further
  * results by gcut_output, gcut_gradient and gcut_next.  Branches of gcut_cond become `if` regions where both are
- * recorded and give the same types.  fn may be run several times and must do the same each time; it must not read
- * data, run a step, call a gcut_jit, free a graph, a step, a gcut_jit or a context, or build on another thread: such a call
- * fails, and the trace with it.  One run may ask gcut_cond 64 times; with `branches` there may be 256 paths.  Where in[] has
- * symbols, what is recorded must be the same with their sizes in place of them.  fn may leave by longjmp or an exception: the context stays usable, and
- * frees what was recorded.  At least 9 equal iterations of a loop become a scan; the log hook is told of the line that is in
- * the graph most often, if that is as often.  opt NULL = defaults.  The caller's (gcut_graph_free); NULL on any error. */
+ * recorded and give the same types.  fn may be run several times and must do the same each time; it must not read data,
+ * run a step, call a gcut_jit, free a graph, a step, a gcut_jit or a context, or build on another thread: such a call
+ * fails, and the trace with it.  One run may ask gcut_cond 64 times; with `branches` there may be 256 paths.  Where
+ * in[] has symbols, what is recorded must be the same with their sizes in place of them.  fn may leave by longjmp or an
+ * exception: the context stays usable, and frees what was recorded.  At least 9 equal iterations of a loop become a
+ * scan; the log hook is told of the line that is in the graph most often, if that is as often.  opt NULL = defaults.
+ * The caller's (gcut_graph_free); NULL on any error. */
 GCUT_API gcut_graph *gcut_trace_sized(size_t size, gcut_here at, gcut_ctx *ctx, gcut_body *fn, void *user,
                                       const gcut_val *in, int nin, int nout, const gcut_trace_options *opt);
 #define gcut_trace(...) gcut_trace_sized(sizeof(gcut_trace_options), GCUT_HERE, __VA_ARGS__)

@@ -78,7 +78,7 @@ static void endless(void *user, gcut_graph *g, const gcut_val *in, gcut_val *out
         if (gcut_cond(gcut_gt(gcut_sum(out[0]), gcut_const(g, GCUT_F32, 0)))) out[0] = gcut_scale(out[0], 2);
 }
 
-/* Apart from setjmp, whose function may lose what is local to it. */
+/* Apart from the function that calls setjmp, whose local variables longjmp may change. */
 static __attribute__((noinline)) void trace_leaves(gcut_ctx *ctx, const gcut_val *x)
 {
     gcut_trace(ctx, leaves, NULL, x, 1, 1, NULL);

@@ -32,7 +32,7 @@ NAME(along_k)(int64_t n, int64_t k, const T *x, int64_t is, int width, int ld, i
         }
 }
 
-/* n < width elements of each of k steps, and zeros. */
+/* A panel of n < width elements: zeros fill its steps. */
 __attribute__((always_inline)) TARGET static inline void
 NAME(last_panel)(int64_t n, int64_t k, const T *x, int64_t ks, int width, int ld, T *out)
 {
