@@ -22,6 +22,7 @@ enum {
     SHORT = 3,          /* what is no long function, as sqrt, costs that much more than it delays */
     STRIP = 256,        /* columns of a strip, a multiple of GCUT_LANES */
     FEW = 64,           /* columns that no strip pays for */
+    PEELED = 16,        /* columns that GCC would unroll: its max-completely-peel-times */
     STRIP_BYTES = 16384 /* of its arrays, about */
 };
 
@@ -279,9 +280,11 @@ static bool uses_column(const char *s)
  * give up on proving that for many pointers.  Index checks do: they share a note of the first fault. */
 static const char *independence(const gcut_loop_writer *w)
 {
+    const gcut_dim columns = w->l->u->loop.inner;
+    const bool few = !w->l->u->loop.flat && !w->columns && gcut_dim_known(columns) && columns <= PEELED;
     for (uint32_t i = 0; i < w->l->n; i++)
         if (gcut_loop_is_bounded(&w->l->at[i])) return "";
-    return "GCUT_RT_APART ";
+    return few ? "GCUT_RT_APART_FEW " : "GCUT_RT_APART ";
 }
 
 /* From c0 to c1; the caller ends it. */
