@@ -13,6 +13,8 @@
 enum { TAP_PS = 40 };
 /* Taps of one pass over a long row. */
 enum { PASS = 64 };
+/* Lattices of results whose taps are listed at a time: all those of a stride of 2. */
+enum { LISTS = 4 };
 /* Vectors whose dot product is summed up in their own type, before it is added to a double. */
 enum { SUMMED = 256 };
 /* A copy of (a part of) a plane, and as much for results. */
@@ -28,28 +30,36 @@ typedef struct tap_axis {
     int64_t results, sources;
     int64_t every, stride;
     int64_t taps, first, step;
+    int64_t most, last; /* lattices up to `last` have `most` results, the others one less */
 } tap_axis;
+
+static tap_axis with_lattices(tap_axis a)
+{
+    a.most = gcut_rt_ceildiv(a.results, a.every);
+    a.last = gcut_rt_mod(a.results - 1, a.every);
+    return a;
+}
 
 static tap_axis axis_of_y(const gcut_rt_conv *g, int d)
 {
-    return (tap_axis){.results = d ? g->ow : g->oh,
-                      .sources = d ? g->w : g->h,
-                      .every = 1,
-                      .stride = g->stride[d],
-                      .taps = d ? g->kw : g->kh,
-                      .first = -g->pad[d],
-                      .step = g->dilation[d]};
+    return with_lattices((tap_axis){.results = d ? g->ow : g->oh,
+                                    .sources = d ? g->w : g->h,
+                                    .every = 1,
+                                    .stride = g->stride[d],
+                                    .taps = d ? g->kw : g->kh,
+                                    .first = -g->pad[d],
+                                    .step = g->dilation[d]});
 }
 
 static tap_axis axis_of_x(const gcut_rt_conv *g, int d)
 {
-    return (tap_axis){.results = d ? g->w : g->h,
-                      .sources = d ? g->ow : g->oh,
-                      .every = g->stride[d],
-                      .stride = 1,
-                      .taps = d ? g->kw : g->kh,
-                      .first = g->pad[d],
-                      .step = -g->dilation[d]};
+    return with_lattices((tap_axis){.results = d ? g->w : g->h,
+                                    .sources = d ? g->ow : g->oh,
+                                    .every = g->stride[d],
+                                    .stride = 1,
+                                    .taps = d ? g->kw : g->kh,
+                                    .first = g->pad[d],
+                                    .step = -g->dilation[d]});
 }
 
 static int64_t lattices(const tap_axis *a)
@@ -60,7 +70,7 @@ static int64_t lattices(const tap_axis *a)
 /* Results of lattice r. */
 static int64_t results_of(const tap_axis *a, int64_t r)
 {
-    return a->every == 1 ? a->results : gcut_rt_ceildiv(a->results - r, a->every);
+    return a->most - (r > a->last);
 }
 
 /* Does lattice r of results see the tap?  Then its result i sees source element i * stride + *at. */

@@ -34,18 +34,30 @@ static const int NAME(width_of)[] = {INSTANCES(PASTE(WIDTH, TYPE))};
 
 /* ---- the source of a tile ---- */
 
-/* What a thread works on: a tile of a plane of sources, and the taps that a lattice of results sees of it, but for the first
- * `skipped`: the element of w that is tap k is tap[k], and the first result sees source[k]. */
+/* The taps that lattice r of results sees of a tile, but for the first `skipped`, -1: none are listed.  The element of w
+ * that is tap k is tap[k], and the first result sees source[k]. */
+typedef struct NAME(taps) {
+    int64_t r[2], skipped;
+    int taps;
+    int64_t tap[PASS];
+    const T *source[PASS];
+} NAME(taps);
+
+/* What a lattice of a tile copies: `rows` rows of `columns` sources, from an offset in the plane to one in the copy. */
+typedef struct NAME(copied) {
+    int64_t rows, columns, from, to;
+} NAME(copied);
+
+/* What a thread works on: a tile of a plane of sources.  Planes have the same lattices and taps: those of some lattices
+ * are kept, since the divisions that find them take as long as a small plane. */
 typedef struct NAME(tile) {
     const NAME(depthwise) * p;
     NAME(planes) * memory;
     tap_range range[2];
     int64_t at[2]; /* of the tile: the first results of a lattice */
     const T *plane;
-    int64_t r[2], skipped;
-    int taps;
-    int64_t tap[PASS];
-    const T *source[PASS];
+    NAME(copied) copied[LISTS];
+    NAME(taps) list[LISTS];
 } NAME(tile);
 
 static int64_t NAME(lattice_rows)(const NAME(tile) * d)
@@ -53,8 +65,22 @@ static int64_t NAME(lattice_rows)(const NAME(tile) * d)
     return d->p->tiling.places[0] + d->range[0].hi - d->range[0].lo;
 }
 
-/* Copies the lattice of sources (b0, b1): what is outside of the plane is 0 already. */
-static void NAME(copy_lattice)(const NAME(tile) * d, int64_t b0, int64_t b1, T *to)
+/* Every `stride`-th element of `from`, and back.  With a stride of 2, the usual one, compilers take several at a time. */
+static inline void NAME(gather)(T *restrict to, const T *restrict from, int64_t n, int64_t stride)
+{
+    if (stride == 2)
+        for (int64_t j = 0; j < n; j++) to[j] = from[2 * j];
+    else
+        for (int64_t j = 0; j < n; j++) to[j] = from[j * stride];
+}
+
+static inline void NAME(spread)(T *restrict to, const T *restrict from, int64_t n, int64_t stride)
+{
+    for (int64_t j = 0; j < n; j++) to[j * stride] = from[j];
+}
+
+/* Of the lattice of sources (b0, b1): what is outside of the plane is 0 already. */
+static NAME(copied) NAME(copied_of)(const NAME(tile) * d, int64_t b0, int64_t b1)
 {
     const tap_axis *a = d->p->axis;
     const int64_t pitch = d->p->tiling.pitch, row = d->at[0] + d->range[0].lo,
@@ -62,14 +88,23 @@ static void NAME(copy_lattice)(const NAME(tile) * d, int64_t b0, int64_t b1, T *
     int64_t u0, u1, v0, v1;
     inside(row * a[0].stride + b0, a[0].stride, a[0].sources, NAME(lattice_rows)(d), &u0, &u1);
     inside(column * a[1].stride + b1, a[1].stride, a[1].sources, pitch, &v0, &v1);
-    const T *from =
-        d->plane + (((row + u0) * a[0].stride + b0) * a[1].sources + (column + v0) * a[1].stride + b1);
-    to += u0 * pitch + v0;
-    for (int64_t u = u0; u < u1; u++, to += pitch, from += a[0].stride * a[1].sources)
+    return (NAME(copied)){.rows = u1 - u0,
+                          .columns = v1 - v0,
+                          .from = ((row + u0) * a[0].stride + b0) * a[1].sources +
+                                  (column + v0) * a[1].stride + b1,
+                          .to = u0 * pitch + v0};
+}
+
+static void NAME(copy_lattice)(const NAME(tile) * d, const NAME(copied) * c, T *to)
+{
+    const tap_axis *a = d->p->axis;
+    const T *from = d->plane + c->from;
+    to += c->to;
+    for (int64_t u = 0; u < c->rows; u++, to += d->p->tiling.pitch, from += a[0].stride * a[1].sources)
         if (a[1].stride == 1)
-            NAME(copy)(to, from, v1 - v0);
+            NAME(copy)(to, from, c->columns);
         else
-            for (int64_t v = 0; v < v1 - v0; v++) to[v] = from[v * a[1].stride];
+            NAME(gather)(to, from, c->columns, a[1].stride);
 }
 
 /* Copies the lattices of the plane that the taps of two ranges see, for the tile that begins with result (i, j), unless they
@@ -86,7 +121,8 @@ static void NAME(load_tile)(NAME(tile) * d, const T *plane, int64_t i, int64_t j
     if (moved) {
         d->range[0] = range_of(&p->axis[0], k0, gcut_rt_min(k0 + t->taps[0], p->axis[0].taps));
         d->range[1] = range_of(&p->axis[1], l0, gcut_rt_min(l0 + t->taps[1], p->axis[1].taps));
-        d->at[0] = i, d->at[1] = j, d->skipped = -1;
+        d->at[0] = i, d->at[1] = j;
+        for (int k = 0; k < LISTS; k++) d->list[k].skipped = -1;
     }
     d->plane = plane;
     T *to = d->memory->source;
@@ -94,8 +130,11 @@ static void NAME(load_tile)(NAME(tile) * d, const T *plane, int64_t i, int64_t j
     if (moved) memset(to, 0, (size_t)(n[0] * n[1] * size + p->lanes) * sizeof(T));
     for (int64_t k = 0; k < n[0]; k++)
         for (int64_t l = 0; l < n[1]; l++, to += size) {
-            const int64_t b0 = source_lattice(&p->axis[0], k0 + k), b1 = source_lattice(&p->axis[1], l0 + l);
-            NAME(copy_lattice)(d, b0, b1, to);
+            NAME(copied) *const c = &d->copied[(k * n[1] + l) % LISTS];
+            if (moved || n[0] * n[1] > LISTS)
+                *c = NAME(copied_of)(d, source_lattice(&p->axis[0], k0 + k),
+                                     source_lattice(&p->axis[1], l0 + l));
+            NAME(copy_lattice)(d, c, to);
         }
 }
 
@@ -110,23 +149,26 @@ static int NAME(place_of)(const NAME(tile) * d, int e, int64_t r, int64_t k, int
     return 1;
 }
 
-/* Lists the taps that the lattice of results sees, but for the first `skipped`, `most` at most. */
-static void NAME(list_taps)(NAME(tile) * d, int64_t r0, int64_t r1, int64_t skipped, int64_t most)
+/* The taps that the lattice of results sees, but for the first `skipped`, `most` at most, until the next call. */
+static const NAME(taps) *
+    NAME(list_taps)(NAME(tile) * d, int64_t r0, int64_t r1, int64_t skipped, int64_t most)
 {
-    if (d->skipped == skipped && d->r[0] == r0 && d->r[1] == r1) return;
+    NAME(taps) *const list = &d->list[(r0 * lattices(&d->p->axis[1]) + r1) % LISTS];
+    if (list->skipped == skipped && list->r[0] == r0 && list->r[1] == r1) return list;
     int64_t seen = 0, place[2], lattice[2];
-    d->skipped = skipped, d->r[0] = r0, d->r[1] = r1, d->taps = 0;
+    list->skipped = skipped, list->r[0] = r0, list->r[1] = r1, list->taps = 0;
     for (int64_t k = d->range[0].k0; k < d->range[0].k1; k++) {
         if (!NAME(place_of)(d, 0, r0, k, &place[0], &lattice[0])) continue;
         for (int64_t l = d->range[1].k0; l < d->range[1].k1; l++) {
             if (!NAME(place_of)(d, 1, r1, l, &place[1], &lattice[1]) || seen++ < skipped) continue;
-            if (d->taps == most) return;
+            if (list->taps == most) return list;
             const int64_t row =
                 (lattice[0] * d->range[1].lattices + lattice[1]) * NAME(lattice_rows)(d) + place[0];
-            d->tap[d->taps] = k * d->p->axis[1].taps + l;
-            d->source[d->taps++] = d->memory->source + row * d->p->tiling.pitch + place[1];
+            list->tap[list->taps] = k * d->p->axis[1].taps + l;
+            list->source[list->taps++] = d->memory->source + row * d->p->tiling.pitch + place[1];
         }
     }
+    return list;
 }
 
 /* ---- sums ---- */
@@ -147,7 +189,7 @@ static void NAME(store)(const NAME(tile) * d, const int64_t r[2], const int64_t 
         if (a[1].every == 1)
             NAME(copy)(to, from, n[1]);
         else
-            for (int64_t j = 0; j < n[1]; j++) to[j * a[1].every] = from[j];
+            NAME(spread)(to, from, n[1], a[1].every);
     }
 }
 
@@ -168,14 +210,15 @@ static void NAME(sum_lattice)(NAME(tile) * d, int64_t channel, int64_t result, i
         const T *plane = p->from + (channel * p->sources + s) * a[0].sources * a[1].sources;
         for (int64_t q = 0; q < t->ranges[0] * t->ranges[1]; q++) {
             NAME(load_tile)(d, plane, i, j, q / t->ranges[1], q % t->ranges[1]);
+            const NAME(taps) * list;
             int64_t skipped = 0;
             do {
                 T of[PASS];
-                NAME(list_taps)(d, r[0], r[1], skipped, PASS);
-                for (int k = 0; k < d->taps; k++) of[k] = w[d->tap[k]];
-                p->sums(NAME(vectors)(p, n[0], n[1]), d->taps, d->source, of, d->memory->result, add);
-                add = 1, skipped += d->taps;
-            } while (d->taps == PASS);
+                list = NAME(list_taps)(d, r[0], r[1], skipped, PASS);
+                for (int k = 0; k < list->taps; k++) of[k] = w[list->tap[k]];
+                p->sums(NAME(vectors)(p, n[0], n[1]), list->taps, list->source, of, d->memory->result, add);
+                add = 1, skipped += list->taps;
+            } while (list->taps == PASS);
         }
     }
     NAME(store)(d, r, n, p->to + (channel * p->results + result) * a[0].results * a[1].results);
@@ -190,14 +233,14 @@ static void NAME(part_sums)(void *arg, int t, int nt)
     if (begin >= end) return;
     gcut_rt_packing_memory workspace = gcut_rt_borrow(sizeof(NAME(planes)));
     NAME(tile) d = {.p = p, .memory = workspace.at};
-    for (int64_t q = begin; q < end; q++)
+    for (int64_t q = begin; q < end; q++) {
+        const int64_t channel = q / tiles, i = q % tiles / columns * p->tiling.places[0],
+                      j = q % columns * p->tiling.places[1];
         for (int64_t m = 0; m < p->results; m++)
-            for (int64_t r = 0; r < lattices(&p->axis[0]) * lattices(&p->axis[1]); r++) {
-                const int64_t of[] = {r / lattices(&p->axis[1]), r % lattices(&p->axis[1])};
-                NAME(sum_lattice)
-                (&d, q / tiles, m, q % tiles / columns * p->tiling.places[0],
-                 q % columns * p->tiling.places[1], of);
-            }
+            for (int64_t r0 = 0; r0 < lattices(&p->axis[0]); r0++)
+                for (int64_t r1 = 0; r1 < lattices(&p->axis[1]); r1++)
+                    NAME(sum_lattice)(&d, channel, m, i, j, (const int64_t[]){r0, r1});
+    }
     gcut_rt_give_back(workspace);
 }
 
@@ -226,10 +269,10 @@ static void NAME(copy_results)(const NAME(tile) * d, const T *y, const int64_t n
 }
 
 /* Adds the sums of the lanes to those of the taps, and clears them. */
-static void NAME(add_lanes)(const NAME(tile) * d, double *sum)
+static void NAME(add_lanes)(const NAME(tile) * d, int taps, double *sum)
 {
     T *lane = d->memory->lane;
-    for (int k = 0; k < d->taps; k++)
+    for (int k = 0; k < taps; k++)
         for (int64_t l = 0; l < d->p->lanes; l++, lane++) sum[k] += (double)*lane, *lane = 0;
 }
 
@@ -241,6 +284,7 @@ static void NAME(dot_taps)(NAME(tile) * d, int64_t o, int64_t range0, int64_t ra
     const tiling *t = &p->tiling;
     const tap_axis *a = p->axis;
     double sum[PASS] = {0};
+    const NAME(taps) *list = &d->list[0];
     int64_t summed = 0;
     memset(d->memory->lane, 0, sizeof d->memory->lane);
     for (int64_t q = 0; q < t->tiles[0] * t->tiles[1]; q++) {
@@ -253,15 +297,15 @@ static void NAME(dot_taps)(NAME(tile) * d, int64_t o, int64_t range0, int64_t ra
             NAME(load_tile)
             (d, p->from + (image * g->c + o / p->results) * a[0].sources * a[1].sources, at[0], at[1], range0,
              range1);
-            NAME(list_taps)(d, 0, 0, skipped, p->task_taps);
+            list = NAME(list_taps)(d, 0, 0, skipped, p->task_taps);
             NAME(copy_results)(d, p->other + (image * g->o + o) * a[0].results * a[1].results, n);
-            if (summed + vectors > SUMMED) NAME(add_lanes)(d, sum), summed = 0;
-            p->dots(vectors, d->taps, d->source, d->memory->result, d->memory->lane);
+            if (summed + vectors > SUMMED) NAME(add_lanes)(d, list->taps, sum), summed = 0;
+            p->dots(vectors, list->taps, list->source, d->memory->result, d->memory->lane);
             summed += vectors;
         }
     }
-    NAME(add_lanes)(d, sum);
-    for (int k = 0; k < d->taps; k++) p->to[o * a[0].taps * a[1].taps + d->tap[k]] = (T)sum[k];
+    NAME(add_lanes)(d, list->taps, sum);
+    for (int k = 0; k < list->taps; k++) p->to[o * a[0].taps * a[1].taps + list->tap[k]] = (T)sum[k];
 }
 
 static void NAME(part_dots)(void *arg, int t, int nt)
