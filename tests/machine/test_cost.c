@@ -325,6 +325,26 @@ static void parts(void **state)
     near(costs_of(*state, two, FAR, 1).ns, m.kernel_ns + 2 * sine + moves);
 }
 
+/* Rows that are walked once wait for memory while they are summed up; of two walks, the first waits alone. */
+static void walks(void **state)
+{
+    static const char head[] = "gcut 1\nfunc @f[N in 1..](input %x: f32[N, 64]) -> (out ",
+                      once[] = "y: f32[N]) {\n  %d = sqrt(%x)\n  %y = sum(%d, axes=[1])\n  return %y\n}\n",
+                      twice[] = "y: f32[N, 64]) {\n  %s = sum(%x, axes=[1])\n"
+                                "  %b = broadcast(%s, shape=[N, 64], axes=[0])\n  %d = sub(%x, %b)\n"
+                                "  %y = sin(%d)\n  return %y\n}\n";
+    char text[512];
+    gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 1);
+    const double sum = gcut_machine_op_ns(&m, GCUT_OP_sum, GCUT_F32, FAR),
+                 root = gcut_machine_op_ns(&m, GCUT_OP_sqrt, GCUT_F32, FAR),
+                 sine = gcut_machine_op_ns(&m, GCUT_OP_sin, GCUT_F32, FAR),
+                 minus = gcut_machine_op_ns(&m, GCUT_OP_sub, GCUT_F32, FAR);
+    snprintf(text, sizeof text, "%s%s", head, once);
+    near(costs_of(*state, text, FAR / 64, 1).ns, m.kernel_ns + fmax(root + sum, memory_ns(&m, 1, 1.0 / 64)));
+    snprintf(text, sizeof text, "%s%s", head, twice);
+    near(costs_of(*state, text, FAR / 64, 1).ns, m.kernel_ns + sum + minus + sine + memory_ns(&m, 1, 1));
+}
+
 /* Columns come in whole vectors; a product reads what L2 does not hold on top of its rate. */
 static void columns_and_operands(void **state)
 {
@@ -482,6 +502,7 @@ int main(void)
         WITH_FIXTURE(loops),
         WITH_FIXTURE(in_place),
         WITH_FIXTURE(parts),
+        WITH_FIXTURE(walks),
         WITH_FIXTURE(columns_and_operands),
         WITH_FIXTURE(scaled_in_place),
         WITH_FIXTURE(rows_of_reductions),
