@@ -13,7 +13,7 @@
 enum { TAP_PS = 40 };
 /* Taps of one pass over a long row. */
 enum { PASS = 64 };
-/* Lattices of results whose taps are listed at a time: all those of a stride of 2. */
+/* Lattices that a tile knows at a time, of sources and of results: all those of a stride of 2. */
 enum { LISTS = 4 };
 /* Vectors whose dot product is summed up in their own type, before it is added to a double. */
 enum { SUMMED = 256 };
