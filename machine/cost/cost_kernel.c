@@ -69,18 +69,14 @@ static bool is_exposed(const gcut_lowered *h, const gcut_kernel *u)
     return longs > 1;
 }
 
-/* Does the loop walk a row again, once a sum over it is complete? */
-static bool walks_again(const gcut_lowered *h, uint32_t kernel)
+/* Does the loop go over each row more than once (loop_phases.h)? */
+static bool has_phases(const gcut_lowered *h, uint32_t kernel)
 {
-    const gcut_kernel *u = &h->kernels.at[kernel];
-    for (uint32_t i = 0; i < u->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
-        for (uint32_t k = 0; k < n->nargs && h->level[n->res0] == GCUT_LEVEL_FULL; k++) {
-            const gcut_ref root = h->view[gcut_arg(h->g, n, k)].root;
-            if (h->kernel_of[root] == kernel && h->level[root] == GCUT_LEVEL_ROW) return true;
-        }
-    }
-    return false;
+    if (!gcut_kernel_has_rows(h, &h->kernels.at[kernel])) return false;
+    gcut_arena *scratch = gcut_arena_new(h->g->module->env, NULL);
+    const int phases = gcut_loop_analyse(scratch, h, kernel, NULL).phases;
+    gcut_arena_free(scratch);
+    return phases > 1;
 }
 
 /* Rows are copied, or added up, one by one.  A row is along the last axis, and along the axes before it as long as both
@@ -194,13 +190,13 @@ static double fixed_ns(const gcut_cost_at *c, const gcut_kernel *u, const gcut_w
                                                     .ns = blocks * block.ns / threads});
 }
 
-/* A convolution reads panels of its image while it multiplies others.  Only the first of several parts of a loop, or of
- * several walks along a row, waits for memory; a row that is moved by itself waits for its own. */
+/* A convolution reads panels of its image while it multiplies others.  Only the first of several parts or phases of a
+ * loop waits for memory; a row that is moved by itself waits for its own. */
 static gcut_overlap overlap_of(const gcut_lowered *h, uint32_t kernel, double flops)
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
     if (u->kind == GCUT_KERNEL_LOOP)
-        return is_exposed(h, u) || walks_again(h, kernel) ? GCUT_OVERLAP_SUM : GCUT_OVERLAP_LONGER;
+        return is_exposed(h, u) || has_phases(h, kernel) ? GCUT_OVERLAP_SUM : GCUT_OVERLAP_LONGER;
     if (flops > 0) return u->kind == GCUT_KERNEL_CONV ? GCUT_OVERLAP_LONGER : GCUT_OVERLAP_BEYOND;
     return moves_rows(u) ? GCUT_OVERLAP_SUM : GCUT_OVERLAP_LONGER;
 }

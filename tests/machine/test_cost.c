@@ -325,8 +325,8 @@ static void parts(void **state)
     near(costs_of(*state, two, FAR, 1).ns, m.kernel_ns + 2 * sine + moves);
 }
 
-/* Rows that are walked once wait for memory while they are summed up; of two walks, the first waits alone. */
-static void walks(void **state)
+/* A loop of one phase waits for memory while it computes; of two phases, the first alone does. */
+static void phases(void **state)
 {
     static const char head[] = "gcut 1\nfunc @f[N in 1..](input %x: f32[N, 64]) -> (out ",
                       once[] = "y: f32[N]) {\n  %d = sqrt(%x)\n  %y = sum(%d, axes=[1])\n  return %y\n}\n",
@@ -502,7 +502,7 @@ int main(void)
         WITH_FIXTURE(loops),
         WITH_FIXTURE(in_place),
         WITH_FIXTURE(parts),
-        WITH_FIXTURE(walks),
+        WITH_FIXTURE(phases),
         WITH_FIXTURE(columns_and_operands),
         WITH_FIXTURE(scaled_in_place),
         WITH_FIXTURE(rows_of_reductions),

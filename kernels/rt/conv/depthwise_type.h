@@ -43,20 +43,21 @@ typedef struct NAME(taps) {
     const T *source[PASS];
 } NAME(taps);
 
-/* What a lattice of a tile copies: `rows` rows of `columns` sources, from an offset in the plane to one in the copy. */
-typedef struct NAME(copied) {
+/* The part of a lattice of sources that is inside of the plane: `rows` rows of `columns` elements, from an offset in the plane,
+ * to one in the copy. */
+typedef struct NAME(interior) {
     int64_t rows, columns, from, to;
-} NAME(copied);
+} NAME(interior);
 
 /* What a thread works on: a tile of a plane of sources.  Planes have the same lattices and taps: those of some lattices
- * are kept, since the divisions that find them take as long as a small plane. */
+ * are kept, since divisions find them. */
 typedef struct NAME(tile) {
     const NAME(depthwise) * p;
     NAME(planes) * memory;
     tap_range range[2];
     int64_t at[2]; /* of the tile: the first results of a lattice */
     const T *plane;
-    NAME(copied) copied[LISTS];
+    NAME(interior) interior[LISTS];
     NAME(taps) list[LISTS];
 } NAME(tile);
 
@@ -65,7 +66,7 @@ static int64_t NAME(lattice_rows)(const NAME(tile) * d)
     return d->p->tiling.places[0] + d->range[0].hi - d->range[0].lo;
 }
 
-/* Every `stride`-th element of `from`, and back.  With a stride of 2, the usual one, compilers take several at a time. */
+/* Every `stride`-th element of `from`.  Compilers vectorise the loop whose stride is a constant. */
 static inline void NAME(gather)(T *restrict to, const T *restrict from, int64_t n, int64_t stride)
 {
     if (stride == 2)
@@ -74,13 +75,8 @@ static inline void NAME(gather)(T *restrict to, const T *restrict from, int64_t 
         for (int64_t j = 0; j < n; j++) to[j] = from[j * stride];
 }
 
-static inline void NAME(spread)(T *restrict to, const T *restrict from, int64_t n, int64_t stride)
-{
-    for (int64_t j = 0; j < n; j++) to[j * stride] = from[j];
-}
-
-/* Of the lattice of sources (b0, b1): what is outside of the plane is 0 already. */
-static NAME(copied) NAME(copied_of)(const NAME(tile) * d, int64_t b0, int64_t b1)
+/* Of the lattice of sources (b0, b1). */
+static NAME(interior) NAME(interior_of)(const NAME(tile) * d, int64_t b0, int64_t b1)
 {
     const tap_axis *a = d->p->axis;
     const int64_t pitch = d->p->tiling.pitch, row = d->at[0] + d->range[0].lo,
@@ -88,14 +84,15 @@ static NAME(copied) NAME(copied_of)(const NAME(tile) * d, int64_t b0, int64_t b1
     int64_t u0, u1, v0, v1;
     inside(row * a[0].stride + b0, a[0].stride, a[0].sources, NAME(lattice_rows)(d), &u0, &u1);
     inside(column * a[1].stride + b1, a[1].stride, a[1].sources, pitch, &v0, &v1);
-    return (NAME(copied)){.rows = u1 - u0,
-                          .columns = v1 - v0,
-                          .from = ((row + u0) * a[0].stride + b0) * a[1].sources +
-                                  (column + v0) * a[1].stride + b1,
-                          .to = u0 * pitch + v0};
+    return (NAME(interior)){.rows = u1 - u0,
+                            .columns = v1 - v0,
+                            .from = ((row + u0) * a[0].stride + b0) * a[1].sources +
+                                    (column + v0) * a[1].stride + b1,
+                            .to = u0 * pitch + v0};
 }
 
-static void NAME(copy_lattice)(const NAME(tile) * d, const NAME(copied) * c, T *to)
+/* What is outside of the plane is 0 already. */
+static void NAME(copy_lattice)(const NAME(tile) * d, const NAME(interior) * c, T *to)
 {
     const tap_axis *a = d->p->axis;
     const T *from = d->plane + c->from;
@@ -130,10 +127,10 @@ static void NAME(load_tile)(NAME(tile) * d, const T *plane, int64_t i, int64_t j
     if (moved) memset(to, 0, (size_t)(n[0] * n[1] * size + p->lanes) * sizeof(T));
     for (int64_t k = 0; k < n[0]; k++)
         for (int64_t l = 0; l < n[1]; l++, to += size) {
-            NAME(copied) *const c = &d->copied[(k * n[1] + l) % LISTS];
+            NAME(interior) *const c = &d->interior[(k * n[1] + l) % LISTS];
             if (moved || n[0] * n[1] > LISTS)
-                *c = NAME(copied_of)(d, source_lattice(&p->axis[0], k0 + k),
-                                     source_lattice(&p->axis[1], l0 + l));
+                *c = NAME(interior_of)(d, source_lattice(&p->axis[0], k0 + k),
+                                       source_lattice(&p->axis[1], l0 + l));
             NAME(copy_lattice)(d, c, to);
         }
 }
@@ -189,7 +186,7 @@ static void NAME(store)(const NAME(tile) * d, const int64_t r[2], const int64_t 
         if (a[1].every == 1)
             NAME(copy)(to, from, n[1]);
         else
-            NAME(spread)(to, from, n[1], a[1].every);
+            for (int64_t j = 0; j < n[1]; j++) to[j * a[1].every] = from[j];
     }
 }
 
