@@ -251,24 +251,28 @@ static void windows_body(void *arg)
         "func @f[N in 0.., C in 1..](input %x: f32[N, 24, 9, 9], input %t: f32[N, C, 9, 9],\n"
         "    input %p: f32[4, 24, 1, 1], input %k: f32[24, 24, 3, 3], input %f: f32[23, 24, 3, 3],\n"
         "    input %d: f32[24, 1, 3, 3], input %h: f32[24, 12, 3, 3], input %s: f32[24, C, 3, 3],\n"
-        "    input %o: f32[N, 1, 9, 9], input %r: f32[9, 1, 3, 3])\n"
+        "    input %o: f32[N, 1, 9, 9], input %r: f32[9, 1, 3, 3], input %m: f32[N, 96, 9, 9], input %n: "
+        "f32[N, 64, 9, 9])\n"
         "    -> (out a: f32[N, 4, 9, 9], out b: f32[N, 24, 7, 7], out c: f32[N, 24, 5, 5],\n"
         "        out e: f32[N, 23, 7, 7], out u: f32[24, 24, 3, 3], out v: f32[23, 24, 3, 3],\n"
         "        out g: f32[N, 24, 4, 4], out i: f32[N, 24, 3, 3], out j: f32[N, 24, 4, 4],\n"
-        "        out l: f32[N, 24, 7, 7], out q: f32[N, 24, 7, 7], out z: f32[N, 9, 7, 7]) {\n"
+        "        out l: f32[N, 24, 7, 7], out q: f32[N, 24, 7, 7], out z: f32[N, 9, 7, 7],\n"
+        "        out b1: f32[96, 96, 3, 3], out b2: f32[64, 96, 3, 3]) {\n"
         "  %a = conv2d(%x, %p)\n  %b = conv2d(%x, %k)\n  %c = conv2d(%x, %k, dilation=[2, 2])\n"
         "  %e = conv2d(%x, %f)\n  %u = conv2d_weight(%x, %b, window=[3, 3])\n"
         "  %v = conv2d_weight(%x, %e, window=[3, 3])\n  %g = conv2d(%x, %k, stride=[2, 2])\n"
         "  %i = conv2d(%x, %k, stride=[3, 3])\n  %j = conv2d(%x, %d, stride=[2, 2], groups=24)\n"
         "  %l = conv2d(%x, %h, groups=2)\n  %q = conv2d(%t, %s)\n"
-        "  %z = conv2d(%o, %r)\n"
-        "  return %a, %b, %c, %e, %u, %v, %g, %i, %j, %l, %q, %z\n}\n";
+        "  %z = conv2d(%o, %r)\n  %b1 = conv2d_weight(%m, %m, window=[3, 3], pad=[1, 1, 1, 1])\n"
+        "  %b2 = conv2d_weight(%m, %n, window=[3, 3], pad=[1, 1, 1, 1])\n"
+        "  return %a, %b, %c, %e, %u, %v, %g, %i, %j, %l, %q, %z, %b1, %b2\n}\n";
     gcut_module *m = gcut_parse_module(w->env, w->env->arena, "w.gcut", text, strlen(text));
     const gcut_graph *g = m->graphs.at[0];
     static const gcut_window want[] = {GCUT_WINDOW_point,   GCUT_WINDOW_tiled,   GCUT_WINDOW_plain,
-                                       GCUT_WINDOW_narrow,  GCUT_WINDOW_tiled,   GCUT_WINDOW_narrow,
+                                       GCUT_WINDOW_narrow,  GCUT_WINDOW_plain,   GCUT_WINDOW_narrow,
                                        GCUT_WINDOW_strided, GCUT_WINDOW_patches, GCUT_WINDOW_depthwise,
-                                       GCUT_WINDOW_narrow,  GCUT_WINDOW_plain,   GCUT_WINDOW_single};
+                                       GCUT_WINDOW_narrow,  GCUT_WINDOW_plain,   GCUT_WINDOW_single,
+                                       GCUT_WINDOW_tiled,   GCUT_WINDOW_plain};
     uint32_t n = sizeof want / sizeof *want;
     assert_int_equal(g->nodes.n, n);
     for (uint32_t i = 0; i < n; i++) assert_int_equal(gcut_conv_window(g, gcut_node_at(g, i)), want[i]);
