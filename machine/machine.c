@@ -20,6 +20,19 @@ const char *const gcut_window_names[GCUT_NWINDOWS] = {"point",  "plain",   "tile
                   *const gcut_attention_names[2] = {"attention", "attention_grad"},
                   *const gcut_level_names[GCUT_NLEVELS] = {"l2", "l3", "dram"};
 
+/* clang-format off */
+const gcut_measured_conv gcut_measured_convs[GCUT_NWINDOWS] = {
+    [GCUT_WINDOW_point]     = { 4, 64,  28,  64,  1,  1,  1},
+    [GCUT_WINDOW_plain]     = { 4, 32,  28,  32,  5,  1,  1},
+    [GCUT_WINDOW_tiled]     = { 4, 96,  20,  96,  3,  1,  1},
+    [GCUT_WINDOW_narrow]    = {32,  8,  28,  16,  3,  1,  1},
+    [GCUT_WINDOW_single]    = {16,  1,  84,   8,  3,  1,  1},
+    [GCUT_WINDOW_strided]   = { 4, 32,  56,  64,  3,  2,  1},
+    [GCUT_WINDOW_patches]   = { 4,  3, 128, 192, 16, 16,  1},
+    [GCUT_WINDOW_depthwise] = { 4, 64,  28,  64,  3,  1, 64}
+};
+/* clang-format on */
+
 /* ---- sections ---- */
 
 #define FIELDS (sizeof(gcut_machine) / sizeof(double))

@@ -54,11 +54,15 @@ typedef struct gcut_machine {
     double threshold_ps[GCUT_NTHRESHOLDS]; /* 0 = it follows the rates (machine/thresholds.def) */
 } gcut_machine;
 
+/* Sizes of the convolutions whose rates calibrate measures, by window, of so many images that threads get equal parts.
+ * They keep the size of the image but for the stride: padding is (kernel - 1) / 2, and 0 where the stride is the kernel. */
+typedef struct gcut_measured_conv {
+    int images, channels, size, out, kernel, stride, groups;
+} gcut_measured_conv;
+extern const gcut_measured_conv gcut_measured_convs[GCUT_NWINDOWS];
+
 /* Finding a row, on the machine of the op table. */
 #define GCUT_ROW_NS 20
-/* Rows and columns of the depthwise convolutions whose rate calibrate measures, and of their windows. */
-#define GCUT_MEASURED_WIDTH 28
-#define GCUT_MEASURED_WINDOW 3
 
 /* How far the rounds of one class of measurements disagreed: interquartile ranges over medians. */
 typedef struct gcut_machine_spread {

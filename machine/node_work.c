@@ -9,14 +9,8 @@
 
 #include "graph/external.h"
 #include "graph/ops/node_facts.h"
-
-/* Bytes of a row of a product's result that are multiplied together. */
-#define VECTOR_BYTES 64
-/* A plane of a depthwise convolution (kernels/rt/conv/depthwise.h) costs the multiply-adds of whole vectors over its results
- * and those between its rows, ROW_MADDS for the copies of each row, and PLANE_MADDS: multiply-adds of a vector, fitted to
- * times of planes of 28 * 28, 16 * 16 and 4 * 4 on Zen 4. */
-#define ROW_MADDS 15
-#define PLANE_MADDS 80
+#include "machine/conv_madds.h"
+#include "machine/lower/kernel_sizes.h"
 
 static double rated(const gcut_work_of *w, const gcut_node *n, const char *what, const gcut_rate *rate,
                     double units, const char *unit)
@@ -55,7 +49,7 @@ static double product_ns(const gcut_work_of *w, const gcut_node *n, uint32_t one
 {
     const gcut_type *y = gcut_type_of(w->g, n->res0), *a = gcut_type_of(w->g, gcut_arg(w->g, n, 0));
     const uint32_t r = y->rank;
-    const double vector = VECTOR_BYTES / (double)gcut_dtype_bytes(y->dtype);
+    const double vector = GCUT_VECTOR_BYTES / (double)gcut_dtype_bytes(y->dtype);
     double rows = size(w, n, y->dim[r - 2]), cols = size(w, n, y->dim[r - 1]), batch = 1;
     if (cols > vector) cols = ceil(cols / vector) * vector;
     for (uint32_t d = r - 2; d-- > 0;)
@@ -67,29 +61,42 @@ static double product_ns(const gcut_work_of *w, const gcut_node *n, uint32_t one
     return rated(w, n, gcut_op_get((gcut_op)n->op)->name, &rate, flops, "flops");
 }
 
-/* The multiply-adds of vectors that a plane costs, over those of numbers that its rows * columns results need.  A row of the
- * copy has `halo` columns more. */
-static double plane_madds(double rows, double columns, double kh, double kw, double halo, double vector)
+static gcut_conv_sizes conv_sizes(const gcut_work_of *w, const gcut_node *n, gcut_way way)
 {
-    const double vectors = ceil(((rows - 1) * (columns + halo) + columns) / vector);
-    return (vectors * kh * kw + ROW_MADDS * rows + PLANE_MADDS) / (rows * columns * kh * kw);
+    const gcut_ref x = way == GCUT_WAY_conv_x ? n->res0 : gcut_arg(w->g, n, 0),
+                   y = way == GCUT_WAY_conv_y   ? n->res0
+                       : way == GCUT_WAY_conv_x ? gcut_arg(w->g, n, 0)
+                                                : gcut_arg(w->g, n, 1),
+                   of = way == GCUT_WAY_conv_w ? n->res0 : gcut_arg(w->g, n, 1);
+    const gcut_dim *dx = gcut_type_of(w->g, x)->dim, *dy = gcut_type_of(w->g, y)->dim,
+                   *dw = gcut_type_of(w->g, of)->dim;
+    gcut_conv_sizes c = {.images = size(w, n, dx[0]), .in = size(w, n, dw[1])};
+    c.out = size(w, n, dw[0]) / size(w, n, gcut_attr_get(w->g, n, GCUT_KEY_groups)->u.dim);
+    for (int d = 0; d < 2; d++) {
+        c.x[d] = size(w, n, dx[2 + d]);
+        c.y[d] = size(w, n, dy[2 + d]);
+        c.kernel[d] = size(w, n, dw[2 + d]);
+        c.stride[d] = (double)gcut_attr_get(w->g, n, GCUT_KEY_stride)->u.dims[d];
+        c.dilation[d] = (double)gcut_attr_get(w->g, n, GCUT_KEY_dilation)->u.dims[d];
+    }
+    return c;
 }
 
-/* The time of a multiply-add over its time in the planes that calibrate measures. */
-static double window_factor(const gcut_work_of *w, const gcut_node *n, gcut_way way)
+static double conv_ns(const gcut_work_of *w, const gcut_node *n, double flops)
 {
-    if (gcut_conv_window(w->g, n) != GCUT_WINDOW_depthwise) return 1;
-    const gcut_ref y = way == GCUT_WAY_conv_y ? n->res0 : gcut_arg(w->g, n, way == GCUT_WAY_conv_x ? 0 : 1);
-    const gcut_type *t = gcut_type_of(w->g, y),
-                    *of = gcut_type_of(w->g, way == GCUT_WAY_conv_w ? n->res0 : gcut_arg(w->g, n, 1));
-    const double vector = VECTOR_BYTES / (double)gcut_dtype_bytes(t->dtype), rows = size(w, n, t->dim[2]),
-                 columns = size(w, n, t->dim[3]), kh = size(w, n, of->dim[2]), kw = size(w, n, of->dim[3]);
-    const gcut_dim *stride = gcut_attr_get(w->g, n, GCUT_KEY_stride)->u.dims,
-                   *dilation = gcut_attr_get(w->g, n, GCUT_KEY_dilation)->u.dims;
-    if (!(rows * columns * kh * kw > 0)) return 1;
-    return plane_madds(rows, columns, kh, kw, (kw - 1) * (double)dilation[1] / (double)stride[1], vector) /
-           plane_madds(GCUT_MEASURED_WIDTH, GCUT_MEASURED_WIDTH, GCUT_MEASURED_WINDOW, GCUT_MEASURED_WINDOW,
-                       GCUT_MEASURED_WINDOW - 1, vector);
+    const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
+    const gcut_window window = gcut_conv_window(w->g, n);
+    const gcut_dtype t = gcut_node_widest(w->g, n);
+    if (!(flops > 0)) return 0;
+    const gcut_conv_sizes sizes = conv_sizes(w, n, info->way);
+    const uint32_t first = gcut_terms_count(w->terms);
+    const gcut_rate rate = gcut_machine_conv_rate(w->m, info->way, window, t);
+    const double ns = rated(w, n, info->name, &rate, flops, "flops"),
+                 times = gcut_conv_cost_of_madd(&sizes, info->way, window,
+                                                GCUT_VECTOR_BYTES / (double)gcut_dtype_bytes(t));
+    return ns * gcut_terms_scale(w->terms, first, times,
+                                 window == GCUT_WINDOW_depthwise ? "planes in whole vectors"
+                                                                 : "copies and sums for fewer multiply-adds");
 }
 
 double gcut_work_contraction_ns(const gcut_work_of *w, const gcut_node *n, uint32_t one_b)
@@ -99,12 +106,9 @@ double gcut_work_contraction_ns(const gcut_work_of *w, const gcut_node *n, uint3
     const bool attention = info->way == GCUT_WAY_attention || info->way == GCUT_WAY_attention_grad;
     if (info->way == GCUT_WAY_gemm) return product_ns(w, n, one_b);
     const double flops = gcut_node_flops(w->g, n, w->at, w->nat);
-    const uint32_t first = gcut_terms_count(w->terms);
-    const gcut_rate rate = attention ? gcut_machine_attention_rate(w->m, info->way, t)
-                                     : gcut_machine_conv_rate(w->m, info->way, gcut_conv_window(w->g, n), t);
-    const double ns = rated(w, n, info->name, &rate, flops, "flops");
-    if (attention) return ns;
-    return ns * gcut_terms_scale(w->terms, first, window_factor(w, n, info->way), "planes in whole vectors");
+    if (!attention) return conv_ns(w, n, flops);
+    const gcut_rate rate = gcut_machine_attention_rate(w->m, info->way, t);
+    return rated(w, n, info->name, &rate, flops, "flops");
 }
 
 double gcut_work_external_ns(const gcut_work_of *w, const gcut_node *n)

@@ -399,7 +399,7 @@ static double computing(const calibration *c, uint32_t v)
     return without(ns, moves) / x->work;
 }
 
-/* The rate of attention with all its data in L2: less its traffic beyond, which predictions add. */
+/* The rate of a convolution or attention with all its data in L2: less its traffic beyond, which predictions add. */
 static double near_rate(const calibration *c, const gcut_machine *m, uint32_t v)
 {
     const visit *x = &c->visits.at[v];
@@ -482,7 +482,7 @@ static void fill_contractions(const calibration *c, int s, gcut_machine *m)
     if (c->how->whole) m->f64_factor = fmax(1, exp2(wide / WIDE));
     settle(m);
     for (int w = 0; w < GCUT_NWINDOWS; w++)
-        for (int way = 0; way < 3; way++) m->conv_ns_per_flop[way][w] = rate(c, v++);
+        for (int way = 0; way < 3; way++) m->conv_ns_per_flop[way][w] = near_rate(c, m, v++);
     for (int way = 0; way < 2; way++) m->attention_ns_per_flop[way] = near_rate(c, m, v++);
 }
 

@@ -117,26 +117,9 @@ static const gcut_probe others[] = {
     P(random, 16384, 1, "input %k$: i64[N$], input %i$: i64[N$]", "%y$ = random(%k$, %i$)", "f32[N$]")
 };
 
-/* Eight windows, each as the convolution, its gradient in x and its gradient in w, in the order of
- * gcut_window.  n images: so many that threads get equal parts of the work. */
-#define PAD "pad=[1, 1, 1, 1]"
-#define CONV(n, x, w, y, shape, how, window)                                                                 \
-    P(conv2d, n, 0, "input %x$: @[" x "], input %k$: @[" w "]", "%y$ = conv2d(%x$, %k$" how ")", "@[" y "]") \
-    P(conv2d_input, n, 0, "input %z$: @[" y "], input %k$: @[" w "]",                                       \
-      "%y$ = conv2d_input(%z$, %k$, shape=" shape how ")", "@[" x "]")                                      \
-    P(conv2d_weight, n, 0, "input %x$: @[" x "], input %z$: @[" y "]",                                      \
-      "%y$ = conv2d_weight(%x$, %z$, window=" window how ")", "@[" w "]")
 #define QKV "input %q$: @[N$, 8, 256, 64], input %k$: @[N$, 8, 256, 64], input %v$: @[N$, 8, 256, 64]"
 
-static const gcut_probe contractions[] = {
-    CONV(4, "N$, 64, 28, 28", "64, 64, 1, 1", "N$, 64, 28, 28", "[28, 28]", "", "[1, 1]")
-    CONV(4, "N$, 32, 28, 28", "32, 32, 5, 5", "N$, 32, 28, 28", "[28, 28]", ", pad=[2, 2, 2, 2]", "[5, 5]")
-    CONV(4, "N$, 96, 20, 20", "96, 96, 3, 3", "N$, 96, 20, 20", "[20, 20]", ", " PAD, "[3, 3]")
-    CONV(32, "N$, 8, 28, 28", "16, 8, 3, 3", "N$, 16, 28, 28", "[28, 28]", ", " PAD, "[3, 3]")
-    CONV(16, "N$, 1, 84, 84", "8, 1, 3, 3", "N$, 8, 84, 84", "[84, 84]", ", " PAD, "[3, 3]")
-    CONV(4, "N$, 32, 56, 56", "64, 32, 3, 3", "N$, 64, 28, 28", "[56, 56]", ", stride=[2, 2], " PAD, "[3, 3]")
-    CONV(4, "N$, 3, 128, 128", "192, 3, 16, 16", "N$, 192, 8, 8", "[128, 128]", ", stride=[16, 16]", "[16, 16]")
-    CONV(4, "N$, 64, 28, 28", "64, 1, 3, 3", "N$, 64, 28, 28", "[28, 28]", ", groups=64, " PAD, "[3, 3]")
+static const gcut_probe attentions[] = {
     P(attention, 1, 0, QKV, "%y$ = attention(%q$, %k$, %v$, causal=true)", "@[N$, 8, 256, 64]")
     P(attention_grad, 1, 0, QKV ", input %z$: @[N$, 8, 256, 64]",
       "%w$, %s$, %t$ = attention_grad(%q$, %k$, %v$, %z$, causal=true)\n"
@@ -155,16 +138,53 @@ static const gcut_probe streams[] = {
 };
 /* clang-format on */
 
+/* ---- convolutions ---- */
+
+/* Of a window, in the order of the rates of a model: the convolution, its gradient in x and its gradient in w. */
+static void add_convolutions(gcut_arena *a, gcut_probes *out, gcut_window window)
+{
+    const gcut_measured_conv *c = &gcut_measured_convs[window];
+    const int pad = c->stride == c->kernel ? 0 : (c->kernel - 1) / 2, y_size = c->size / c->stride;
+    const char *x = gcut_printf(a, "@[N$, %d, %d, %d]", c->channels, c->size, c->size),
+               *w =
+                   gcut_printf(a, "@[%d, %d, %d, %d]", c->out, c->channels / c->groups, c->kernel, c->kernel),
+               *y = gcut_printf(a, "@[N$, %d, %d, %d]", c->out, y_size, y_size),
+               *how = gcut_printf(a, "stride=[%d, %d], pad=[%d, %d, %d, %d], groups=%d", c->stride, c->stride,
+                                  pad, pad, pad, pad, c->groups);
+    const gcut_probe probes[] = {
+        {.op = GCUT_OP_conv2d,
+         .params = gcut_printf(a, "input %%x$: %s, input %%k$: %s", x, w),
+         .body = gcut_printf(a, "  %%y$ = conv2d(%%x$, %%k$, %s)\n", how),
+         .type = y},
+        {.op = GCUT_OP_conv2d_input,
+         .params = gcut_printf(a, "input %%z$: %s, input %%k$: %s", y, w),
+         .body =
+             gcut_printf(a, "  %%y$ = conv2d_input(%%z$, %%k$, shape=[%d, %d], %s)\n", c->size, c->size, how),
+         .type = x},
+        {.op = GCUT_OP_conv2d_weight,
+         .params = gcut_printf(a, "input %%x$: %s, input %%z$: %s", x, y),
+         .body = gcut_printf(a, "  %%y$ = conv2d_weight(%%x$, %%z$, window=[%d, %d], %s)\n", c->kernel,
+                             c->kernel, how),
+         .type = w}};
+    for (size_t i = 0; i < sizeof probes / sizeof *probes; i++) {
+        gcut_probe *p = GCUT_PUSH(a, out);
+        *p = probes[i];
+        p->on = c->images;
+    }
+}
+
 uint32_t gcut_probes_add(gcut_arena *a, gcut_probes *out, gcut_probe_table table, bool few)
 {
     static const struct {
         const gcut_probe *at;
         size_t n;
     } tables[] = {[GCUT_PROBES_OTHERS] = {others, sizeof others / sizeof *others},
-                  [GCUT_PROBES_CONTRACTIONS] = {contractions, sizeof contractions / sizeof *contractions},
+                  [GCUT_PROBES_CONTRACTIONS] = {attentions, sizeof attentions / sizeof *attentions},
                   [GCUT_PROBES_PRODUCTS] = {products, sizeof products / sizeof *products},
                   [GCUT_PROBES_STREAMS] = {streams, sizeof streams / sizeof *streams}};
     uint32_t first = out->n;
+    for (int window = 0; table == GCUT_PROBES_CONTRACTIONS && window < GCUT_NWINDOWS; window++)
+        add_convolutions(a, out, (gcut_window)window);
     for (size_t i = 0; i < tables[table].n; i++)
         if (!few || is_few(tables[table].at[i].op)) *GCUT_PUSH(a, out) = tables[table].at[i];
     return first;

@@ -11,7 +11,7 @@
  * loop's body is walked twice and its second run stands for all further ones.
  *
  * Memory of a temporary is recycled: it was touched just before, as that of another one.  Arithmetic and
- * traffic of a loop and of a convolution overlap; the longer one counts.
+ * traffic of a loop overlap; the longer one counts.
  */
 #include "machine/cost/cost.h"
 

@@ -190,14 +190,13 @@ static double fixed_ns(const gcut_cost_at *c, const gcut_kernel *u, const gcut_w
                                                     .ns = blocks * block.ns / threads});
 }
 
-/* A convolution reads panels of its image while it multiplies others.  Only the first of several parts or phases of a
- * loop waits for memory; a row that is moved by itself waits for its own. */
+/* Only the first of several parts or phases of a loop waits for memory; a row that is moved by itself waits for its own. */
 static gcut_overlap overlap_of(const gcut_lowered *h, uint32_t kernel, double flops)
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
     if (u->kind == GCUT_KERNEL_LOOP)
         return is_exposed(h, u) || has_phases(h, kernel) ? GCUT_OVERLAP_SUM : GCUT_OVERLAP_LONGER;
-    if (flops > 0) return u->kind == GCUT_KERNEL_CONV ? GCUT_OVERLAP_LONGER : GCUT_OVERLAP_BEYOND;
+    if (flops > 0) return GCUT_OVERLAP_BEYOND;
     return moves_rows(u) ? GCUT_OVERLAP_SUM : GCUT_OVERLAP_LONGER;
 }
 

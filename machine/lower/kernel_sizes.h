@@ -29,6 +29,7 @@
 
 /* ---- what predictions know of the run-time library ---- */
 
+#define GCUT_VECTOR_BYTES 64
 /* A row that is reduced is walked GCUT_LANES elements at a time, the remaining ones one by one, each of which takes
  * GCUT_TAIL times as long. */
 #define GCUT_TAIL 8
