@@ -49,9 +49,10 @@ static double product_ns(const gcut_work_of *w, const gcut_node *n, uint32_t one
 {
     const gcut_type *y = gcut_type_of(w->g, n->res0), *a = gcut_type_of(w->g, gcut_arg(w->g, n, 0));
     const uint32_t r = y->rank;
-    const double vector = GCUT_VECTOR_BYTES / (double)gcut_dtype_bytes(y->dtype);
+    /* Micro-kernels make two vectors of a row. */
+    const double block = 2 * GCUT_VECTOR_BYTES / (double)gcut_dtype_bytes(y->dtype);
     double rows = size(w, n, y->dim[r - 2]), cols = size(w, n, y->dim[r - 1]), batch = 1;
-    if (cols > vector) cols = ceil(cols / vector) * vector;
+    if (cols > block / 2) cols = ceil(cols / block) * block;
     for (uint32_t d = r - 2; d-- > 0;)
         *(one_b >> d & 1 && batch == 1 ? &rows : &batch) *= size(w, n, y->dim[d]);
     const double k = size(w, n, a->dim[gcut_attr_flag(w->g, n, GCUT_KEY_ta) ? r - 2 : r - 1]),

@@ -8,6 +8,7 @@
 #include "machine/cost/cost.h"
 #include "machine/lower/fusion/loop_phases.h"
 #include "machine/lower/fusion/prologue.h"
+#include "machine/lower/kernel_sizes.h"
 #include "machine/lower/team.h"
 #include "machine/node_work.h"
 
@@ -42,14 +43,28 @@ static double op_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_gra
     return gcut_work_op_ns(&w, n, gcut_cost_numel(c, gcut_type_of(g, v)));
 }
 
-static double row_factor(const gcut_cost_at *c, const gcut_kernel *u)
+/* Of arithmetic that takes ns, the terms from `first` on: the time with what the ends of rows take.  Elements that fill no
+ * vector go one by one, and every phase adds up what it has in a row. */
+static double with_ends(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
+                        const gcut_kernel *u, int phases, uint32_t first, double ns)
 {
-    double inner = gcut_cost_size(c, u->loop.inner), left = fmod(inner, GCUT_LANES);
-    return inner > 0 ? (inner - left + GCUT_TAIL * left) / inner : 1;
+    const gcut_dtype t = gcut_node_widest(h->g, gcut_node_at(h->g, u->nodes.at[0]));
+    const double inner = gcut_cost_size(c, u->loop.inner),
+                 left = fmod(inner, GCUT_VECTOR_BYTES / (double)gcut_dtype_bytes(t)),
+                 each = left > 0 && left < inner ? GCUT_END + 1 : GCUT_END;
+    const gcut_rate rate = gcut_machine_row_rate(m);
+    if (!(inner > 0)) return ns;
+    ns *= gcut_terms_scale(c->terms, first, (inner - left + GCUT_TAIL * left) / inner,
+                           "ends of rows one by one");
+    const uint32_t last = gcut_terms_count(c->terms);
+    const double ends = gcut_term_rated(c->terms, GCUT_TERM_WORK, NULL, "ends of rows", &rate,
+                                        gcut_cost_size(c, u->loop.rows) * phases, "rows");
+    return ns + ends * gcut_terms_scale(c->terms, last, each, "sums, and what fills no vector");
 }
 
+/* phases: 0 where the loop has no rows. */
 static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
-                      const gcut_kernel *u)
+                      const gcut_kernel *u, int phases)
 {
     const uint32_t first = gcut_terms_count(c->terms);
     double ns = 0;
@@ -57,8 +72,7 @@ static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_l
         const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
         ns += op_ns(c, m, h->g, n, gcut_op_of(n)->emit == GCUT_EMIT_REDUCE);
     }
-    if (!gcut_kernel_has_rows(h, u)) return ns;
-    return ns * gcut_terms_scale(c->terms, first, row_factor(c, u), "ends of rows one by one");
+    return phases ? with_ends(c, m, h, u, phases, first, ns) : ns;
 }
 
 /* Is the loop cut into parts, for several long functions? */
@@ -69,14 +83,14 @@ static bool is_exposed(const gcut_lowered *h, const gcut_kernel *u)
     return longs > 1;
 }
 
-/* Does the loop go over each row more than once (loop_phases.h)? */
-static bool has_phases(const gcut_lowered *h, uint32_t kernel)
+/* How often the loop goes over each row (loop_phases.h); 0: it has no rows. */
+static int phases_of(const gcut_lowered *h, uint32_t kernel)
 {
-    if (!gcut_kernel_has_rows(h, &h->kernels.at[kernel])) return false;
+    if (!gcut_kernel_has_rows(h, &h->kernels.at[kernel])) return 0;
     gcut_arena *scratch = gcut_arena_new(h->g->module->env, NULL);
     const int phases = gcut_loop_analyse(scratch, h, kernel, NULL).phases;
     gcut_arena_free(scratch);
-    return phases > 1;
+    return phases;
 }
 
 /* Rows are copied, or added up, one by one.  A row is along the last axis, and along the axes before it as long as both
@@ -191,11 +205,10 @@ static double fixed_ns(const gcut_cost_at *c, const gcut_kernel *u, const gcut_w
 }
 
 /* Only the first of several parts or phases of a loop waits for memory; a row that is moved by itself waits for its own. */
-static gcut_overlap overlap_of(const gcut_lowered *h, uint32_t kernel, double flops)
+static gcut_overlap overlap_of(const gcut_lowered *h, const gcut_kernel *u, double flops, int phases)
 {
-    const gcut_kernel *u = &h->kernels.at[kernel];
     if (u->kind == GCUT_KERNEL_LOOP)
-        return is_exposed(h, u) || has_phases(h, kernel) ? GCUT_OVERLAP_SUM : GCUT_OVERLAP_LONGER;
+        return is_exposed(h, u) || phases > 1 ? GCUT_OVERLAP_SUM : GCUT_OVERLAP_LONGER;
     if (flops > 0) return GCUT_OVERLAP_BEYOND;
     return moves_rows(u) ? GCUT_OVERLAP_SUM : GCUT_OVERLAP_LONGER;
 }
@@ -204,11 +217,13 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t 
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
     gcut_work w = {.threads = c->threads};
+    int phases = 0;
     if (u->kind == GCUT_KERNEL_LOOP) {
         gcut_team team = gcut_kernel_team(h, kernel);
         w.threads = gcut_team_at(c->p->module, &team, c->at, c->nat, c->threads);
         w.alone = w.threads == 1;
-        w.ns = loop_ns(c, w.alone ? &c->alone : &c->m, h, u);
+        phases = phases_of(h, kernel);
+        w.ns = loop_ns(c, w.alone ? &c->alone : &c->m, h, u, phases);
     } else {
         const uint32_t first = gcut_terms_count(c->terms);
         if (u->kind != GCUT_KERNEL_COPY)
@@ -223,7 +238,7 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t 
         }
         w.ns += prologue_ns(c, w.alone ? &c->alone : &c->m, h, kernel);
     }
-    w.overlap = overlap_of(h, kernel, w.flops);
+    w.overlap = overlap_of(h, u, w.flops, phases);
     w.fixed = fixed_ns(c, u, &w);
     return w;
 }

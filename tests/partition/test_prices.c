@@ -142,7 +142,7 @@ static void where_consumed(void **state)
     near(price_of(w, "q"), product + m->kernel_ns + m->call_ns + gcut_machine_move_ns(m, BYTES, 0, BYTES));
 }
 
-/* Columns are multiplied in whole vectors; batches under one matrix are rows: as the kernels run them. */
+/* Columns are multiplied in whole pairs of vectors; batches under one matrix are rows: as the kernels run them. */
 static void as_the_kernels_run(void **state)
 {
     world *w = *state;
