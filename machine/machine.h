@@ -50,7 +50,8 @@ typedef struct gcut_machine {
     double op_ns[GCUT_NOPS][2]; /* one element of f32 (all of up to 4 bytes), of f64; 0 = not measured */
     double op_scale; /* for ops not in op_ns: ns = op table's cost_ps / 1000 times this; in f64 twice that
                       * of f32 */
-    double row_ns;   /* finding one row that is copied or added up; 0 = GCUT_ROW_NS times op_scale */
+    double row_ns;   /* finding one row that is copied or added up, twice what a phase of a loop takes at
+                      * the end of a row; 0 = GCUT_ROW_NS times op_scale */
     double threshold_ps[GCUT_NTHRESHOLDS]; /* 0 = it follows the rates (machine/thresholds.def) */
 } gcut_machine;
 
