@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * GF/s of matrix products, BLIS as it chooses itself (or as BLIS_ARCH_TYPE tells both) against ours, ns per
- * element of the vector math, and ms of a loop over memory that stores as usual or past the caches.
+ * element of the vector math, ms of a loop over memory that stores as usual or past the caches, and of convolutions of
+ * 3 * 3 the time in Winograd tiles over the direct one.
  *
  * Compile with -O3 -march=native -fno-math-errno -fno-trapping-math -pthread -Iinclude and the folder of
  * blis.h; link libgradcut_rt.a, libblis.a and libm.
@@ -169,10 +170,70 @@ static void stores(void)
     }
 }
 
+static double conv_s(const gcut_rt_conv *g, int way, const float *a, const float *b, float *c, float *work,
+                     int threads)
+{
+    void (*const f[])(const gcut_rt_conv *, const float *, const float *, float *, float *,
+                      int) = {gcut_rt_conv_y_f32, gcut_rt_conv_x_f32, gcut_rt_conv_w_f32};
+    const double t = now();
+    f[way](g, a, b, c, work, threads);
+    return now() - t;
+}
+
+/* Ratios of the least times of y, x and w. */
+static void tiles(void)
+{
+    enum { ROUNDS = 20 };
+    static const int64_t shapes[][4] = {/* images, channels of x and of y, rows and columns */
+                                        {8, 32, 32, 32},   {8, 64, 64, 16},   {8, 64, 128, 16},
+                                        {8, 96, 96, 16},   {8, 64, 256, 16},  {8, 128, 128, 16},
+                                        {4, 128, 128, 32}, {16, 192, 192, 8}, {8, 256, 256, 8}};
+    printf("3 * 3 in tiles over direct, y x w; 1 and 2 threads\n");
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        const int64_t n = shapes[s][0], in = shapes[s][1], out = shapes[s][2], h = shapes[s][3];
+        gcut_rt_conv g = {.n = n,
+                          .c = in,
+                          .h = h,
+                          .w = h,
+                          .o = out,
+                          .oh = h,
+                          .ow = h,
+                          .kh = 3,
+                          .kw = 3,
+                          .stride = {1, 1},
+                          .pad = {1, 1},
+                          .dilation = {1, 1},
+                          .groups = 1};
+        const int64_t elements[] = {n * in * h * h, out * in * 9, n * out * h * h,
+                                    GCUT_RT_WINOGRAD_W * in * out + GCUT_RT_WINOGRAD_C * (in + out)};
+        float *of[4]; /* x, w, y, work */
+        for (int k = 0; k < 4; k++)
+            if (!(of[k] = calloc((size_t)elements[k], sizeof **of))) exit(1);
+        const int operands[][3] = {{0, 1, 2}, {2, 1, 0}, {0, 2, 1}};
+        printf("%3d x %3d -> %3d x %2d", (int)n, (int)in, (int)out, (int)h);
+        for (int threads = 1; threads <= 2; threads++) {
+            printf("  |");
+            for (int way = 0; way < 3; way++) {
+                const int *at = operands[way];
+                double best[2] = {1e30, 1e30};
+                for (int r = 0; r < 2 * ROUNDS; r++) {
+                    g.winograd = r % 2;
+                    const double t = conv_s(&g, way, of[at[0]], of[at[1]], of[at[2]], of[3], threads);
+                    if (t < best[r % 2]) best[r % 2] = t;
+                }
+                printf(" %5.2f", best[1] / best[0]);
+            }
+        }
+        printf("\n");
+        for (int k = 0; k < 4; k++) free(of[k]);
+    }
+}
+
 int main(void)
 {
     products();
     math();
     stores();
+    tiles();
     return 0;
 }
