@@ -552,7 +552,7 @@ typedef struct gcut_fused_kernel {
 typedef struct gcut_unfused {
     const char *value, *op, *where;                /* what is read */
     const char *reader, *reader_op, *reader_where; /* who reads it */
-    int from, to; /* launches; from -1: a loop or branch, or a concat's parts */
+    int from, to; /* launches; from is -1 where a loop, a branch or several launches make it */
     bool backward;
     bool again;                /* an op before it reads the value in the same launch, and has the bytes */
     const char *code, *reason; /* of the closed list in doc/inspection.md: its name and a sentence */
