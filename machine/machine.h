@@ -50,13 +50,14 @@ typedef struct gcut_machine {
     double op_ns[GCUT_NOPS][2]; /* one element of f32 (all of up to 4 bytes), of f64; 0 = not measured */
     double op_scale; /* for ops not in op_ns: ns = op table's cost_ps / 1000 times this; in f64 twice that
                       * of f32 */
-    double row_ns;   /* finding one row that is copied or added up, twice what a phase of a loop takes at
-                      * the end of a row; 0 = GCUT_ROW_NS times op_scale */
+    double row_ns;   /* finding one row that is copied or added up, the unit of the ends of rows of loops too
+                      * (kernel_sizes.h); 0 = GCUT_ROW_NS times op_scale */
     double threshold_ps[GCUT_NTHRESHOLDS]; /* 0 = it follows the rates (machine/thresholds.def) */
 } gcut_machine;
 
-/* Sizes of the convolutions whose rates calibrate measures, by window, of so many images that threads get equal parts.
- * They keep the size of the image but for the stride: padding is (kernel - 1) / 2, and 0 where the stride is the kernel. */
+/* The shapes of the convolutions whose rates calibrate measures, by class of windows.  Images are square; their number is a
+ * multiple of 4, so that four threads compute equal numbers of images.  The padding is 0 where stride and kernel are equal,
+ * else (kernel - 1) / 2, so that y has size / stride rows. */
 typedef struct gcut_measured_conv {
     int images, channels, size, out, kernel, stride, groups;
 } gcut_measured_conv;

@@ -9,8 +9,9 @@
 
 #include "graph/external.h"
 #include "graph/ops/node_facts.h"
-#include "machine/conv_madds.h"
+#include "machine/conv_shape_factor.h"
 #include "machine/lower/kernel_sizes.h"
+#include "machine/lower/window_roles.h"
 
 static double rated(const gcut_work_of *w, const gcut_node *n, const char *what, const gcut_rate *rate,
                     double units, const char *unit)
@@ -49,7 +50,7 @@ static double product_ns(const gcut_work_of *w, const gcut_node *n, uint32_t one
 {
     const gcut_type *y = gcut_type_of(w->g, n->res0), *a = gcut_type_of(w->g, gcut_arg(w->g, n, 0));
     const uint32_t r = y->rank;
-    /* Micro-kernels make two vectors of a row. */
+    /* Micro-kernels compute rows in pairs of vectors. */
     const double block = 2 * GCUT_VECTOR_BYTES / (double)gcut_dtype_bytes(y->dtype);
     double rows = size(w, n, y->dim[r - 2]), cols = size(w, n, y->dim[r - 1]), batch = 1;
     if (cols > block / 2) cols = ceil(cols / block) * block;
@@ -62,21 +63,15 @@ static double product_ns(const gcut_work_of *w, const gcut_node *n, uint32_t one
     return rated(w, n, gcut_op_get((gcut_op)n->op)->name, &rate, flops, "flops");
 }
 
-static gcut_conv_sizes conv_sizes(const gcut_work_of *w, const gcut_node *n, gcut_way way)
+static gcut_conv_shape conv_shape(const gcut_work_of *w, const gcut_node *n)
 {
-    const gcut_ref x = way == GCUT_WAY_conv_x ? n->res0 : gcut_arg(w->g, n, 0),
-                   y = way == GCUT_WAY_conv_y   ? n->res0
-                       : way == GCUT_WAY_conv_x ? gcut_arg(w->g, n, 0)
-                                                : gcut_arg(w->g, n, 1),
-                   of = way == GCUT_WAY_conv_w ? n->res0 : gcut_arg(w->g, n, 1);
-    const gcut_dim *dx = gcut_type_of(w->g, x)->dim, *dy = gcut_type_of(w->g, y)->dim,
-                   *dw = gcut_type_of(w->g, of)->dim;
-    gcut_conv_sizes c = {.images = size(w, n, dx[0]), .in = size(w, n, dw[1])};
-    c.out = size(w, n, dw[0]) / size(w, n, gcut_attr_get(w->g, n, GCUT_KEY_groups)->u.dim);
+    const gcut_window_roles of = gcut_window_roles_of(w->g, n);
+    gcut_conv_shape c = {.images = size(w, n, of.x->dim[0]), .in = size(w, n, of.w->dim[1])};
+    c.out = size(w, n, of.w->dim[0]) / (double)gcut_attr_get(w->g, n, GCUT_KEY_groups)->u.dim;
     for (int d = 0; d < 2; d++) {
-        c.x[d] = size(w, n, dx[2 + d]);
-        c.y[d] = size(w, n, dy[2 + d]);
-        c.kernel[d] = size(w, n, dw[2 + d]);
+        c.x[d] = size(w, n, of.x->dim[2 + d]);
+        c.y[d] = size(w, n, of.y->dim[2 + d]);
+        c.kernel[d] = size(w, n, of.w->dim[2 + d]);
         c.stride[d] = (double)gcut_attr_get(w->g, n, GCUT_KEY_stride)->u.dims[d];
         c.dilation[d] = (double)gcut_attr_get(w->g, n, GCUT_KEY_dilation)->u.dims[d];
     }
@@ -89,15 +84,13 @@ static double conv_ns(const gcut_work_of *w, const gcut_node *n, double flops)
     const gcut_window window = gcut_conv_window(w->g, n);
     const gcut_dtype t = gcut_node_widest(w->g, n);
     if (!(flops > 0)) return 0;
-    const gcut_conv_sizes sizes = conv_sizes(w, n, info->way);
+    const gcut_conv_shape shape = conv_shape(w, n);
+    const double lanes = GCUT_VECTOR_BYTES / (double)gcut_dtype_bytes(t);
     const uint32_t first = gcut_terms_count(w->terms);
     const gcut_rate rate = gcut_machine_conv_rate(w->m, info->way, window, t);
-    const double ns = rated(w, n, info->name, &rate, flops, "flops"),
-                 times = gcut_conv_cost_of_madd(&sizes, info->way, window,
-                                                GCUT_VECTOR_BYTES / (double)gcut_dtype_bytes(t));
-    return ns * gcut_terms_scale(w->terms, first, times,
-                                 window == GCUT_WINDOW_depthwise ? "planes in whole vectors"
-                                                                 : "copies and sums for fewer multiply-adds");
+    const double ns = rated(w, n, info->name, &rate, flops, "flops");
+    return ns * gcut_terms_scale(w->terms, first, gcut_conv_shape_factor(&shape, info->way, window, lanes),
+                                 "its shape beside the measured one");
 }
 
 double gcut_work_contraction_ns(const gcut_work_of *w, const gcut_node *n, uint32_t one_b)

@@ -84,10 +84,11 @@ gcut_dtype gcut_node_widest(const gcut_graph *g, const gcut_node *n)
 
 /* Below this number of channels the transforms of GCUT_WINDOW_tiled cost more than they save. */
 #define FEW_CHANNELS 24
-/* Of the gradient of w, each element of x is transformed for all channels of y and each of y for all channels of x: in * out
- * products pay for the transforms of in + out elements from this factor on.  Measured with AVX-512: with 64 and 64 channels
- * of 16 * 16 the tiled one takes 1.0 to 1.2 times as long as the plain one, with 96 and 96 0.8 to 1.0 times. */
-#define PRODUCTS_OF_TRANSFORM 48
+/* The tiled gradient of w transforms in + out channels of x and y, and saves multiplications of in * out pairs of them.
+ * It is used from this ratio of in * out to in + out on.  For 8 images of 16 * 16 it took, with one and with two threads on
+ * AVX-512, 0.98 and 1.24 times as long as the plain one at a ratio of 32 (64 and 64 channels), 0.82 and 0.99 times at 48
+ * (96 and 96; bench/bench_rt.c). */
+#define PRODUCTS_PER_TRANSFORM 48
 
 /* Is the list [a, b]? */
 static bool both(const gcut_dim *list, gcut_dim a, gcut_dim b)
@@ -120,7 +121,7 @@ gcut_window gcut_conv_window(const gcut_graph *g, const gcut_node *n)
     if (d[1] == 1) return GCUT_WINDOW_single;
     if (few(d[1]) || few(out)) return GCUT_WINDOW_narrow;
     if (gcut_mark_find(&n->marks, GCUT_MARK_less_workspace)) known = false;
-    if (known && info->way == GCUT_WAY_conv_w && d[1] * out < PRODUCTS_OF_TRANSFORM * (d[1] + out))
+    if (known && info->way == GCUT_WAY_conv_w && d[1] * out < PRODUCTS_PER_TRANSFORM * (d[1] + out))
         known = false;
     return known && both(d + 2, 3, 3) && both(dilation, 1, 1) ? GCUT_WINDOW_tiled : GCUT_WINDOW_plain;
 }

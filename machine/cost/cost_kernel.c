@@ -43,23 +43,22 @@ static double op_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_gra
     return gcut_work_op_ns(&w, n, gcut_cost_numel(c, gcut_type_of(g, v)));
 }
 
-/* Of arithmetic that takes ns, the terms from `first` on: the time with what the ends of rows take.  Elements that fill no
- * vector go one by one, and every phase adds up what it has in a row. */
-static double with_ends(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
-                        const gcut_kernel *u, int phases, uint32_t first, double ns)
+/* Elements at the end of a row that fill no vector. */
+static double remainder_of_row(const gcut_cost_at *c, const gcut_lowered *h, const gcut_kernel *u)
 {
     const gcut_dtype t = gcut_node_widest(h->g, gcut_node_at(h->g, u->nodes.at[0]));
-    const double inner = gcut_cost_size(c, u->loop.inner),
-                 left = fmod(inner, GCUT_VECTOR_BYTES / (double)gcut_dtype_bytes(t)),
-                 each = left > 0 && left < inner ? GCUT_END + 1 : GCUT_END;
+    return fmod(gcut_cost_size(c, u->loop.inner), GCUT_VECTOR_BYTES / (double)gcut_dtype_bytes(t));
+}
+
+static double row_ends_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_kernel *u, int phases,
+                          bool remainder)
+{
     const gcut_rate rate = gcut_machine_row_rate(m);
-    if (!(inner > 0)) return ns;
-    ns *= gcut_terms_scale(c->terms, first, (inner - left + GCUT_TAIL * left) / inner,
-                           "ends of rows one by one");
-    const uint32_t last = gcut_terms_count(c->terms);
-    const double ends = gcut_term_rated(c->terms, GCUT_TERM_WORK, NULL, "ends of rows", &rate,
-                                        gcut_cost_size(c, u->loop.rows) * phases, "rows");
-    return ns + ends * gcut_terms_scale(c->terms, last, each, "sums, and what fills no vector");
+    const uint32_t first = gcut_terms_count(c->terms);
+    const double ns = gcut_term_rated(c->terms, GCUT_TERM_WORK, NULL, "ends of rows", &rate,
+                                      gcut_cost_size(c, u->loop.rows) * phases, "rows");
+    return ns * gcut_terms_scale(c->terms, first, GCUT_ROW_END + (remainder ? GCUT_ROW_REMAINDER : 0),
+                                 remainder ? "a sum and a remainder" : "a sum");
 }
 
 /* phases: 0 where the loop has no rows. */
@@ -72,7 +71,12 @@ static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_l
         const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
         ns += op_ns(c, m, h->g, n, gcut_op_of(n)->emit == GCUT_EMIT_REDUCE);
     }
-    return phases ? with_ends(c, m, h, u, phases, first, ns) : ns;
+    const double inner = gcut_cost_size(c, u->loop.inner);
+    if (!phases || !(inner > 0)) return ns;
+    const double left = remainder_of_row(c, h, u);
+    ns *= gcut_terms_scale(c->terms, first, (inner - left + GCUT_TAIL * left) / inner,
+                           "remainders of rows one by one");
+    return ns + row_ends_ns(c, m, u, phases, left > 0 && left < inner);
 }
 
 /* Is the loop cut into parts, for several long functions? */
@@ -204,7 +208,7 @@ static double fixed_ns(const gcut_cost_at *c, const gcut_kernel *u, const gcut_w
                                                     .ns = blocks * block.ns / threads});
 }
 
-/* Only the first of several parts or phases of a loop waits for memory; a row that is moved by itself waits for its own. */
+/* Only the first of several parts or phases of a loop waits for memory; each row that is moved waits for its own. */
 static gcut_overlap overlap_of(const gcut_lowered *h, const gcut_kernel *u, double flops, int phases)
 {
     if (u->kind == GCUT_KERNEL_LOOP)

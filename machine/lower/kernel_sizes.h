@@ -29,13 +29,14 @@
 
 /* ---- what predictions know of the run-time library ---- */
 
-#define GCUT_VECTOR_BYTES 64
-/* Of a loop that reduces rows: an element at the end of a row that fills no vector takes GCUT_TAIL times as long as others.
- * In each phase the end of a row takes GCUT_END times what finding a row does, and once more what finding a row does where
- * such elements follow whole vectors.  Measured with AVX-512: softmax, cross_entropy, layer_norm and sums over rows of 16
- * to 4096. */
+#define GCUT_VECTOR_BYTES 64 /* of AVX-512 */
+/* A loop that reduces rows ends a row, in each phase, with the sum of its accumulators: GCUT_ROW_END times the model's
+ * row_ns.  A remainder after whole vectors adds GCUT_ROW_REMAINDER times row_ns, and each element of a remainder takes
+ * GCUT_TAIL times as long as one in a vector.  Fitted to softmax, cross_entropy, layer_norm and sums over rows of 16 to
+ * 4096 elements, on AVX-512. */
+#define GCUT_ROW_END 0.5
+#define GCUT_ROW_REMAINDER 1
 #define GCUT_TAIL 8
-#define GCUT_END 0.5
 /* Work that is worth a thread, of kernels for which the library decides: GCUT_RT_GRAIN_PS is 3 us, and what
  * gemm.c asks of a product is 3.9 us. */
 #define GCUT_GRAIN_NS 4000

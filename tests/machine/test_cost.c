@@ -325,14 +325,15 @@ static void parts(void **state)
     near(costs_of(*state, two, FAR, 1).ns, m.kernel_ns + 2 * sine + moves);
 }
 
-/* Ends of rows: of so many phases, and where `left` elements follow whole vectors. */
+/* The time of the ends of rows in some phases; left: the elements of a row after its whole vectors. */
 static double ends_ns(const gcut_machine *m, double rows, int phases, int left)
 {
     const gcut_rate rate = gcut_machine_row_rate(m);
     return gcut_rate_ns(&rate, rows * phases * (left ? 1.5 : 0.5));
 }
 
-/* A loop of one phase waits for memory while it computes; of two phases, the first alone does.  Rows have ends. */
+/* A loop of one phase waits for memory while it computes; of two phases, the first alone does.  In each phase a row
+ * has an end. */
 static void phases(void **state)
 {
     static const char head[] = "gcut 1\nfunc @f[N in 1..](input %x: f32[N, 64]) -> (out ",
@@ -352,7 +353,7 @@ static void phases(void **state)
     snprintf(text, sizeof text, "%s%s", head, twice);
     near(costs_of(*state, text, FAR / 64, 1).ns,
          m.kernel_ns + sum + minus + sine + ends_ns(&m, FAR / 64, 2, 0) + memory_ns(&m, 1, 1));
-    /* 70 columns: 6 follow whole vectors, and take 8 times as long. */
+    /* Of 70 columns, 6 are a remainder, each of which takes 8 times as long. */
     for (char *at = text; (at = strstr(at, "64]")); at++) memcpy(at, "70", 2);
     const double rows = 8, near_sum = (64 + 6 * 8) * rows / FAR * (sum + minus + sine),
                  moved = gcut_machine_move_ns(&m, 4 * 70 * rows, 4 * 70 * rows, 0);
@@ -426,8 +427,8 @@ static double work_of(world *w, const char *text)
     return c.at[0].run[0].work_ns;
 }
 
-/* A convolution is priced by its window, and by how many multiply-adds there are for an element of each operand; a depthwise
- * one by the vectors that its planes fill.  What L2 does not hold is on top of its rate. */
+/* The price of a convolution follows from its class of windows and its shape, that of a depthwise one from the vectors that
+ * its planes fill.  Traffic beyond L2 is added to it. */
 static void windows(void **state)
 {
     static const char tiled[] =

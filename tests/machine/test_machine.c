@@ -5,7 +5,7 @@
  */
 #include "harness.h"
 
-#include "machine/conv_madds.h"
+#include "machine/conv_shape_factor.h"
 #include "machine/machine.h"
 #include "quotation.h"
 
@@ -285,13 +285,13 @@ static void windows(void **state)
     must(w->env, windows_body, w);
 }
 
-/* The gradient of x under windows of 2 * 2 side by side, by hand: each of the 4 lattices of x is a product of 32 rows, 64
- * deep, for a quarter of x's places.  Measured are 3 rows, 192 deep, for 4 images of 8 * 8 places.  And what was measured
- * costs what was measured. */
-static void conv_madds(void **state)
+/* A gradient of x with a stride of 2, by hand: each of the 4 lattices of x is a product of 32 rows of depth 64, over a
+ * quarter of the elements of x.  The measured shape has 3 rows of depth 192, over 4 images of 8 * 8 elements.  The factor of
+ * every measured shape is 1, and smaller images have a larger one. */
+static void conv_shapes(void **state)
 {
     (void)state;
-    const gcut_conv_sizes up = {.images = 8,
+    const gcut_conv_shape up = {.images = 8,
                                 .in = 32,
                                 .out = 64,
                                 .x = {32, 32},
@@ -301,12 +301,12 @@ static void conv_madds(void **state)
                                 .dilation = {1, 1}};
     const double madd = 1 + 12 / 32.0 + 5 / 64.0 + 90 / 2048.0,
                  measured = 1 + 12 / 3.0 + 5 / 192.0 + 90 / 256.0;
-    assert_true(fabs(gcut_conv_cost_of_madd(&up, GCUT_WAY_conv_x, GCUT_WINDOW_patches, 16) -
+    assert_true(fabs(gcut_conv_shape_factor(&up, GCUT_WAY_conv_x, GCUT_WINDOW_patches, 16) -
                      madd / measured) < 1e-12);
     for (int window = 0; window < GCUT_NWINDOWS; window++) {
         const gcut_measured_conv *c = &gcut_measured_convs[window];
         const double y = c->size / c->stride;
-        gcut_conv_sizes sizes = {.images = c->images,
+        gcut_conv_shape sizes = {.images = c->images,
                                  .in = c->channels / c->groups,
                                  .out = c->out / c->groups,
                                  .x = {c->size, c->size},
@@ -315,10 +315,10 @@ static void conv_madds(void **state)
                                  .stride = {c->stride, c->stride},
                                  .dilation = {1, 1}};
         for (int way = GCUT_WAY_conv_y; way <= GCUT_WAY_conv_w; way++) {
-            assert_true(fabs(gcut_conv_cost_of_madd(&sizes, (gcut_way)way, (gcut_window)window, 16) - 1) <
+            assert_true(fabs(gcut_conv_shape_factor(&sizes, (gcut_way)way, (gcut_window)window, 16) - 1) <
                         1e-12);
-            sizes.x[0] /= 2, sizes.y[0] /= 2; /* smaller images: more for each multiply-add */
-            assert_true(gcut_conv_cost_of_madd(&sizes, (gcut_way)way, (gcut_window)window, 16) > 1);
+            sizes.x[0] /= 2, sizes.y[0] /= 2;
+            assert_true(gcut_conv_shape_factor(&sizes, (gcut_way)way, (gcut_window)window, 16) > 1);
             sizes.x[0] *= 2, sizes.y[0] *= 2;
         }
     }
@@ -465,7 +465,7 @@ int main(void)
         WITH_FIXTURE(thresholds_follow_the_rates),
         WITH_FIXTURE(page_quotes_the_thresholds),
         WITH_FIXTURE(windows),
-        cmocka_unit_test(conv_madds),
+        cmocka_unit_test(conv_shapes),
         WITH_FIXTURE(files_come_back),
         WITH_FIXTURE(wrong_files_are_refused),
         WITH_FIXTURE(unknown_ops_are_passed_over),
