@@ -4,9 +4,10 @@
 # predictions.sh [--quick] [CASE…]: compares the predicted with the best measured time of the step of every case of
 # bench/peers/cases.py, by `gradcut bench`, in passes: each calibrates the machine, then runs every case.  Load makes
 # times longer, so of the passes the least prediction and the least best time count.  Prints a table:
-# both, how far off the prediction is, the median of the run with the least best time, and of the classes of kernels that
-# take a tenth of that step or more the one that is the furthest off.  --quick: small stand-ins of the cases, and
-# calibrations of 2 s.
+# both, how far off the prediction is, the median of the run with the least best time, the sum of the least times of kernels
+# where it is the least, since other load seldom leaves a whole step alone, how far off that the prediction is, and of the
+# classes of kernels that take a tenth of that sum or more the one that is the furthest off in that run.  --quick: small
+# stand-ins of the cases, and calibrations of 2 s.
 #
 #   THREADS  (every core)   RUNS  passes (3)   STEPS  of each run (as many as take a second, 20 to 5000)
 #   TIME  seconds of a calibration (30)   MACHINE  a model's file instead of calibrations   CALIBRATE  further options of them
@@ -59,27 +60,33 @@ for pass in $(seq "$runs"); do
 done
 
 [ -z "${CLASSES:-}" ] || echo 'case,class,kernels,launches,predicted_ns,measured_ns,ratio' >"$CLASSES"
-echo '| case | predicted, ms | best, ms | off by | median, ms | the furthest class | its ratio |'
-echo '|---|---|---|---|---|---|---|'
+echo '| case | predicted, ms | best, ms | off by | median, ms | kernels, ms | off by | the furthest class | its ratio |'
+echo '|---|---|---|---|---|---|---|---|---|'
 while read -r name rest; do
     python3 - "$name" "${CLASSES:-}" "$work/$name".run.* <<'END'
 import json, sys
-name, classes, *files = sys.argv[1:]
+name, csv, *files = sys.argv[1:]
 runs = [json.load(open(file)) for file in files]
 run = min(runs, key=lambda run: run["step_ns_best"])
-if classes:
-    with open(classes, "a") as out:
+if csv:
+    with open(csv, "a") as out:
         for c in run["classes"]:
             row = (c[key] for key in ("class", "kernels", "runs", "predicted_ns", "measured_ns", "ratio"))
             print(name, *("" if x is None else x for x in row), sep=",", file=out)
 off = lambda ratio: max(ratio, 1 / ratio) - 1
-whole = sum(c["measured_ns"] for c in run["classes"])
-far = max((c for c in run["classes"] if c["ratio"] and c["measured_ns"] >= whole / 10), key=lambda c: off(c["ratio"]))
 predicted, best = min(run["predicted_ns"] for run in runs), run["step_ns_best"]
+whole = lambda run: sum(kernel["least_ns"] for kernel in run["kernels"])
+least = min(runs, key=whole)
+classes = {}
+for kernel in least["kernels"]:
+    of = classes.setdefault(kernel["class"], [0, 0])
+    of[0] += kernel["predicted_ns"]
+    of[1] += kernel["least_ns"]
+ratio, far = max(((x / y, name) for name, (x, y) in classes.items() if y >= whole(least) / 10 and x > 0), key=lambda r: off(r[0]))
 print(f"| {name} | {predicted / 1e6:.4g} | {best / 1e6:.4g} | {100 * off(predicted / best):.0f} % | {run['step_ns'] / 1e6:.4g} "
-      f"| {far['class']} | {far['ratio']:.2f} |")
+      f"| {whole(least) / 1e6:.4g} | {100 * off(predicted / whole(least)):.0f} % | {far} | {ratio:.2f} |")
 END
 done <"$work/cases" >"$work/table"
 cat "$work/table"
-awk -F'|' '{ x = $5 + 0; sum += log($3 / $4); if (x > most) { most = x; name = $2; gsub(/ /, "", name) } }
-    END { if (NR) printf "\n%d cases; the furthest is %s, off by %.0f %%; the geometric mean of predicted / best is %.2f\n", NR, name, most, exp(sum / NR) }' "$work/table"
+awk -F'|' '{ x = $5 + 0; sum += log($3 / $4); kernels += log($3 / $7); if (x > most) { most = x; name = $2; gsub(/ /, "", name) } }
+    END { if (NR) printf "\n%d cases; the furthest is %s, off by %.0f %%; the geometric mean of predicted / best is %.2f, of predicted / kernels %.2f\n", NR, name, most, exp(sum / NR), exp(kernels / NR) }' "$work/table"

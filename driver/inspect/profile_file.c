@@ -77,13 +77,14 @@ static const gcut_kernel_time *kernel_of(gcut_arena *keep, const gcut_jnode *k, 
     const bool backward = !strcmp(gcut_jstr(half), "backward");
     if (!backward && strcmp(gcut_jstr(half), "forward") != 0)
         gcut_jfail(half, NULL, "expected \"forward\" or \"backward\"");
-    return GCUT_NEW(
-        keep, gcut_kernel_time, .family = text_of(keep, k, "class"), .value = text_of(keep, k, "value"),
-        .op = text_of(keep, k, "op"), .where = text_of(keep, k, "loc"), .backward = backward,
-        .launch = count_of(k, "kernel"), .runs = amount_of(k, "runs"),
-        .predicted_ns = time_of(k, "predicted_ns"), .measured_ns = time_of(k, "measured_ns"),
-        .flops = amount_of(k, "flops"), .bytes = amount_of(k, "bytes"), .lower_ns = time_of(k, "lower_ns"),
-        .upper_ns = time_of(k, "upper_ns"), .busy_ns = busy_of(keep, k, threads, time_of(k, "measured_ns")));
+    return GCUT_NEW(keep, gcut_kernel_time, .family = text_of(keep, k, "class"),
+                    .value = text_of(keep, k, "value"), .op = text_of(keep, k, "op"),
+                    .where = text_of(keep, k, "loc"), .backward = backward, .launch = count_of(k, "kernel"),
+                    .runs = amount_of(k, "runs"), .predicted_ns = time_of(k, "predicted_ns"),
+                    .measured_ns = time_of(k, "measured_ns"), .flops = amount_of(k, "flops"),
+                    .bytes = amount_of(k, "bytes"), .least_ns = time_of(k, "least_ns"),
+                    .lower_ns = time_of(k, "lower_ns"), .upper_ns = time_of(k, "upper_ns"),
+                    .busy_ns = busy_of(keep, k, threads, time_of(k, "measured_ns")));
 }
 
 /* Not so small that a rate is infinite, or so large that a list of threads fills the memory. */

@@ -18,18 +18,18 @@
 enum { LEAST_STEPS = 20, MOST_STEPS = 5000 };
 #define LONG_NS 1e9
 
-const gcut_kernel_time *gcut_profile_kernel(gcut_arena *keep, const gcut_cost *c, const double ns[3],
+const gcut_kernel_time *gcut_profile_kernel(gcut_arena *keep, const gcut_cost *c, const double ns[4],
                                             const double *share, int threads)
 {
     double *busy = share ? gcut_calloc(keep, (size_t)threads, sizeof *busy) : NULL;
-    for (int t = 0; share && t < threads; t++) busy[t] = share[t] * ns[1];
+    for (int t = 0; share && t < threads; t++) busy[t] = share[t] * ns[2];
     const char *where = "";
     if (c->place.file && c->place.line) where = gcut_printf(keep, "%s:%d", c->place.file, c->place.line);
     return GCUT_NEW(keep, gcut_kernel_time, .family = c->class,
                     .value = c->value ? gcut_keep(keep, c->value) : "", .op = c->op, .where = where,
                     .backward = c->graph != 0, .launch = c->launch, .runs = c->times, .predicted_ns = c->ns,
-                    .measured_ns = ns[1], .lower_ns = ns[0], .upper_ns = ns[2], .flops = c->flops,
-                    .bytes = c->read + c->written, .busy_ns = busy);
+                    .measured_ns = ns[2], .least_ns = ns[0], .lower_ns = ns[1], .upper_ns = ns[3],
+                    .flops = c->flops, .bytes = c->read + c->written, .busy_ns = busy);
 }
 
 void gcut_profile_origin(const gcut_pipeline *p, const gcut_dim_binding *size, uint32_t nsizes, int threads,
@@ -91,13 +91,13 @@ static void run_timed(job *j, gcut_arena *a, int launches, int64_t *ns)
     }
 }
 
-/* Quartiles over the steps of the time of a launch, in q[0..2]; ns: scratch for one number a step. */
-static const double *quartiles_of(const job *j, const int64_t *each, int launches, int launch, double *ns,
-                                  double q[3])
+/* The least and the quartiles over the steps of the time of a launch, in q[0..3]; ns: scratch for one number a step. */
+static const double *quarters_of(const job *j, const int64_t *each, int launches, int launch, double *ns,
+                                 double q[4])
 {
     for (int k = 0; k < j->steps; k++) ns[k] = (double)each[(size_t)k * (size_t)launches + (size_t)launch];
     gcut_sort_reals(ns, (size_t)j->steps);
-    for (int k = 0; k < 3; k++) q[k] = gcut_quantile(ns, (size_t)j->steps, (k + 1) / 4.0);
+    for (int k = 0; k < 4; k++) q[k] = gcut_quantile(ns, (size_t)j->steps, k / 4.0);
     return q;
 }
 
@@ -154,7 +154,7 @@ static void profile(void *arg, const gcut_made *m)
     out->samples = samples.at;
     GCUT_LIST(keep, out->at, c.n,
               gcut_profile_kernel(keep, &c.at[i],
-                                  quartiles_of(j, each, launches, c.at[i].launch, ns, (double[3]){0}),
+                                  quarters_of(j, each, launches, c.at[i].launch, ns, (double[4]){0}),
                                   share + c.at[i].launch * s->threads, s->threads));
 }
 

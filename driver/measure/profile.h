@@ -7,9 +7,8 @@
 
 #include "driver/pipeline/pipeline.h"
 
-/* ns[0..2]: the lower quartile, the median and the upper quartile of the time in a step.  share: by thread, of the
- * time; NULL = not known. */
-const gcut_kernel_time *gcut_profile_kernel(gcut_arena *keep, const gcut_cost *c, const double ns[3],
+/* Of the time in a step: ns[0] the least, ns[1..3] the quartiles.  share: by thread, of the time; NULL = not known. */
+const gcut_kernel_time *gcut_profile_kernel(gcut_arena *keep, const gcut_cost *c, const double ns[4],
                                             const double *share, int threads);
 /* Of what the profile is, and the limits of the machine model. */
 void gcut_profile_origin(const gcut_pipeline *p, const gcut_dim_binding *size, uint32_t nsizes, int threads,

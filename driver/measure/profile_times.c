@@ -52,7 +52,7 @@ static const gcut_kernel_time *kernel_of(const gcut_costs *c, uint32_t i, const 
                    x->value ? x->value : "", x->times);
     double *share = threads ? gcut_calloc(keep, threads, sizeof *share) : NULL;
     for (uint32_t t = 0; t < threads && ns > 0; t++) share[t] = fmin(1, number_at(pair, t + 2) / steps / ns);
-    return gcut_profile_kernel(keep, x, (const double[]){ns, ns, ns}, share, nthreads);
+    return gcut_profile_kernel(keep, x, (const double[]){ns, ns, ns, ns}, share, nthreads);
 }
 
 static void read_times(void *arg, const gcut_made *m)

@@ -24,9 +24,10 @@ void gcut_write_profile_json(const gcut_profile *p, gcut_text *out)
         gcut_json_object(&j);
         gcut_json_members(&j, "kernel:i class:s value:s op:s loc:s half:s", (int64_t)k->launch, k->family,
                           k->value, k->op, k->where, k->backward ? "backward" : "forward");
-        gcut_json_members(&j, "runs:r measured_ns:r lower_ns:r upper_ns:r predicted_ns:r flops:r bytes:r",
-                          k->runs, k->measured_ns, k->lower_ns, k->upper_ns, k->predicted_ns, k->flops,
-                          k->bytes);
+        gcut_json_members(
+            &j, "runs:r measured_ns:r least_ns:r lower_ns:r upper_ns:r predicted_ns:r flops:r bytes:r",
+            k->runs, k->measured_ns, k->least_ns, k->lower_ns, k->upper_ns, k->predicted_ns, k->flops,
+            k->bytes);
         if (k->busy_ns) gcut_json_key_array(&j, "busy_ns");
         for (int t = 0; k->busy_ns && t < p->threads; t++) gcut_json_real(&j, k->busy_ns[t]);
         if (k->busy_ns) gcut_json_end(&j);

@@ -36,8 +36,9 @@ static void test_bench(void **state)
     assert_int_equal(json_array_size(all), kernels);
     json_array_foreach(all, i, row)
     {
-        has_keys(row, "kernel class value op loc half runs predicted_ns measured_ns flops bytes");
-        assert_true(json_number_value(json_object_get(row, "measured_ns")) > 0);
+        has_keys(row, "kernel class value op loc half runs predicted_ns measured_ns least_ns flops bytes");
+        const double least = json_number_value(json_object_get(row, "least_ns"));
+        assert_true(least > 0 && least <= json_number_value(json_object_get(row, "measured_ns")));
         sum += json_number_value(json_object_get(row, "predicted_ns"));
     }
     double step = json_number_value(json_object_get(j, "predicted_ns"));
@@ -47,6 +48,7 @@ static void test_bench(void **state)
     json_decref(j);
     char *text = fine(ARGV("bench", "tiny.gcut", "--loss", "loss", "--steps", "1", "--threads", "3"));
     assert_non_null(strstr(text, "predicted: "));
+    assert_non_null(strstr(text, " ms, the sum of the least time of each; the prediction is "));
     assert_non_null(strstr(text, ", for 2 threads, the most that the machine model has\n"));
     free(text);
 }

@@ -190,6 +190,7 @@ static void profiles_are_text(void **state)
                                 .runs = 1,
                                 .predicted_ns = 1,
                                 .measured_ns = 1,
+                                .least_ns = 1,
                                 .lower_ns = 1,
                                 .upper_ns = 1};
     const gcut_kernel_time *const at[] = {&k};

@@ -206,7 +206,8 @@ static void a_profile(void **state)
     gcut_memory_profile *m = gcut_memory_new(g, &o, NULL);
     if (!p || !m) fail_msg("%s", gcut_last_error(ctx));
     for (size_t i = 0; i < p->n; i++) {
-        assert_true(p->at[i]->lower_ns <= p->at[i]->measured_ns &&
+        assert_true(p->at[i]->least_ns > 0 && p->at[i]->least_ns <= p->at[i]->lower_ns &&
+                    p->at[i]->lower_ns <= p->at[i]->measured_ns &&
                     p->at[i]->measured_ns <= p->at[i]->upper_ns);
         for (int t = 0; t < 2; t++)
             assert_true(p->at[i]->busy_ns[t] >= 0 && p->at[i]->busy_ns[t] <= p->at[i]->measured_ns);
