@@ -51,7 +51,7 @@ set(GRADCUT_STEP_TESTS
     test_profile_output test_prologue test_random test_rounds test_row_sums test_schema test_schedules test_show_c test_sibling_loops
     test_size_overflow test_storage test_stream
     test_temporary_files test_totals test_trace test_trace_rules test_traps test_unfused test_unload
-    test_value_table test_without torch_models_dynamo torch_models_script traced_clangpp traced_gpp tracing)
+    test_value_table test_vector_loops test_without torch_models_dynamo torch_models_script traced_clangpp traced_gpp tracing)
 # Of these scripts/test.sh --quick leaves out, beside the installed package, what takes a processor more than about six
 # seconds.
 set(GRADCUT_SLOW_TESTS
@@ -62,7 +62,7 @@ set(GRADCUT_SLOW_TESTS
     test_epilogue_tiles test_fixed_sizes test_forward_backward test_graphs_0 test_graphs_1 test_graphs_2 test_graphs_3
     test_half_precision test_indices test_layers test_loss_head test_names test_ops_reference test_own_gradient
     test_pipeline test_prologue test_schema test_schedules test_show_c test_storage test_stream test_temporary_files test_traps test_unfused
-    test_unload test_value_table test_without torch_models_dynamo torch_models_script)
+    test_unload test_value_table test_vector_loops test_without torch_models_dynamo torch_models_script)
 set(GRADCUT_NO_COMPILER ${CMAKE_CURRENT_BINARY_DIR}/tests/no_compiler)
 foreach(_name cc c++ gcc g++ clang clang++)
   file(CONFIGURE OUTPUT ${GRADCUT_NO_COMPILER}/${_name} @ONLY NEWLINE_STYLE UNIX CONTENT "#!/bin/sh
