@@ -116,7 +116,8 @@ static int by_peak(const void *a, const void *b)
 }
 
 /* Which candidates a search starts from, by their index in the list, depends on the graph and the budget alone, not on
- * what was lowered before: all of them where they are few, else those that the next two functions choose. */
+ * what was lowered before: all of them where they are few, else those that gcut_candidates_fit compares with the budget,
+ * or those that the next function chooses. */
 
 /* Chooses the candidates that may have the smallest peak. */
 static void choose_smallest(gcut_candidates *o, bool *chosen)
@@ -130,13 +131,6 @@ static void choose_smallest(gcut_candidates *o, bool *chosen)
         if (peak < least) least = peak;
         chosen[i] = true;
     }
-}
-
-/* Chooses the candidates that gcut_candidates_fit compares with the budget. */
-static void choose_compared(const gcut_candidates *o, bool *chosen, int64_t budget, uint32_t fit)
-{
-    for (uint32_t i = 0; i < o->list.n && i <= fit; i++)
-        chosen[i] |= gcut_candidate_least(o, &o->list.at[i]) <= budget;
 }
 
 /* Appends the candidates from which a search starts: first those that have a smaller peak than all faster ones, then
@@ -269,9 +263,8 @@ static gcut_candidate search_both(gcut_candidates *o, const starts *from, int64_
 static gcut_candidate search_within(gcut_candidates *o, int64_t budget, const gcut_candidate *extra)
 {
     starts from = {0};
-    const uint32_t fit = gcut_candidates_fit(o, budget);
     bool *chosen = gcut_calloc(o->arena, (size_t)o->list.n + 1, sizeof *chosen);
-    choose_compared(o, chosen, budget, fit);
+    const uint32_t fit = gcut_candidates_fit(o, budget, chosen);
     if (extra) *GCUT_PUSH(o->arena, &from) = *extra;
     if (fit == GCUT_NONE)
         choose_smallest(o, chosen);
@@ -288,7 +281,7 @@ static gcut_candidate search_within(gcut_candidates *o, int64_t budget, const gc
 static gcut_candidate search_downwards(gcut_candidates *o)
 {
     starts from = {0};
-    gcut_candidates_fit(o, 0); /* lowers all of them where they are few */
+    gcut_candidates_fit(o, 0, NULL); /* lowers all of them where they are few */
     bool *chosen = gcut_calloc(o->arena, (size_t)o->list.n + 1, sizeof *chosen);
     choose_smallest(o, chosen);
     add_starts(o, chosen, &from);

@@ -115,16 +115,19 @@ static bool same_schedule(const gcut_schedule *x, const gcut_schedule *y)
     return x->n == y->n && (x->n == 0 || !memcmp(x->node, y->node, x->n * sizeof *x->node));
 }
 
-static void add(gcut_candidates *o, const gcut_candidate_base *b, const gcut_choice *c, const char *label)
+static gcut_candidate *add(gcut_candidates *o, const gcut_candidate_base *b, const gcut_choice *c,
+                           const char *label)
 {
     for (uint32_t i = 0; i < o->list.n; i++) {
-        const gcut_candidate *x = &o->list.at[i];
+        gcut_candidate *x = &o->list.at[i];
         if (x->base == b && x->choice->fixed_ns == c->fixed_ns &&
             same_schedule(&x->choice->backward, &c->backward) &&
             !memcmp(x->choice->decision, c->decision, b->planned->values.n * sizeof *c->decision))
-            return;
+            return x;
     }
-    *GCUT_PUSH(o->arena, &o->list) = candidate_of(b, c, label);
+    gcut_candidate *x = GCUT_PUSH(o->arena, &o->list);
+    *x = candidate_of(b, c, label);
+    return x;
 }
 
 static void add_simulated(gcut_candidates *o, const gcut_candidate_base *b)
@@ -176,7 +179,7 @@ static void add_policies(gcut_candidates *o)
         const char *label = of[k].options->policy == GCUT_POLICY_MINCUT
                                 ? gcut_printf(o->arena, "lambda %.2g", gcut_settings_price(&o->p->opt))
                                 : of[k].label;
-        add(o, of[k].base, of[k].choice, label);
+        add(o, of[k].base, of[k].choice, label)->of_policy = true;
     }
 }
 
@@ -311,9 +314,9 @@ int64_t gcut_candidate_peak(gcut_candidates *o, gcut_candidate *of)
 
 /* ---- search ---- */
 
-/* Nodes that can be lowered in a few seconds.  With more, the order stays that of the partition's prices.
+/* Nodes that can be lowered in about a second.  With more, the order stays that of the partition's prices.
  * Either order depends on the graph alone, not on the budget. */
-#define NODES_LOWERED 250000
+#define NODES_LOWERED 100000
 
 bool gcut_candidates_are_few(const gcut_candidates *o)
 {
@@ -338,12 +341,59 @@ int64_t gcut_candidate_least(const gcut_candidates *o, const gcut_candidate *of)
     return o->resident + (of->base->own_buffers ? of->choice->saved_bytes : 0);
 }
 
-uint32_t gcut_candidates_fit(gcut_candidates *o, int64_t budget)
+/* Lowers candidate i, unless its saved values are larger than the budget. */
+static bool fits(gcut_candidates *o, uint32_t i, int64_t budget, bool *compared)
 {
-    if (!o->lowered && gcut_candidates_are_few(o)) gcut_candidates_lower(o, NULL, NULL);
-    for (uint32_t i = 0; i < o->list.n; i++) {
-        gcut_candidate *of = &o->list.at[i];
-        if (gcut_candidate_least(o, of) <= budget && gcut_candidate_peak(o, of) <= budget) return i;
-    }
+    gcut_candidate *of = &o->list.at[i];
+    if (gcut_candidate_least(o, of) > budget) return false;
+    if (compared) compared[i] = true;
+    return gcut_candidate_peak(o, of) <= budget;
+}
+
+static uint32_t first_fit(gcut_candidates *o, int64_t budget, bool *compared)
+{
+    for (uint32_t i = 0; i < o->list.n; i++)
+        if (fits(o, i, budget, compared)) return i;
     return GCUT_NONE;
+}
+
+/* One that fits where the one before it does not.  Few are lowered: what a peak has beyond the saved values changes little
+ * from one candidate to the next, so that those are passed over that do not fit with as much beyond as the last one lowered;
+ * then the interval from the last one that does not fit is halved. */
+static uint32_t leap_to_fit(gcut_candidates *o, int64_t budget, bool *compared)
+{
+    int64_t beyond = 0; /* of the last one lowered */
+    uint32_t first = 0; /* after the last one that does not fit */
+    for (uint32_t i = 0; i < o->list.n; i++) {
+        const gcut_candidate *of = &o->list.at[i];
+        if (gcut_candidate_least(o, of) + beyond > budget) continue;
+        if (!fits(o, i, budget, compared)) {
+            beyond = of->peak_bytes - gcut_candidate_least(o, of);
+            first = i + 1;
+            continue;
+        }
+        for (uint32_t last = i; first < last;) {
+            const uint32_t half = first + (last - first) / 2;
+            if (fits(o, half, budget, compared))
+                last = i = half;
+            else
+                first = half + 1;
+        }
+        return i;
+    }
+    return first_fit(o, budget, compared);
+}
+
+uint32_t gcut_candidates_fit(gcut_candidates *o, int64_t budget, bool *compared)
+{
+    if (gcut_candidates_are_few(o)) {
+        if (!o->lowered) gcut_candidates_lower(o, NULL, NULL);
+        return first_fit(o, budget, compared);
+    }
+    uint32_t best = leap_to_fit(o, budget, compared);
+    for (uint32_t i = 0; i < o->list.n && best != GCUT_NONE; i++)
+        if (o->list.at[i].of_policy && fits(o, i, budget, compared) &&
+            o->list.at[i].step_ns < o->list.at[best].step_ns)
+            best = i;
+    return best;
 }

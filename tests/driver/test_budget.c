@@ -199,10 +199,60 @@ static void beats_policies(run_case *c, gcut_candidates *o)
     gcut_candidate *of;
     uint32_t n = gcut_candidates_policies(o, &of);
     for (uint32_t k = 0; k < n; k++) {
-        uint32_t i = gcut_candidates_fit(o, gcut_candidate_peak(o, &of[k]));
+        uint32_t i = gcut_candidates_fit(o, gcut_candidate_peak(o, &of[k]), NULL);
         CHECK(c, i != GCUT_NONE && o->list.at[i].step_ns <= of[k].step_ns, "%s is faster than ours",
               of[k].label);
     }
+}
+
+/* Where candidates are too many to lower all of them: the one that is found fits, what lies before it does not, and no
+ * policy's plan that fits is faster. */
+static void leaps(void *arg)
+{
+    run_case *c = arg;
+    gcut_settings opt = read_options(with_budget(0));
+    gcut_pipeline *p = gcut_pipeline_new(c->g, &opt, GCUT_STAGE_JOINT, c->g->module->env->arena);
+    gcut_candidates *o = gcut_candidates_of(p, gcut_arena_new(p->env, p->arena));
+    const int64_t all = gcut_candidate_peak(o, &o->list.at[0]);
+    assert_false(gcut_candidates_are_few(o));
+    for (int percent = 95; percent >= 60; percent -= 5) {
+        const int64_t budget = all * percent / 100;
+        bool *compared = gcut_calloc(o->arena, o->list.n, sizeof *compared);
+        const uint32_t fit = gcut_candidates_fit(o, budget, compared);
+        assert_that(fit, !=, GCUT_NONE);
+        const gcut_candidate *of = &o->list.at[fit];
+        assert_true(compared[fit] && of->peak_bytes <= budget);
+        assert_true(fit == 0 || of->of_policy || gcut_candidate_least(o, &of[-1]) > budget ||
+                    (compared[fit - 1] && of[-1].peak_bytes > budget));
+        for (uint32_t i = 0; i < o->list.n; i++)
+            if (compared[i]) assert_true(o->list.at[i].peak_bytes >= 0);
+    }
+    beats_policies(c, o);
+}
+
+static void many_candidates(void **state)
+{
+    (void)state;
+    enum { LAYERS = 100, LAYER_BYTES = 160 };
+    if (part) skip();
+    char *text = malloc((LAYERS + 4) * LAYER_BYTES), *end = text;
+    assert_non_null(text);
+    end += sprintf(
+        end, "gcut 1\nfunc @f(param %%u: f32[64, 256], param %%d: f32[256, 64], input %%h0: f32[1000, 64])\n"
+             "    -> (out loss: f32[]) {\n");
+    for (int k = 0; k < LAYERS; k++)
+        end += sprintf(end,
+                       "  %%a%d = matmul(%%h%d, %%u)\n  %%t%d = tanh(%%a%d)\n  %%m%d = matmul(%%t%d, %%d)\n"
+                       "  %%h%d = add(%%h%d, %%m%d)\n",
+                       k, k, k, k, k, k, k + 1, k, k);
+    sprintf(end, "  %%loss = sum(%%h%d)\n  return %%loss\n}\n", LAYERS);
+    run_case c = {.what = "a chain", .ctx = gcut_ctx_new(NULL)};
+    c.g = gcut_parse(c.ctx, text, strlen(text), "chain", NULL);
+    if (!c.g) fail_msg("%s", gcut_last_error(c.ctx));
+    must(c.g->module->env, leaps, &c);
+    assert_int_equal(c.nwrong, 0);
+    gcut_ctx_free(c.ctx);
+    free(text);
 }
 
 static void check_model(void *arg)
@@ -227,7 +277,7 @@ static void check_model(void *arg)
     }
     for (int k = 0; k < budgets(); k++) {
         int64_t budget = lo + (all.peak_bytes - lo) * k / (budgets() - 1);
-        uint32_t i = gcut_candidates_fit(o, budget);
+        uint32_t i = gcut_candidates_fit(o, budget, NULL);
         if (!CHECK(c, i != GCUT_NONE, "nothing fits %lld", (long long)budget)) return;
         gcut_candidate *of = &o->list.at[i];
         CHECK(c, of->peak_bytes <= budget && of->peak_bytes >= last, "peak %lld after %lld, budget %lld",
@@ -353,7 +403,7 @@ static void check_candidates(void *arg)
     opt.budget = o->list.at[o->list.n - 1].peak_bytes;
     gcut_pipeline *q = gcut_pipeline_new(g, &opt, GCUT_STAGE_KERNEL, j->arena);
     assert_null(q->asked); /* what candidates asked for is freed with the search */
-    uint32_t i = gcut_candidates_fit(o, opt.budget);
+    uint32_t i = gcut_candidates_fit(o, opt.budget, NULL);
     const gcut_candidate best = gcut_budget_best(o, opt.budget);
     assert_int_equal(q->peak_bytes, best.peak_bytes);
     assert_true(q->plan->step_ns == best.step_ns && best.step_ns <= o->list.at[i].step_ns);
@@ -440,9 +490,8 @@ static void plans_are_for_no_machine(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(models_keep_their_budgets),
-        cmocka_unit_test(other_policies_are_held_to_it),
-        cmocka_unit_test(bounds_hold_on_random_graphs),
+        cmocka_unit_test(models_keep_their_budgets),    cmocka_unit_test(other_policies_are_held_to_it),
+        cmocka_unit_test(bounds_hold_on_random_graphs), cmocka_unit_test(many_candidates),
         cmocka_unit_test(plans_are_for_no_machine),
     };
     *(void **)&reset_mark = dlsym(RTLD_DEFAULT, "high_water_reset");
