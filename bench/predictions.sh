@@ -4,10 +4,10 @@
 # predictions.sh [--quick] [CASE…]: compares the predicted with the best measured time of the step of every case of
 # bench/peers/cases.py, by `gradcut bench`, in passes: each calibrates the machine, then runs every case.  Load makes
 # times longer, so of the passes the least prediction and the least best time count.  Prints a table:
-# both, how far off the prediction is, the median of the run with the least best time, the sum of the least times of kernels
-# where it is the least, since other load seldom leaves a whole step alone, how far off that the prediction is, and of the
-# classes of kernels that take a tenth of that sum or more the one that is the furthest off in that run.  --quick: small
-# stand-ins of the cases, and calibrations of 2 s.
+# both, how far off the prediction is, the median of the run with the least best time; the sum of the least times of kernels
+# in the run where that is the least, how far off it the prediction is, and of the classes of kernels that take a tenth of
+# that sum or more the one that is the furthest off in that run.  --quick: small stand-ins of the cases, and calibrations
+# of 2 s.
 #
 #   THREADS  (every core)   RUNS  passes (3)   STEPS  of each run (as many as take a second, 20 to 5000)
 #   TIME  seconds of a calibration (30)   MACHINE  a model's file instead of calibrations   CALIBRATE  further options of them

@@ -26,7 +26,8 @@ typedef struct bench {
     const char *blis, *gemm;
     class *at; /* the dearest first */
     size_t n;
-    double launches, least; /* in one training step; the sum of the least times of its kernels */
+    double launches; /* in one training step */
+    double least;    /* the sum of the least times of its kernels, ns */
 } bench;
 
 static double now(void)

@@ -92,8 +92,8 @@ static void run_timed(job *j, gcut_arena *a, int launches, int64_t *ns)
 }
 
 /* The least and the quartiles over the steps of the time of a launch, in q[0..3]; ns: scratch for one number a step. */
-static const double *quarters_of(const job *j, const int64_t *each, int launches, int launch, double *ns,
-                                 double q[4])
+static const double *least_and_quartiles(const job *j, const int64_t *each, int launches, int launch,
+                                         double *ns, double q[4])
 {
     for (int k = 0; k < j->steps; k++) ns[k] = (double)each[(size_t)k * (size_t)launches + (size_t)launch];
     gcut_sort_reals(ns, (size_t)j->steps);
@@ -154,7 +154,7 @@ static void profile(void *arg, const gcut_made *m)
     out->samples = samples.at;
     GCUT_LIST(keep, out->at, c.n,
               gcut_profile_kernel(keep, &c.at[i],
-                                  quarters_of(j, each, launches, c.at[i].launch, ns, (double[4]){0}),
+                                  least_and_quartiles(j, each, launches, c.at[i].launch, ns, (double[4]){0}),
                                   share + c.at[i].launch * s->threads, s->threads));
 }
 

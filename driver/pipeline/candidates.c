@@ -314,7 +314,7 @@ int64_t gcut_candidate_peak(gcut_candidates *o, gcut_candidate *of)
 
 /* ---- search ---- */
 
-/* Nodes that can be lowered in about a second.  With more, the order stays that of the partition's prices.
+/* Nodes that can be lowered in less than a second.  With more, the order stays that of the partition's prices.
  * Either order depends on the graph alone, not on the budget. */
 #define NODES_LOWERED 100000
 
@@ -341,59 +341,65 @@ int64_t gcut_candidate_least(const gcut_candidates *o, const gcut_candidate *of)
     return o->resident + (of->base->own_buffers ? of->choice->saved_bytes : 0);
 }
 
-/* Lowers candidate i, unless its saved values are larger than the budget. */
-static bool fits(gcut_candidates *o, uint32_t i, int64_t budget, bool *compared)
+/* Candidates compared with a budget. */
+typedef struct comparison {
+    gcut_candidates *o;
+    int64_t budget;
+    bool *compared;   /* by index; may be NULL */
+    uint32_t fastest; /* of those that fit; GCUT_NONE: none yet */
+} comparison;
+
+/* Compares candidate i, which is lowered unless its saved values alone exceed the budget. */
+static bool fits(comparison *x, uint32_t i)
 {
-    gcut_candidate *of = &o->list.at[i];
-    if (gcut_candidate_least(o, of) > budget) return false;
-    if (compared) compared[i] = true;
-    return gcut_candidate_peak(o, of) <= budget;
+    gcut_candidate *at = x->o->list.at, *of = &at[i];
+    if (gcut_candidate_least(x->o, of) > x->budget) return false;
+    if (x->compared) x->compared[i] = true;
+    if (gcut_candidate_peak(x->o, of) > x->budget) return false;
+    if (x->fastest == GCUT_NONE || of->step_ns < at[x->fastest].step_ns) x->fastest = i;
+    return true;
 }
 
-static uint32_t first_fit(gcut_candidates *o, int64_t budget, bool *compared)
+static void compare_to_first_fit(comparison *x)
 {
-    for (uint32_t i = 0; i < o->list.n; i++)
-        if (fits(o, i, budget, compared)) return i;
-    return GCUT_NONE;
-}
-
-/* One that fits where the one before it does not.  Few are lowered: what a peak has beyond the saved values changes little
- * from one candidate to the next, so that those are passed over that do not fit with as much beyond as the last one lowered;
- * then the interval from the last one that does not fit is halved. */
-static uint32_t leap_to_fit(gcut_candidates *o, int64_t budget, bool *compared)
-{
-    int64_t beyond = 0; /* of the last one lowered */
-    uint32_t first = 0; /* after the last one that does not fit */
-    for (uint32_t i = 0; i < o->list.n; i++) {
-        const gcut_candidate *of = &o->list.at[i];
-        if (gcut_candidate_least(o, of) + beyond > budget) continue;
-        if (!fits(o, i, budget, compared)) {
-            beyond = of->peak_bytes - gcut_candidate_least(o, of);
-            first = i + 1;
-            continue;
-        }
-        for (uint32_t last = i; first < last;) {
-            const uint32_t half = first + (last - first) / 2;
-            if (fits(o, half, budget, compared))
-                last = i = half;
-            else
-                first = half + 1;
-        }
-        return i;
+    for (uint32_t i = 0; i < x->o->list.n && !fits(x, i); i++) {
     }
-    return first_fit(o, budget, compared);
+}
+
+/* Brackets a candidate that fits, where the one before it does not, and bisects.  The peak of a candidate is guessed: as
+ * far above its saved bytes as the last peak.  Where that guess leads to none, candidates are compared in order. */
+static void bracket_and_bisect(comparison *x)
+{
+    const gcut_candidates *o = x->o;
+    int64_t above = 0; /* the last peak, less its saved bytes */
+    uint32_t first = 0, last = 0;
+    for (; last < o->list.n; last++) {
+        const gcut_candidate *of = &o->list.at[last];
+        if (gcut_candidate_least(o, of) + above > x->budget) continue;
+        if (fits(x, last)) break;
+        above = of->peak_bytes - gcut_candidate_least(o, of);
+        first = last + 1;
+    }
+    if (last == o->list.n) compare_to_first_fit(x);
+    while (last < o->list.n && first < last) {
+        const uint32_t middle = first + (last - first) / 2;
+        if (fits(x, middle))
+            last = middle;
+        else
+            first = middle + 1;
+    }
 }
 
 uint32_t gcut_candidates_fit(gcut_candidates *o, int64_t budget, bool *compared)
 {
+    comparison x = {o, budget, compared, GCUT_NONE};
     if (gcut_candidates_are_few(o)) {
         if (!o->lowered) gcut_candidates_lower(o, NULL, NULL);
-        return first_fit(o, budget, compared);
+        compare_to_first_fit(&x); /* by rising time */
+        return x.fastest;
     }
-    uint32_t best = leap_to_fit(o, budget, compared);
-    for (uint32_t i = 0; i < o->list.n && best != GCUT_NONE; i++)
-        if (o->list.at[i].of_policy && fits(o, i, budget, compared) &&
-            o->list.at[i].step_ns < o->list.at[best].step_ns)
-            best = i;
-    return best;
+    bracket_and_bisect(&x);
+    for (uint32_t i = 0; i < o->list.n; i++)
+        if (o->list.at[i].of_policy) fits(&x, i);
+    return x.fastest;
 }

@@ -32,7 +32,7 @@ typedef struct gcut_candidate {
     const gcut_refs *less_workspace; /* convolutions of base->planned (less_workspace.h); NULL: none */
     const char *origin;              /* the plan that it was made of: "lambda 0" */
     const char *label;               /* with what was changed: "lambda 0, less workspace, 3 flips" */
-    bool of_policy;                  /* a policy makes this plan */
+    bool of_policy;                  /* in the list: a policy makes this plan */
     uint32_t flips;                  /* that local search has taken, of decisions */
     uint32_t formats;                /* … and of storage formats */
     int64_t budget;                  /* for which it was found, or GCUT_CANDIDATE_… */
@@ -98,9 +98,9 @@ int64_t gcut_candidate_least(const gcut_candidates *o, const gcut_candidate *of)
 void gcut_candidates_lower(gcut_candidates *o, void (*tell)(void *user, size_t done, size_t all), void *user);
 /* So few that all are lowered to know their times, for any budget. */
 bool gcut_candidates_are_few(const gcut_candidates *o);
-/* The index of one that fits, or GCUT_NONE where none does: of the fastest where they are few; else of one where the one
- * before does not fit, or of the fastest plan of a policy.  Sets compared[i], unless it is NULL, for those whose peaks it
- * compares with the budget. */
+/* The index of the fastest of those that it compares with the budget and that fit; GCUT_NONE where no candidate fits.
+ * Compared are all where they are few; else the plans of all policies, and others until one fits.  Sets compared[i],
+ * unless it is NULL, where it lowers candidate i for that. */
 uint32_t gcut_candidates_fit(gcut_candidates *o, int64_t budget, bool *compared);
 
 #endif

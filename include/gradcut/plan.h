@@ -387,7 +387,7 @@ typedef struct gcut_kernel_time {
     double flops;              /* of products, convolutions and attention: two per multiply-add */
     double bytes;              /* read and written */
     double lower_ns, upper_ns; /* quartiles of the measured time; measured_ns is its median */
-    double least_ns;           /* of the measured times */
+    double least_ns;           /* the least of the measured times */
     const double *busy_ns;     /* by thread, how long of measured_ns it computed; NULL = not known */
 } gcut_kernel_time;
 

@@ -205,9 +205,29 @@ static void beats_policies(run_case *c, gcut_candidates *o)
     }
 }
 
-/* Where candidates are too many to lower all of them: the one that is found fits, what lies before it does not, and no
- * policy's plan that fits is faster. */
-static void leaps(void *arg)
+/* The candidate chosen is the fastest of those that are compared with the budget and fit, among them all plans of policies;
+ * not all candidates are compared. */
+static void check_choice(gcut_candidates *o, int64_t budget)
+{
+    const gcut_candidate *at = o->list.at;
+    bool *compared = gcut_calloc(o->arena, o->list.n, sizeof *compared);
+    const uint32_t fit = gcut_candidates_fit(o, budget, compared);
+    uint32_t n = 0;
+    assert_that(fit, !=, GCUT_NONE);
+    assert_true(compared[fit] && at[fit].peak_bytes <= budget);
+    for (uint32_t i = 0; i < o->list.n; i++) {
+        assert_true(compared[i] || !at[i].of_policy || gcut_candidate_least(o, &at[i]) > budget);
+        if (!compared[i]) continue;
+        n++;
+        assert_true(at[i].peak_bytes >= 0);
+        assert_true(at[i].peak_bytes > budget || at[i].step_ns >= at[fit].step_ns);
+    }
+    assert_that(n, <, o->list.n);
+}
+
+/* Where candidates are too many to lower all of them, in the order of their prices and in the opposite one, which misleads
+ * a search. */
+static void choose_of_many(void *arg)
 {
     run_case *c = arg;
     gcut_settings opt = read_options(with_budget(0));
@@ -215,19 +235,14 @@ static void leaps(void *arg)
     gcut_candidates *o = gcut_candidates_of(p, gcut_arena_new(p->env, p->arena));
     const int64_t all = gcut_candidate_peak(o, &o->list.at[0]);
     assert_false(gcut_candidates_are_few(o));
-    for (int percent = 95; percent >= 60; percent -= 5) {
-        const int64_t budget = all * percent / 100;
-        bool *compared = gcut_calloc(o->arena, o->list.n, sizeof *compared);
-        const uint32_t fit = gcut_candidates_fit(o, budget, compared);
-        assert_that(fit, !=, GCUT_NONE);
-        const gcut_candidate *of = &o->list.at[fit];
-        assert_true(compared[fit] && of->peak_bytes <= budget);
-        assert_true(fit == 0 || of->of_policy || gcut_candidate_least(o, &of[-1]) > budget ||
-                    (compared[fit - 1] && of[-1].peak_bytes > budget));
-        for (uint32_t i = 0; i < o->list.n; i++)
-            if (compared[i]) assert_true(o->list.at[i].peak_bytes >= 0);
-    }
+    for (int percent = 99; percent >= 60; percent -= 3) check_choice(o, all * percent / 100);
     beats_policies(c, o);
+    for (uint32_t i = 0, j = o->list.n - 1; i < j; i++, j--) {
+        const gcut_candidate x = o->list.at[i];
+        o->list.at[i] = o->list.at[j];
+        o->list.at[j] = x;
+    }
+    for (int percent = 99; percent >= 60; percent -= 3) check_choice(o, all * percent / 100);
 }
 
 static void many_candidates(void **state)
@@ -249,7 +264,7 @@ static void many_candidates(void **state)
     run_case c = {.what = "a chain", .ctx = gcut_ctx_new(NULL)};
     c.g = gcut_parse(c.ctx, text, strlen(text), "chain", NULL);
     if (!c.g) fail_msg("%s", gcut_last_error(c.ctx));
-    must(c.g->module->env, leaps, &c);
+    must(c.g->module->env, choose_of_many, &c);
     assert_int_equal(c.nwrong, 0);
     gcut_ctx_free(c.ctx);
     free(text);
