@@ -63,6 +63,9 @@ typedef struct gcut_measured_conv {
 } gcut_measured_conv;
 extern const gcut_measured_conv gcut_measured_convs[GCUT_NWINDOWS];
 
+/* Results of a row of the pools whose rates calibrate measures. */
+#define GCUT_MEASURED_POOL 14
+
 /* Finding a row, on the machine of the op table. */
 #define GCUT_ROW_NS 20
 

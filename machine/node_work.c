@@ -24,24 +24,54 @@ static double size(const gcut_work_of *w, const gcut_node *n, gcut_dim d)
     return (double)gcut_dim_at(w->g->module->dims, d, w->at, w->nat, gcut_loc_place(w->g->module, n->loc));
 }
 
+/* The value of a pool that has an element for each window. */
+static gcut_ref pooled(const gcut_work_of *w, const gcut_node *n)
+{
+    return n->op == GCUT_OP_max_pool2d_grad   ? gcut_arg(w->g, n, 1)
+           : n->op == GCUT_OP_avg_pool2d_grad ? gcut_arg(w->g, n, 0)
+                                              : n->res0;
+}
+
 /* The arithmetic of a pool by the elements under all windows, where the windows have no special kernel. */
 static double windows_ns(const gcut_work_of *w, const gcut_node *n)
 {
     const gcut_attr *window = gcut_attr_get(w->g, n, GCUT_KEY_window);
-    const gcut_ref y = n->op == GCUT_OP_max_pool2d_grad   ? gcut_arg(w->g, n, 1)
-                       : n->op == GCUT_OP_avg_pool2d_grad ? gcut_arg(w->g, n, 0)
-                                                          : n->res0;
-    const gcut_type *t = gcut_type_of(w->g, y);
+    const gcut_type *t = gcut_type_of(w->g, pooled(w, n));
     const gcut_rate rate = gcut_machine_table_rate(w->m, (gcut_op)n->op, gcut_node_widest(w->g, n));
     double units = (double)window->u.dims[0] * (double)window->u.dims[1];
     for (uint32_t d = 0; d < t->rank; d++) units *= size(w, n, t->dim[d]);
     return rated(w, n, gcut_op_get((gcut_op)n->op)->name, &rate, units, "elements under windows");
 }
 
+/* Vectors per result of a row of windows: the longest that the row fills, the last of which may overlap the one before
+ * (kernels/rt/pooling/pool_2x2.c). */
+static double row_vectors(double results, double size)
+{
+    double lanes = GCUT_VECTOR_BYTES / size;
+    while (lanes > 1 && lanes > results && lanes * size > 16) lanes /= 2;
+    if (lanes > results) lanes = 1;
+    return ceil(results / lanes) / results;
+}
+
+/* Windows of 2 * 2 with a stride of 2. */
+static double pairs_ns(const gcut_work_of *w, const gcut_node *n, double elements)
+{
+    const gcut_type *t = gcut_type_of(w->g, pooled(w, n));
+    const gcut_dtype type = gcut_node_widest(w->g, n);
+    const gcut_rate rate = gcut_machine_op_rate(w->m, (gcut_op)n->op, type);
+    const double columns = size(w, n, t->dim[t->rank - 1]), bytes = (double)gcut_dtype_bytes(type);
+    const uint32_t first = gcut_terms_count(w->terms);
+    const double ns = rated(w, n, gcut_op_get((gcut_op)n->op)->name, &rate, elements, "elements");
+    if (!(columns > 0)) return ns;
+    return ns * gcut_terms_scale(w->terms, first,
+                                 row_vectors(columns, bytes) / row_vectors(GCUT_MEASURED_POOL, bytes),
+                                 "vectors of its rows beside the measured ones");
+}
+
 double gcut_work_op_ns(const gcut_work_of *w, const gcut_node *n, double elements)
 {
-    if (gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_POOL && !gcut_pool_is_2x2(w->g, n))
-        return windows_ns(w, n);
+    if (gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_POOL)
+        return gcut_pool_is_2x2(w->g, n) ? pairs_ns(w, n, elements) : windows_ns(w, n);
     const gcut_rate rate = gcut_machine_op_rate(w->m, (gcut_op)n->op, gcut_node_widest(w->g, n));
     return rated(w, n, gcut_op_get((gcut_op)n->op)->name, &rate, elements, "elements");
 }

@@ -391,10 +391,12 @@ static double without(double ns, double traffic)
     return ns - traffic > ns / 4 ? ns - traffic : ns / 4;
 }
 
-/* The time of an op that is a kernel by itself less its traffic with L2, which prices add. */
+/* The time of an op that is a kernel by itself less its traffic with L2, which prices add.  The windows of a pool go on
+ * while its rows are fetched, and its rate contains that traffic. */
 static double computing(const calibration *c, uint32_t v)
 {
     const visit *x = &c->visits.at[v];
+    if (gcut_op_get(x->rig->probe[x->probe].op)->emit == GCUT_EMIT_POOL) return rate(c, v);
     double ns = alone(c, v), moves = gcut_machine_move_ns(&c->at[0], x->in, x->out, x->in + x->out);
     return without(ns, moves) / x->work;
 }

@@ -50,6 +50,17 @@ static double remainder_of_row(const gcut_cost_at *c, const gcut_lowered *h, con
     return fmod(gcut_cost_size(c, u->loop.inner), GCUT_VECTOR_BYTES / (double)gcut_dtype_bytes(t));
 }
 
+/* How often the price of finding a row the end of one takes, and what it consists of. */
+static double row_end(bool remainder)
+{
+    return GCUT_ROW_END + (remainder ? GCUT_ROW_REMAINDER : 0);
+}
+
+static const char *end_of(bool remainder)
+{
+    return remainder ? "a sum and a remainder" : "a sum";
+}
+
 static double row_ends_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_kernel *u, int phases,
                           bool remainder)
 {
@@ -57,8 +68,7 @@ static double row_ends_ns(const gcut_cost_at *c, const gcut_machine *m, const gc
     const uint32_t first = gcut_terms_count(c->terms);
     const double ns = gcut_term_rated(c->terms, GCUT_TERM_WORK, NULL, "ends of rows", &rate,
                                       gcut_cost_size(c, u->loop.rows) * phases, "rows");
-    return ns * gcut_terms_scale(c->terms, first, GCUT_ROW_END + (remainder ? GCUT_ROW_REMAINDER : 0),
-                                 remainder ? "a sum and a remainder" : "a sum");
+    return ns * gcut_terms_scale(c->terms, first, row_end(remainder), end_of(remainder));
 }
 
 /* phases: 0 where the loop has no rows. */
@@ -147,10 +157,38 @@ static bool moves_rows(const gcut_kernel *u)
            u->kind == GCUT_KERNEL_FLIP;
 }
 
+/* Does it add up runs along the last axis, one by one? */
+static bool adds_up_runs(const gcut_lowered *h, const gcut_kernel *u)
+{
+    if (u->kind != GCUT_KERNEL_REDUCE) return false;
+    const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
+    const uint32_t rank = gcut_type_of(h->g, gcut_arg(h->g, n, 0))->rank;
+    return rank > 0 && gcut_attr_axes(h->g, n) >> (rank - 1) & 1;
+}
+
+/* Runs end as rows of loops do.  Elements are added up in 64 bits. */
+static double runs_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
+                      const gcut_kernel *u)
+{
+    const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
+    const gcut_ref x = gcut_arg(h->g, n, 0);
+    const gcut_type *t = gcut_type_of(h->g, x);
+    const uint32_t gone = gcut_attr_axes(h->g, n);
+    uint32_t first = gcut_terms_count(c->terms);
+    double ns = rows_ns(c, m, h->g, x, gone), run = 1;
+    for (uint32_t d = t->rank; d-- > 0 && gone >> d & 1;) run *= gcut_cost_size(c, t->dim[d]);
+    const bool remainder = fmod(run, GCUT_REDUCTION_LANES) > 0;
+    ns *= gcut_terms_scale(c->terms, first, row_end(remainder), end_of(remainder));
+    first = gcut_terms_count(c->terms);
+    const double all = op_ns(c, m, h->g, n, true);
+    return ns + all * gcut_terms_scale(c->terms, first, gcut_dtype_bytes(t->dtype) > 4 ? 1 : 2, "in 64 bits");
+}
+
 /* Arithmetic of a kernel that is not a loop. */
 static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
                        const gcut_kernel *u, double flops)
 {
+    if (adds_up_runs(h, u)) return runs_ns(c, m, h, u);
     bool rows = moves_rows(u) || u->kind == GCUT_KERNEL_REDUCE;
     bool operands =
         u->kind == GCUT_KERNEL_REDUCE || u->kind == GCUT_KERNEL_SCATTER || u->kind == GCUT_KERNEL_PACK;

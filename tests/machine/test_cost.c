@@ -379,22 +379,27 @@ static void columns_and_operands(void **state)
                                                        gcut_machine_bring_ns(&m, in + w, out, INFINITY));
 }
 
-/* Of a sum over the first and the last two axes, those are one row: as long as the arithmetic, or as finding
- * the rows. */
+/* Of a sum over the first and the last two axes, those are one row, which has an end as in a loop; it is added up in doubles. */
 static void rows_of_reductions(void **state)
 {
-    static const char large[] =
-        "gcut 1\nfunc @f[N in 1..](input %x: f32[N, 4, 32, 32]) -> (out y: f32[4]) {\n"
-        "  %y = sum(%x, axes=[0, 2, 3])\n  return %y\n}\n",
-                      small[] = "gcut 1\nfunc @f[N in 1..](input %x: f32[N, 4, 2, 2]) -> (out y: f32[4]) {\n"
-                                "  %y = sum(%x, axes=[0, 2, 3])\n  return %y\n}\n";
-    gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 1);
-    double arithmetic = gcut_machine_op_ns(&m, GCUT_OP_sum, GCUT_F32, 8 * 4 * 1024),
-           rows = 8 * 4 * 20 * m.op_scale;
-    near(costs_of(*state, large, 8, 1).ns, m.kernel_ns + arithmetic);
-    near(costs_of(*state, small, 8, 1).ns, m.kernel_ns + rows);
-    assert_that(arithmetic, >, rows);
-    assert_that(arithmetic / 256, <, rows);
+    static const char form[] = "gcut 1\nfunc @f[N in 1..](input %%x: %s[N, 4, %d, %d]) -> (out y: %s[4]) {\n"
+                               "  %%y = sum(%%x, axes=[0, 2, 3])\n  return %%y\n}\n";
+    static const struct {
+        int size;
+        gcut_dtype dtype;
+        double ends, wide;
+    } rows[] = {{32, GCUT_F32, 0.5, 2}, {32, GCUT_F64, 0.5, 1}, {2, GCUT_F32, 1.5, 2}, {9, GCUT_F32, 1.5, 2}};
+    const gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[256];
+        const char *type = gcut_dtype_name(rows[i].dtype);
+        const double elements = 8 * 4.0 * rows[i].size * rows[i].size;
+        TRY("row %zu", i);
+        snprintf(text, sizeof text, form, type, rows[i].size, rows[i].size, type);
+        near(costs_of(*state, text, 8, 1).ns,
+             m.kernel_ns + rows[i].ends * 8 * 4 * GCUT_ROW_NS * m.op_scale +
+                 rows[i].wide * gcut_machine_op_ns(&m, GCUT_OP_sum, rows[i].dtype, elements));
+    }
 }
 
 /* A part of a concatenation has no gaps from its axis on: along the second axis a row for each image, along the last one
@@ -454,8 +459,8 @@ static void windows(void **state)
     near(costs_of(*state, depthwise, 1, 1).ns, fixed + conv_ns(&m, GCUT_WINDOW_depthwise, planes));
 }
 
-/* Windows of 2 * 2 side by side go by the rate that calibrate measures, others by each element that they see; the
- * gradient of a pool has as many windows as it. */
+/* Windows of 2 * 2 side by side go by the rate that calibrate measures, where rows of 14 results have two vectors of 8, and
+ * by the vectors that a row fills; others by each element that they see.  The gradient of a pool has as many windows as it. */
 static void pools(void **state)
 {
     static const char fmt[] = "gcut 1\nfunc @f(input %%x: f32[2, 3, 8, 8], input %%g: f32[2, 3, 4, 4]) -> "
@@ -466,9 +471,24 @@ static void pools(void **state)
     const double places = 2 * 3 * 4 * 4, all = 2 * 3 * 8 * 8;
     char text[400], op[200];
     snprintf(text, sizeof text, fmt, "4, 4", "max_pool2d(%x, window=[2, 2])");
-    near(work_of(*state, text), gcut_machine_op_ns(&m, GCUT_OP_max_pool2d, GCUT_F32, places));
+    const double one_of_4 = (1 / 4.0) / (2 / 14.0);
+    near(work_of(*state, text), one_of_4 * gcut_machine_op_ns(&m, GCUT_OP_max_pool2d, GCUT_F32, places));
     snprintf(text, sizeof text, fmt, "8, 8", "max_pool2d_grad(%x, %g, window=[2, 2])");
-    near(work_of(*state, text), gcut_machine_op_ns(&m, GCUT_OP_max_pool2d_grad, GCUT_F32, all));
+    near(work_of(*state, text), one_of_4 * gcut_machine_op_ns(&m, GCUT_OP_max_pool2d_grad, GCUT_F32, all));
+    static const struct {
+        int columns;
+        double vectors;
+    } rows[] = {{1, 1}, {3, 3}, {4, 1}, {7, 2}, {8, 1}, {9, 2}, {14, 2}, {16, 1}, {28, 2}, {33, 3}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const int n = rows[i].columns;
+        TRY("%d columns", n);
+        snprintf(text, sizeof text,
+                 "gcut 1\nfunc @f(input %%x: f32[2, 3, 8, %d]) -> (out y: f32[2, 3, 4, %d]) {\n"
+                 "  %%y = avg_pool2d(%%x, window=[2, 2])\n  return %%y\n}\n",
+                 2 * n, n);
+        near(work_of(*state, text),
+             rows[i].vectors * gcut_machine_op_ns(&m, GCUT_OP_avg_pool2d, GCUT_F32, 2 * 3 * 4 * 14 / 2.0));
+    }
     static const struct {
         gcut_op id;
         const char *call, *shape;
