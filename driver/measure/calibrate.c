@@ -62,11 +62,12 @@ typedef struct visit {
     uint32_t probe; /* GCUT_NONE: all probes off; CHEAP: those of cheap ops are on */
     int64_t size[GCUT_PROBE_SYMBOLS];
     int threads;
-    const char *class;         /* of its spread; NULL: none is reported */
-    double round[MOST_ROUNDS]; /* the time of each, in their order */
-    uint32_t rounds;           /* how many of them were measured */
-    double ns;                 /* the least of them */
-    double work, in, out;      /* flops or elements; bytes */
+    const char *class;           /* of its spread; NULL: none is reported */
+    double round[MOST_ROUNDS];   /* the time of each, in their order */
+    double handing[MOST_ROUNDS]; /* before or after each, the longer: gcut_host_handing_ns */
+    uint32_t rounds;             /* how many of them were measured */
+    double ns;                   /* the least of those with its threads together */
+    double work, in, out;        /* flops or elements; bytes */
 } visit;
 
 typedef struct calibration {
@@ -86,7 +87,8 @@ typedef struct calibration {
     uint32_t scale[SECTIONS], contraction[SECTIONS], grid[SECTIONS], memory[SECTIONS], beyond[SECTIONS];
     uint32_t sets[SECTIONS]; /* how many visits there are from beyond[] on */
     uint32_t point, point64, other, small, wide_product;
-    double handing_ns[SECTIONS], call_ns;
+    double handing_ns[SECTIONS], call_ns; /* the least at any time */
+    const visit *last;                    /* measured before */
     gcut_presence presence;
     gcut_steadiness steadiness;
     gcut_machine_model model;
@@ -255,6 +257,13 @@ static double now(void) /* s */
     return 1e-9 * (double)gcut_passes_clock();
 }
 
+/* What handing a kernel over to that many threads takes now; what the visit before found, if it had as many. */
+static double handing_before(const calibration *c, int threads)
+{
+    const visit *last = c->last;
+    return last && last->threads == threads ? last->handing[last->rounds - 1] : gcut_host_handing_ns(threads);
+}
+
 /* Measures one visit once more.  The remaining time of a round is spread over its remaining visits, so a
  * slow run shortens the later ones. */
 static void measure(calibration *c, visit *v, double seconds)
@@ -263,10 +272,11 @@ static void measure(calibration *c, visit *v, double seconds)
         gcut_rig_cheap(v->rig, CHEAP_PS, v->size[0], v->threads);
     else
         gcut_rig_only(v->rig, v->probe, v->size, v->threads);
+    const double first = handing_before(c, v->threads);
     const gcut_presence before = gcut_host_presence();
-    const double ns = gcut_rig_run(v->rig, fmax(0, 1e9 * seconds));
-    v->ns = v->rounds ? fmin(v->ns, ns) : ns;
-    v->round[v->rounds++] = ns;
+    v->round[v->rounds] = gcut_rig_run(v->rig, fmax(0, 1e9 * seconds));
+    v->handing[v->rounds++] = fmax(first, gcut_host_handing_ns(v->threads));
+    c->last = v;
     if (v->threads == 1) { /* with more, it may wait for one that has no processor */
         const gcut_presence after = gcut_host_presence();
         c->presence.wall_ns += after.wall_ns - before.wall_ns;
@@ -304,6 +314,23 @@ static void visit_all(calibration *c)
                           at - start, i, c->visits.n);
             measure(c, &c->visits.at[i], left / (c->visits.n - i));
         }
+}
+
+/* Chooses the time of each visit.  A host may move the processors of a virtual machine so that two of them share a cache at
+ * one time and not at another: that changes most of what several threads take.  Rounds of both kinds together describe no
+ * machine; those count in which threads are as near to each other as they ever are. */
+static void choose_times(calibration *c)
+{
+    for (int s = 0; s < c->n; s++) {
+        for (uint32_t i = 0; i < c->visits.n; i++)
+            for (uint32_t r = 0; r < c->visits.at[i].rounds && c->visits.at[i].threads == c->threads[s]; r++)
+                c->handing_ns[s] = fmin(c->handing_ns[s], c->visits.at[i].handing[r]);
+        for (uint32_t i = 0; i < c->visits.n; i++) {
+            visit *v = &c->visits.at[i];
+            if (v->threads == c->threads[s])
+                v->ns = gcut_least_together(v->round, v->handing, v->rounds, c->handing_ns[s]);
+        }
+    }
 }
 
 /* ---- whether the rounds agree ---- */
@@ -583,6 +610,7 @@ static void measure_all(calibration *c)
     for (int s = 0; s < c->n; s++) c->handing_ns[s] = gcut_host_handing_ns(c->threads[s]);
     c->call_ns = gcut_host_call_ns();
     visit_all(c);
+    choose_times(c);
     find_spread(c);
     fill_model(c);
     c->json.arena = c->text.arena = c->keep;

@@ -47,6 +47,14 @@ typedef struct gcut_steadiness {
     const char *busy; /* why the machine was busy, without a full stop; NULL: it was quiet */
 } gcut_steadiness;
 
+/* Rounds in which handing a kernel to the threads takes more than this many times what it takes at best have their threads
+ * apart: on cores without a common cache it takes four times as long as on cores with one, on an EPYC (Zen 5). */
+#define GCUT_APART 2
+
+/* The least of n > 0 times of rounds that have their threads together; of all where none has.
+ *   handing: what handing a kernel over took in each round;  nearest: what it takes at best */
+double gcut_least_together(const double *ns, const double *handing, uint32_t n, double nearest);
+
 /* Memory from `arena`. */
 gcut_steadiness gcut_steadiness_of(const gcut_repeats *of, uint32_t n, gcut_presence presence,
                                    gcut_arena *arena);

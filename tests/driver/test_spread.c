@@ -133,11 +133,25 @@ static void spreads(void **state)
     assert_non_null(s.busy);
 }
 
+/* A host that moves processors apart and together again: times while they are apart do not count, however short. */
+static void rounds_together(void **state)
+{
+    (void)state;
+    static const double ns[] = {90, 120, 100, 80}, handing[] = {170, 41, 79, 165};
+    assert_true(gcut_least_together(ns, handing, 4, 40) == 100);
+    assert_true(gcut_least_together(ns, handing, 2, 40) == 120);
+    assert_true(gcut_least_together(ns, handing, 1, 40) == 90); /* never together: what there is */
+    assert_true(gcut_least_together(ns, handing, 4, 165) == 80);
+    static const double alone[] = {0, 0, 0, 0}; /* one thread: nothing is handed over */
+    assert_true(gcut_least_together(ns, alone, 4, 0) == 80);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FIXTURE(machines),
         WITH_FIXTURE(spreads),
+        WITH_FIXTURE(rounds_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
