@@ -2,18 +2,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # predictions.sh [--quick] [CASE…]: compares the predicted with the best measured time of the step of every case of
-# bench/peers/cases.py, by `gradcut bench`, in passes: each calibrates the machine, then runs every case.  Load makes
-# times longer, so of the passes the least prediction and the least best time count.  Prints a table:
-# both, how far off the prediction is, the median of the run with the least best time; the sum of the least times of kernels
-# in the run where that is the least, how far off it the prediction is, and of the classes of kernels that take a tenth of
-# that sum or more the one that is the furthest off in that run.  --quick: small stand-ins of the cases, and calibrations
-# of 2 s.
+# bench/peers/cases.py, by `gradcut bench`, in passes over all cases: each calibrates the machine before every case.  Load makes
+# times longer, so of a case the pass with the least best time counts, with the prediction by the calibration before it.
+# Prints a table of these: both, how far off the prediction is, the median; the sum of the least times of kernels, how far off
+# it the prediction is, and of the classes of kernels that take a tenth of that sum or more the one that is the furthest
+# off.  --quick: small stand-ins of the cases, and calibrations of 2 s.
 #
 #   THREADS  (every core)   RUNS  passes (3)   STEPS  of each run (as many as take a second, 20 to 5000)
-#   TIME  seconds of a calibration (30)   MACHINE  a model's file instead of calibrations   CALIBRATE  further options of them
+#   TIME  seconds of a calibration (10)   MACHINE  a model's file instead of calibrations   CALIBRATE  further options of them
 #   GRADCUT, ZOO  the programs   CLASSES  a file for the classes of every case, as CSV
 #
-# A calibration refuses a busy machine, unless CALIBRATE=--force.  A pass takes over ten minutes on two cores.
+# A calibration refuses a busy machine, unless CALIBRATE=--force.  A pass takes some ten minutes on two cores.
 set -eu
 cd "$(dirname "$0")/.."
 gradcut=${GRADCUT:-build/gradcut} zoo=${ZOO:-build/examples/zoo}
@@ -43,9 +42,6 @@ END
 
 machine=${MACHINE:-$work/machine.json}
 for pass in $(seq "$runs"); do
-    # shellcheck disable=SC2086 # a list of options
-    [ -n "${MACHINE:-}" ] ||
-        "$gradcut" calibrate --seconds "${seconds:-30}" --threads "$threads" -o "$machine" ${CALIBRATE:-} >"$work/said"
     while read -r name file model size at optimizer; do
         echo "predictions.sh: pass $pass of $runs: $name" >&2
         if [ "$file" = - ]; then
@@ -53,6 +49,9 @@ for pass in $(seq "$runs"); do
         else
             cp "bench/models/$file" "$work/model.gcut"
         fi
+        # shellcheck disable=SC2086 # a list of options
+        [ -n "${MACHINE:-}" ] || "$gradcut" calibrate --seconds "${seconds:-10}" --threads "$threads" -o "$machine" \
+            ${CALIBRATE:-} </dev/null >"$work/said"
         set -- --at "$at" --threads "$threads" --machine "$machine"
         [ "$optimizer" = none ] || set -- "$@" --optimizer "$optimizer"
         "$gradcut" bench "$work/model.gcut" "$@" ${STEPS:+--steps "$STEPS"} --json </dev/null >"$work/$name.run.$pass"
@@ -74,17 +73,16 @@ if csv:
             row = (c[key] for key in ("class", "kernels", "runs", "predicted_ns", "measured_ns", "ratio"))
             print(name, *("" if x is None else x for x in row), sep=",", file=out)
 off = lambda ratio: max(ratio, 1 / ratio) - 1
-predicted, best = min(run["predicted_ns"] for run in runs), run["step_ns_best"]
-whole = lambda run: sum(kernel["least_ns"] for kernel in run["kernels"])
-least = min(runs, key=whole)
+predicted, best = run["predicted_ns"], run["step_ns_best"]
+whole = sum(kernel["least_ns"] for kernel in run["kernels"])
 classes = {}
-for kernel in least["kernels"]:
+for kernel in run["kernels"]:
     of = classes.setdefault(kernel["class"], [0, 0])
     of[0] += kernel["predicted_ns"]
     of[1] += kernel["least_ns"]
-ratio, far = max(((x / y, name) for name, (x, y) in classes.items() if y >= whole(least) / 10 and x > 0), key=lambda r: off(r[0]))
+ratio, far = max(((x / y, name) for name, (x, y) in classes.items() if y >= whole / 10 and x > 0), key=lambda r: off(r[0]))
 print(f"| {name} | {predicted / 1e6:.4g} | {best / 1e6:.4g} | {100 * off(predicted / best):.0f} % | {run['step_ns'] / 1e6:.4g} "
-      f"| {whole(least) / 1e6:.4g} | {100 * off(predicted / whole(least)):.0f} % | {far} | {ratio:.2f} |")
+      f"| {whole / 1e6:.4g} | {100 * off(predicted / whole):.0f} % | {far} | {ratio:.2f} |")
 END
 done <"$work/cases" >"$work/table"
 cat "$work/table"
