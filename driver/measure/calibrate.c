@@ -5,7 +5,8 @@
  * Several rounds repeat every measurement, so a disturbance of a second spoils one round of some
  * measurements, not all rounds of one.  A round that the time does not suffice for is left out, except the
  * first; the report says how many there were.  A round counts with its quickest stretch of runs (gcut_rig_run),
- * and the result is the quickest round, since load makes runs longer: predictions are of the best time.
+ * and the result is the quickest round, since load makes runs longer: predictions are of the best time.  With several
+ * threads it is the quickest of those in which they are near each other (choose_times).
  * The time that the caller asks for is that of the rounds.  Compilations precede them; the first round takes at most
  * PATIENCE times that time.
  *
