@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The machine model that is shipped.  Written by scripts/ship_machine.py from what `gradcut calibrate`
- * measured; memory: 16.5,9.4 GB/s a thread, given.
+ * measured; memory: 16.5,9.4 GB/s a thread, given.  The rates of pools had been measured without their traffic with L2: it is
+ * added, at this model's price of it.
  */
 #include "machine/machine.h"
 

@@ -43,18 +43,19 @@ static double windows_ns(const gcut_work_of *w, const gcut_node *n)
     return rated(w, n, gcut_op_get((gcut_op)n->op)->name, &rate, units, "elements under windows");
 }
 
-/* Vectors per result of a row of windows: the longest that the row fills, the last of which may overlap the one before
+/* Vectors per result of a row of that many results of `bytes` bytes.  The kernel takes the longest vectors that the row
+ * fills, of 64, 32 or 16 bytes, else single results; the last vector may overlap the one before
  * (kernels/rt/pooling/pool_2x2.c). */
-static double row_vectors(double results, double size)
+static double row_vectors(double results, double bytes)
 {
-    double lanes = GCUT_VECTOR_BYTES / size;
-    while (lanes > 1 && lanes > results && lanes * size > 16) lanes /= 2;
+    double lanes = GCUT_VECTOR_BYTES / bytes;
+    while (lanes > results && lanes * bytes > 16) lanes /= 2;
     if (lanes > results) lanes = 1;
     return ceil(results / lanes) / results;
 }
 
 /* Windows of 2 * 2 with a stride of 2. */
-static double pairs_ns(const gcut_work_of *w, const gcut_node *n, double elements)
+static double pool_2x2_ns(const gcut_work_of *w, const gcut_node *n, double elements)
 {
     const gcut_type *t = gcut_type_of(w->g, pooled(w, n));
     const gcut_dtype type = gcut_node_widest(w->g, n);
@@ -71,7 +72,7 @@ static double pairs_ns(const gcut_work_of *w, const gcut_node *n, double element
 double gcut_work_op_ns(const gcut_work_of *w, const gcut_node *n, double elements)
 {
     if (gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_POOL)
-        return gcut_pool_is_2x2(w->g, n) ? pairs_ns(w, n, elements) : windows_ns(w, n);
+        return gcut_pool_is_2x2(w->g, n) ? pool_2x2_ns(w, n, elements) : windows_ns(w, n);
     const gcut_rate rate = gcut_machine_op_rate(w->m, (gcut_op)n->op, gcut_node_widest(w->g, n));
     return rated(w, n, gcut_op_get((gcut_op)n->op)->name, &rate, elements, "elements");
 }

@@ -6,7 +6,7 @@
  * measurements, not all rounds of one.  A round that the time does not suffice for is left out, except the
  * first; the report says how many there were.  A round counts with its quickest stretch of runs (gcut_rig_run),
  * and the result is the quickest round, since load makes runs longer: predictions are of the best time.  With several
- * threads it is the quickest of those in which they are near each other (choose_times).
+ * threads only rounds count in which these are together (choose_times).
  * The time that the caller asks for is that of the rounds.  Compilations precede them; the first round takes at most
  * PATIENCE times that time.
  *
@@ -65,7 +65,7 @@ typedef struct visit {
     int threads;
     const char *class;           /* of its spread; NULL: none is reported */
     double round[MOST_ROUNDS];   /* the time of each, in their order */
-    double handing[MOST_ROUNDS]; /* before or after each, the longer: gcut_host_handing_ns */
+    double handing[MOST_ROUNDS]; /* gcut_host_handing_ns before or after each, the longer time */
     uint32_t rounds;             /* how many of them were measured */
     double ns;                   /* the least of those with its threads together */
     double work, in, out;        /* flops or elements; bytes */
@@ -258,7 +258,7 @@ static double now(void) /* s */
     return 1e-9 * (double)gcut_passes_clock();
 }
 
-/* What handing a kernel over to that many threads takes now; what the visit before found, if it had as many. */
+/* The time to hand a kernel to that many threads, measured now, or after the last visit if it had as many. */
 static double handing_before(const calibration *c, int threads)
 {
     const visit *last = c->last;
@@ -317,9 +317,9 @@ static void visit_all(calibration *c)
         }
 }
 
-/* Chooses the time of each visit.  A host may move the processors of a virtual machine so that two of them share a cache at
- * one time and not at another: that changes most of what several threads take.  Rounds of both kinds together describe no
- * machine; those count in which threads are as near to each other as they ever are. */
+/* Chooses the time of each visit.  A host may move the processors of a virtual machine, so that they share a cache in some
+ * rounds and not in others.  The least times of both would combine bandwidths and latencies that never occur together, so
+ * only rounds count in which the threads are together (gcut_least_together). */
 static void choose_times(calibration *c)
 {
     for (int s = 0; s < c->n; s++) {
@@ -419,8 +419,8 @@ static double without(double ns, double traffic)
     return ns - traffic > ns / 4 ? ns - traffic : ns / 4;
 }
 
-/* The time of an op that is a kernel by itself less its traffic with L2, which prices add.  The windows of a pool go on
- * while its rows are fetched, and its rate contains that traffic. */
+/* The time of an op that is a kernel by itself less its traffic with L2, which prices add.  Of a pool the longer of
+ * arithmetic and traffic is predicted, so its rate contains that traffic. */
 static double computing(const calibration *c, uint32_t v)
 {
     const visit *x = &c->visits.at[v];

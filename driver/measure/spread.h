@@ -47,12 +47,12 @@ typedef struct gcut_steadiness {
     const char *busy; /* why the machine was busy, without a full stop; NULL: it was quiet */
 } gcut_steadiness;
 
-/* Rounds in which handing a kernel to the threads takes more than this many times what it takes at best have their threads
- * apart: on cores without a common cache it takes four times as long as on cores with one, on an EPYC (Zen 5). */
+/* The threads of a round are together if handing a kernel to them takes at most this many times the least time of any round,
+ * else apart.  On an EPYC (Zen 5) it takes 40 ns on two cores with a common L3 and 165 on two without. */
 #define GCUT_APART 2
 
-/* The least of n > 0 times of rounds that have their threads together; of all where none has.
- *   handing: what handing a kernel over took in each round;  nearest: what it takes at best */
+/* The least time of the rounds whose threads are together; of all n > 0 rounds if there is no such round.
+ *   ns, handing: by round, its time and the time to hand a kernel over;  nearest: the least of any round */
 double gcut_least_together(const double *ns, const double *handing, uint32_t n, double nearest);
 
 /* Memory from `arena`. */

@@ -50,7 +50,7 @@ static double remainder_of_row(const gcut_cost_at *c, const gcut_lowered *h, con
     return fmod(gcut_cost_size(c, u->loop.inner), GCUT_VECTOR_BYTES / (double)gcut_dtype_bytes(t));
 }
 
-/* How often the price of finding a row the end of one takes, and what it consists of. */
+/* The time of the end of a row, in units of the price of finding a row; and how terms name it. */
 static double row_end(bool remainder)
 {
     return GCUT_ROW_END + (remainder ? GCUT_ROW_REMAINDER : 0);
@@ -166,7 +166,8 @@ static bool adds_up_runs(const gcut_lowered *h, const gcut_kernel *u)
     return rank > 0 && gcut_attr_axes(h->g, n) >> (rank - 1) & 1;
 }
 
-/* Runs end as rows of loops do.  Elements are added up in 64 bits. */
+/* A run is the elements along the last reduced axes.  Its end is priced as that of a row of a loop.  gcut_rt_reduce_* adds
+ * elements of up to 4 bytes up in 64 bits, at twice the price of the op. */
 static double runs_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
                       const gcut_kernel *u)
 {

@@ -37,7 +37,8 @@
 #define GCUT_ROW_END 0.5
 #define GCUT_ROW_REMAINDER 1
 #define GCUT_TAIL 8
-/* Accumulators of a reduction that is no loop (kernels/rt/move/reduce.c), whose runs end likewise. */
+/* Accumulators of gcut_rt_reduce_* (kernels/rt/move/reduce.c): a run of a multiple of as many elements has no remainder.  The
+ * end of a run is priced as the end of a row, by GCUT_ROW_END and GCUT_ROW_REMAINDER. */
 #define GCUT_REDUCTION_LANES 16
 /* Work that is worth a thread, of kernels for which the library decides: GCUT_RT_GRAIN_PS is 3 us, and what
  * gemm.c asks of a product is 3.9 us. */

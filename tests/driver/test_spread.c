@@ -133,7 +133,7 @@ static void spreads(void **state)
     assert_non_null(s.busy);
 }
 
-/* A host that moves processors apart and together again: times while they are apart do not count, however short. */
+/* The time of a round whose threads are apart does not count, however short, unless all rounds are so. */
 static void rounds_together(void **state)
 {
     (void)state;

@@ -78,6 +78,25 @@ static void a_visit_has_its_threads(void **state)
     gcut_env_free(env);
 }
 
+/* Their results: 32 channels of GCUT_MEASURED_POOL by GCUT_MEASURED_POOL, or gradients of four times as many elements. */
+static void pools_have_the_rows_of_the_model(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    gcut_probes probes = {0};
+    uint32_t n = 0;
+    gcut_probes_add(env->arena, &probes, GCUT_PROBES_OTHERS, false);
+    for (uint32_t i = 0; i < probes.n; i++) {
+        const gcut_op op = probes.at[i].op;
+        if (gcut_op_get(op)->emit != GCUT_EMIT_POOL) continue;
+        const bool grad = op == GCUT_OP_max_pool2d_grad || op == GCUT_OP_avg_pool2d_grad;
+        assert_true(probes.at[i].elements == (grad ? 4 : 1) * 32 * GCUT_MEASURED_POOL * GCUT_MEASURED_POOL);
+        n++;
+    }
+    assert_int_equal(n, 4);
+    gcut_env_free(env);
+}
+
 static bool count_progress(void *user, const char *what, size_t done, size_t total)
 {
     assert_non_null(what);
@@ -319,6 +338,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_visit_has_its_threads),
+        cmocka_unit_test(pools_have_the_rows_of_the_model),
         cmocka_unit_test(a_model_is_measured_written_and_found),
         cmocka_unit_test(models_are_looked_for_in_order),
         cmocka_unit_test(plans_go_by_the_file),
