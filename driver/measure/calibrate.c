@@ -63,12 +63,12 @@ typedef struct visit {
     uint32_t probe; /* GCUT_NONE: all probes off; CHEAP: those of cheap ops are on */
     int64_t size[GCUT_PROBE_SYMBOLS];
     int threads;
-    const char *class;           /* of its spread; NULL: none is reported */
-    double round[MOST_ROUNDS];   /* the time of each, in their order */
-    double handing[MOST_ROUNDS]; /* gcut_host_handing_ns before or after each, the longer time */
-    uint32_t rounds;             /* how many of them were measured */
-    double ns;                   /* the least of those with its threads together */
-    double work, in, out;        /* flops or elements; bytes */
+    const char *class;         /* of its spread; NULL: none is reported */
+    double round[MOST_ROUNDS]; /* the time of each, in their order */
+    double line[MOST_ROUNDS];  /* gcut_host_line_ns before or after each, the longer time */
+    uint32_t rounds;           /* how many of them were measured */
+    double ns;                 /* the least of those with its threads together */
+    double work, in, out;      /* flops or elements; bytes */
 } visit;
 
 typedef struct calibration {
@@ -88,8 +88,8 @@ typedef struct calibration {
     uint32_t scale[SECTIONS], contraction[SECTIONS], grid[SECTIONS], memory[SECTIONS], beyond[SECTIONS];
     uint32_t sets[SECTIONS]; /* how many visits there are from beyond[] on */
     uint32_t point, point64, other, small, wide_product;
-    double handing_ns[SECTIONS], call_ns; /* the least at any time */
-    const visit *last;                    /* measured before */
+    double handing_ns[SECTIONS], line_ns[SECTIONS], call_ns; /* the least of any round */
+    const visit *last;                                       /* measured before */
     gcut_presence presence;
     gcut_steadiness steadiness;
     gcut_machine_model model;
@@ -258,11 +258,11 @@ static double now(void) /* s */
     return 1e-9 * (double)gcut_passes_clock();
 }
 
-/* The time to hand a kernel to that many threads, measured now, or after the last visit if it had as many. */
-static double handing_before(const calibration *c, int threads)
+/* gcut_host_line_ns, now, or after the last visit if it had as many threads. */
+static double line_before(const calibration *c, int threads)
 {
     const visit *last = c->last;
-    return last && last->threads == threads ? last->handing[last->rounds - 1] : gcut_host_handing_ns(threads);
+    return last && last->threads == threads ? last->line[last->rounds - 1] : gcut_host_line_ns(threads);
 }
 
 /* Measures one visit once more.  The remaining time of a round is spread over its remaining visits, so a
@@ -273,10 +273,10 @@ static void measure(calibration *c, visit *v, double seconds)
         gcut_rig_cheap(v->rig, CHEAP_PS, v->size[0], v->threads);
     else
         gcut_rig_only(v->rig, v->probe, v->size, v->threads);
-    const double first = handing_before(c, v->threads);
+    const double first = line_before(c, v->threads);
     const gcut_presence before = gcut_host_presence();
     v->round[v->rounds] = gcut_rig_run(v->rig, fmax(0, 1e9 * seconds));
-    v->handing[v->rounds++] = fmax(first, gcut_host_handing_ns(v->threads));
+    v->line[v->rounds++] = fmax(first, gcut_host_line_ns(v->threads));
     c->last = v;
     if (v->threads == 1) { /* with more, it may wait for one that has no processor */
         const gcut_presence after = gcut_host_presence();
@@ -303,7 +303,9 @@ static void visit_all(calibration *c)
 {
     double seconds = c->opt.seconds, start = now(), latest = start + PATIENCE * fmax(seconds, 6);
     const int planned = rounds_of(c), rounds = hasty(c) ? 1 : planned;
-    for (int r = 0; r < rounds; r++)
+    for (int r = 0; r < rounds; r++) {
+        for (int s = 0; s < c->n; s++)
+            c->handing_ns[s] = fmin(c->handing_ns[s], gcut_host_handing_ns(c->threads[s]));
         for (uint32_t i = 0; i < c->visits.n; i++) {
             double at = now(), left = start + seconds * (r + 1) / planned - at;
             if (i % 16 == 0) tell(c, "measuring", (r + (double)i / c->visits.n) / rounds);
@@ -315,6 +317,7 @@ static void visit_all(calibration *c)
                           at - start, i, c->visits.n);
             measure(c, &c->visits.at[i], left / (c->visits.n - i));
         }
+    }
 }
 
 /* Chooses the time of each visit.  A host may move the processors of a virtual machine, so that they share a cache in some
@@ -323,13 +326,14 @@ static void visit_all(calibration *c)
 static void choose_times(calibration *c)
 {
     for (int s = 0; s < c->n; s++) {
+        c->line_ns[s] = INFINITY;
         for (uint32_t i = 0; i < c->visits.n; i++)
             for (uint32_t r = 0; r < c->visits.at[i].rounds && c->visits.at[i].threads == c->threads[s]; r++)
-                c->handing_ns[s] = fmin(c->handing_ns[s], c->visits.at[i].handing[r]);
+                c->line_ns[s] = fmin(c->line_ns[s], c->visits.at[i].line[r]);
         for (uint32_t i = 0; i < c->visits.n; i++) {
             visit *v = &c->visits.at[i];
             if (v->threads == c->threads[s])
-                v->ns = gcut_least_together(v->round, v->handing, v->rounds, c->handing_ns[s]);
+                v->ns = gcut_least_together(v->round, v->line, v->rounds, c->line_ns[s]);
         }
     }
 }
@@ -483,21 +487,6 @@ static void fill_memory(const calibration *c, int s, gcut_machine *m)
     m->past_bytes = (double)gcut_rt_stream_bytes();
 }
 
-/* Raises the time of each product of the grid to at least that of its smaller neighbours. */
-static void settle(gcut_machine *m)
-{
-    for (int l = 0; l < GCUT_GEMM_LO; l++)
-        for (int h = 0; h < GCUT_GEMM_HI; h++)
-            for (int k = 0; k < GCUT_GEMM_K; k++) {
-                double *x = &m->gemm_ns_per_flop[l][h][k];
-                if (l)
-                    *x = fmax(*x, m->gemm_ns_per_flop[l - 1][h][k] * gcut_gemm_lo[l - 1] / gcut_gemm_lo[l]);
-                if (h)
-                    *x = fmax(*x, m->gemm_ns_per_flop[l][h - 1][k] * gcut_gemm_hi[h - 1] / gcut_gemm_hi[h]);
-                if (k) *x = fmax(*x, m->gemm_ns_per_flop[l][h][k - 1] * gcut_gemm_k[k - 1] / gcut_gemm_k[k]);
-            }
-}
-
 static void fill_contractions(const calibration *c, int s, gcut_machine *m)
 {
     double *grid = &m->gemm_ns_per_flop[0][0][0];
@@ -510,26 +499,10 @@ static void fill_contractions(const calibration *c, int s, gcut_machine *m)
     for (uint32_t i = 0; i < WIDE && c->how->whole; i++)
         wide += log2(rate(c, c->wide_product + i) / rate(c, c->grid[0] + orders * (last + i)));
     if (c->how->whole) m->f64_factor = fmax(1, exp2(wide / WIDE));
-    settle(m);
+    gcut_machine_order_products(m);
     for (int w = 0; w < GCUT_NWINDOWS; w++)
         for (int way = 0; way < 3; way++) m->conv_ns_per_flop[way][w] = near_rate(c, m, v++);
     for (int way = 0; way < 2; way++) m->attention_ns_per_flop[way] = near_rate(c, m, v++);
-}
-
-/* Limits times to those with fewer threads: a longer time means that another program had a core. */
-static void no_slower(double *ns, const double *fewer, size_t n)
-{
-    for (size_t i = 0; i < n; i++) ns[i] = fmin(ns[i], fewer[i]);
-}
-
-static void compare_threads(gcut_machine *m)
-{
-    const gcut_machine *f = m - 1;
-    no_slower(m->read_ns_per_byte, f->read_ns_per_byte, GCUT_NLEVELS);
-    no_slower(m->write_ns_per_byte, f->write_ns_per_byte, GCUT_NLEVELS);
-    no_slower(&m->gemm_ns_per_flop[0][0][0], &f->gemm_ns_per_flop[0][0][0], GRID);
-    no_slower(&m->conv_ns_per_flop[0][0], &f->conv_ns_per_flop[0][0], 3 * GCUT_NWINDOWS);
-    no_slower(m->attention_ns_per_flop, f->attention_ns_per_flop, 2);
 }
 
 /* The time of the smallest product by the grid, which is measured with many products in a call. */
@@ -565,7 +538,7 @@ static void fill_model(calibration *c)
         fill_ops(c, s, m);
         const gcut_machine like = gcut_machine_at(gcut_machine_model_shipped(), c->threads[s]);
         if (!c->how->whole) gcut_machine_complete(m, &like);
-        if (s > 0) compare_threads(m);
+        if (s > 0) gcut_machine_limit(m, m - 1);
         m->call_ns = fmax(c->call_ns - smallest_ns(&c->at[0]), c->call_ns / 4);
     }
     const char *host = gcut_host_name(c->a);
@@ -608,7 +581,7 @@ static void measure_all(calibration *c)
     compile_probes(c);
     for (int s = 0; s < c->n; s++) add_section(c, s);
     add_ops(c);
-    for (int s = 0; s < c->n; s++) c->handing_ns[s] = gcut_host_handing_ns(c->threads[s]);
+    for (int s = 0; s < c->n; s++) c->handing_ns[s] = INFINITY;
     c->call_ns = gcut_host_call_ns();
     visit_all(c);
     choose_times(c);

@@ -77,6 +77,12 @@ void gcut_calibrate_briefly(gcut_env *env, const gcut_made *m);
  * op_scale; products; convolutions; attention.  f64_factor, of which there is one, is that of `like`. */
 void gcut_machine_complete(gcut_machine *m, const gcut_machine *like);
 
+/* driver/measure/calibrate_fill.c: raises the time of each product of the grid to at least that of its smaller neighbours. */
+void gcut_machine_order_products(gcut_machine *m);
+/* driver/measure/calibrate_fill.c: limits the times of m to those with `fewer` threads: a longer time means that another program
+ * had a core. */
+void gcut_machine_limit(gcut_machine *m, const gcut_machine *fewer);
+
 /* driver/measure/calibrate_fill.c: the capacity of a cache.  bytes: n > 0 working sets of rising sizes, of which it holds
  * the first and not the last; ns: the time of a byte in each.  It is the size at which half of the difference between the
  * first and the last time is passed, where machine/machine.c prices that half; INFINITY where the last time is less than
@@ -91,6 +97,9 @@ const char *gcut_host_name(gcut_arena *arena);  /* of the processor */
 void gcut_host_caches(double bytes[GCUT_DRAM]); /* of one core's L2, and of L3 */
 /* The time to hand a kernel to the threads of a step and to wait for them; 0 for one thread. */
 double gcut_host_handing_ns(int threads);
+/* The round trip of a cache line from the thread that leads a step to another one and back: to the one, of the first 64, that is
+ * the furthest away; 0 for one thread, INFINITY where one has no processor. */
+double gcut_host_line_ns(int threads);
 gcut_presence gcut_host_presence(void); /* of the calling thread since some time */
 /* The time of one call of the smallest product of the grid. */
 double gcut_host_call_ns(void);

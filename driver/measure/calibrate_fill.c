@@ -38,6 +38,35 @@ void gcut_machine_complete(gcut_machine *m, const gcut_machine *like)
     if (!(m->f64_factor > 0)) m->f64_factor = like->f64_factor;
 }
 
+void gcut_machine_order_products(gcut_machine *m)
+{
+    for (int l = 0; l < GCUT_GEMM_LO; l++)
+        for (int h = 0; h < GCUT_GEMM_HI; h++)
+            for (int k = 0; k < GCUT_GEMM_K; k++) {
+                double *x = &m->gemm_ns_per_flop[l][h][k];
+                if (l)
+                    *x = fmax(*x, m->gemm_ns_per_flop[l - 1][h][k] * gcut_gemm_lo[l - 1] / gcut_gemm_lo[l]);
+                if (h)
+                    *x = fmax(*x, m->gemm_ns_per_flop[l][h - 1][k] * gcut_gemm_hi[h - 1] / gcut_gemm_hi[h]);
+                if (k) *x = fmax(*x, m->gemm_ns_per_flop[l][h][k - 1] * gcut_gemm_k[k - 1] / gcut_gemm_k[k]);
+            }
+}
+
+static void no_slower(double *ns, const double *fewer, size_t n)
+{
+    for (size_t i = 0; i < n; i++) ns[i] = fmin(ns[i], fewer[i]);
+}
+
+void gcut_machine_limit(gcut_machine *m, const gcut_machine *fewer)
+{
+    no_slower(m->read_ns_per_byte, fewer->read_ns_per_byte, GCUT_NLEVELS);
+    no_slower(m->write_ns_per_byte, fewer->write_ns_per_byte, GCUT_NLEVELS);
+    no_slower(&m->gemm_ns_per_flop[0][0][0], &fewer->gemm_ns_per_flop[0][0][0],
+              sizeof m->gemm_ns_per_flop / sizeof(double));
+    no_slower(&m->conv_ns_per_flop[0][0], &fewer->conv_ns_per_flop[0][0], 3 * GCUT_NWINDOWS);
+    no_slower(m->attention_ns_per_flop, fewer->attention_ns_per_flop, 2);
+}
+
 double gcut_cache_bytes(const double *bytes, const double *ns, uint32_t n)
 {
     const double half = (ns[0] + ns[n - 1]) / 2;

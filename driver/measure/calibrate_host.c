@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "driver/measure/calibrate.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -94,6 +95,56 @@ double gcut_host_handing_ns(int threads)
     handing h = {.threads = threads};
     if (threads > 1) gcut_rt_team(hand_out, &h, threads);
     return h.ns;
+}
+
+/* A cache line for thread t > 0.  The leader sends odd numbers; thread t answers each with the number after it, until the
+ * leader stores OVER. */
+typedef struct line {
+    _Alignas(64) atomic_int value;
+} line;
+
+enum { MOST_LINES = 64, OVER = -1, TRIPS = 100 };
+
+typedef struct trips {
+    line line[MOST_LINES];
+    double ns; /* of the thread that is the furthest away */
+} trips;
+
+/* The first quartile of the round trips to one thread; INFINITY where they take too long, because that thread has no
+ * processor: one that sleeps wakes up in less. */
+static double trip_ns(atomic_int *value)
+{
+    enum { PATIENCE_NS = 5000000 };
+    double ns[TRIPS];
+    const int64_t begin = gcut_passes_clock();
+    for (int i = 0; i < TRIPS; i++) {
+        const int64_t start = gcut_passes_clock();
+        atomic_store(value, 2 * i + 1);
+        while (atomic_load(value) == 2 * i + 1)
+            if (gcut_passes_clock() - begin > PATIENCE_NS) return INFINITY;
+        ns[i] = (double)(gcut_passes_clock() - start);
+    }
+    gcut_sort_reals(ns, TRIPS);
+    return gcut_quantile(ns, TRIPS, 0.25);
+}
+
+static void exchange(void *arg, int t, int nt)
+{
+    trips *x = arg;
+    if (t > 0 && t < MOST_LINES)
+        for (int last = 0; last != OVER; last = atomic_load(&x->line[t].value))
+            if (last % 2 > 0) atomic_compare_exchange_strong(&x->line[t].value, &last, last + 1);
+    for (int to = 1; t == 0 && to < nt && to < MOST_LINES; to++) {
+        if (x->ns < INFINITY) x->ns = fmax(x->ns, trip_ns(&x->line[to].value));
+        atomic_store(&x->line[to].value, OVER);
+    }
+}
+
+double gcut_host_line_ns(int threads)
+{
+    trips x = {0};
+    gcut_rt_parallel(exchange, &x, threads);
+    return x.ns;
 }
 
 double gcut_host_call_ns(void)

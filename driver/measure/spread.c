@@ -23,12 +23,12 @@ static double *copy(const double *x, uint32_t n, gcut_arena *a)
     return out;
 }
 
-double gcut_least_together(const double *ns, const double *handing, uint32_t n, double nearest)
+double gcut_least_together(const double *ns, const double *line, uint32_t n, double nearest)
 {
     double together = INFINITY, all = INFINITY;
     for (uint32_t i = 0; i < n; i++) {
         all = fmin(all, ns[i]);
-        if (handing[i] <= GCUT_APART * nearest) together = fmin(together, ns[i]);
+        if (line[i] <= GCUT_APART * nearest) together = fmin(together, ns[i]);
     }
     return together < INFINITY ? together : all;
 }

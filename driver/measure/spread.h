@@ -47,13 +47,14 @@ typedef struct gcut_steadiness {
     const char *busy; /* why the machine was busy, without a full stop; NULL: it was quiet */
 } gcut_steadiness;
 
-/* The threads of a round are together if handing a kernel to them takes at most this many times the least time of any round,
- * else apart.  On an EPYC (Zen 5) it takes 40 ns on two cores with a common L3 and 165 on two without. */
-#define GCUT_APART 2
+/* The threads of a round are together if the round trip of a cache line between them takes at most this many times the least
+ * of any round, else apart.  On an EPYC (Zen 5) it takes 100 to 150 ns between two cores with a common L3 and 400 between
+ * two without. */
+#define GCUT_APART 2.5
 
 /* The least time of the rounds whose threads are together; of all n > 0 rounds if there is no such round.
- *   ns, handing: by round, its time and the time to hand a kernel over;  nearest: the least of any round */
-double gcut_least_together(const double *ns, const double *handing, uint32_t n, double nearest);
+ *   ns, line: by round, its time and the time of a round trip;  nearest: the least of any round */
+double gcut_least_together(const double *ns, const double *line, uint32_t n, double nearest);
 
 /* Memory from `arena`. */
 gcut_steadiness gcut_steadiness_of(const gcut_repeats *of, uint32_t n, gcut_presence presence,

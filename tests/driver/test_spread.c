@@ -137,11 +137,11 @@ static void spreads(void **state)
 static void rounds_together(void **state)
 {
     (void)state;
-    static const double ns[] = {90, 120, 100, 80}, handing[] = {170, 41, 79, 165};
-    assert_true(gcut_least_together(ns, handing, 4, 40) == 100);
-    assert_true(gcut_least_together(ns, handing, 2, 40) == 120);
-    assert_true(gcut_least_together(ns, handing, 1, 40) == 90); /* never together: what there is */
-    assert_true(gcut_least_together(ns, handing, 4, 165) == 80);
+    static const double ns[] = {90, 120, 100, 80}, line[] = {INFINITY, 101, 249, 410};
+    assert_true(gcut_least_together(ns, line, 4, 100) == 100);
+    assert_true(gcut_least_together(ns, line, 2, 100) == 120);
+    assert_true(gcut_least_together(ns, line, 1, 100) == 90); /* never together: what there is */
+    assert_true(gcut_least_together(ns, line, 4, 200) == 80);
     static const double alone[] = {0, 0, 0, 0}; /* one thread: nothing is handed over */
     assert_true(gcut_least_together(ns, alone, 4, 0) == 80);
 }

@@ -201,6 +201,13 @@ static void models_are_looked_for_in_order(void **state)
     gcut_env_free(j.env);
 }
 
+static void round_trips_of_lines(void **state)
+{
+    (void)state;
+    assert_true(gcut_host_line_ns(1) == 0);
+    assert_that(gcut_host_line_ns(3), >, 0);
+}
+
 /* The same file and the same plan, whatever OMP_NUM_THREADS says; --threads chooses the section. */
 static void plans_go_by_the_file(void **state)
 {
@@ -341,6 +348,7 @@ int main(void)
         cmocka_unit_test(pools_have_the_rows_of_the_model),
         cmocka_unit_test(a_model_is_measured_written_and_found),
         cmocka_unit_test(models_are_looked_for_in_order),
+        cmocka_unit_test(round_trips_of_lines),
         cmocka_unit_test(plans_go_by_the_file),
         cmocka_unit_test(what_cannot_be_written_is_said),
         cmocka_unit_test(what_may_be_wrong_is_not_written),
