@@ -38,8 +38,9 @@ typedef enum gcut_threshold {
  * interpolates between two sections field by field). */
 typedef struct gcut_machine {
     double threads;
-    double kernel_ns;              /* start and end of one kernel on all threads */
-    double call_ns;                /* in addition, of a product or convolution of any size */
+    double kernel_ns; /* start and end of one kernel on all threads */
+    double call_ns;   /* in addition, of a product or convolution of any size */
+    double line_ns;   /* a cache line from one thread to another and back; 0 = one thread, or not measured */
     double level_bytes[GCUT_DRAM]; /* capacities of L2 and L3 */
     double past_bytes;             /* of the least result that is written past the caches; 0 = L3's */
     double read_ns_per_byte[GCUT_NLEVELS], write_ns_per_byte[GCUT_NLEVELS];

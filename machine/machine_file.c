@@ -91,6 +91,7 @@ static void section_json(gcut_json *j, const gcut_machine *m)
     gcut_json_key_int(j, "threads", (int64_t)m->threads);
     real(j, "kernel_ns", m->kernel_ns);
     real(j, "call_ns", m->call_ns);
+    real(j, "line_ns", m->line_ns);
     memory_json(j, m);
     contractions_json(j, m);
     real(j, "op_scale", m->op_scale);
@@ -263,6 +264,8 @@ static void read_section(const gcut_jnode *v, gcut_machine *m)
     m->threads = threads_of(gcut_jneed(v, "threads"));
     m->kernel_ns = positive(gcut_jneed(v, "kernel_ns"));
     m->call_ns = positive(gcut_jneed(v, "call_ns"));
+    const gcut_jnode *line = gcut_jget(v, "line_ns");
+    if (line && gcut_jreal(line) != 0) m->line_ns = positive(line);
     read_memory(gcut_jneed(v, "memory"), m);
     read_contractions(v, m);
     m->op_scale = positive(gcut_jneed(v, "op_scale"));

@@ -154,6 +154,10 @@ static void print_text(const bench *b)
            b->least / 1e6, 100 * error_of(p->predicted_ns, b->least));
     printf("rates: %.1f GFLOP/s of %.0f, %.1f GB/s of %.1f from memory\n", p->flops / p->median_ns,
            p->peak_flops_per_second / 1e9, p->bytes / p->median_ns, p->peak_bytes_per_second / 1e9);
+    if (!isnan(p->line_ratio))
+        printf(
+            "threads: a cache line goes to another one and back in %.1f times the time of the calibration\n",
+            p->line_ratio);
     print_classes(b);
     print_kernels(b);
 }
@@ -195,11 +199,11 @@ static void print_json(const bench *b)
                   w ? fabs(error_of(w->predicted, w->measured)) : 0.0, w ? w->name : NULL, b->compile_ns,
                   p->median_ns, p->median_lo_ns, p->median_hi_ns, p->best_ns, p->p90_ns, p->predicted_ns,
                   ratio_of(p->predicted_ns, p->median_ns), error_of(p->predicted_ns, p->median_ns));
-    gcut_cli_json(
-        ", \"flops\": $x, \"bytes\": $x, \"limit_flops_per_s\": $x, \"limit_bytes_per_s\": $x, "
-        "\"steps\": $i, \"threads\": $i, \"priced_threads\": $i, \"blis\": $s, \"gemm\": $s, \"classes\": [",
-        p->flops, p->bytes, p->peak_flops_per_second, p->peak_bytes_per_second, (int64_t)p->steps,
-        (int64_t)p->threads, (int64_t)p->priced_threads, b->blis, b->gemm);
+    gcut_cli_json(", \"flops\": $x, \"bytes\": $x, \"limit_flops_per_s\": $x, \"limit_bytes_per_s\": $x, "
+                  "\"steps\": $i, \"threads\": $i, \"priced_threads\": $i, \"line_ratio\": $x, \"blis\": $s, "
+                  "\"gemm\": $s, \"classes\": [",
+                  p->flops, p->bytes, p->peak_flops_per_second, p->peak_bytes_per_second, (int64_t)p->steps,
+                  (int64_t)p->threads, (int64_t)p->priced_threads, p->line_ratio, b->blis, b->gemm);
     for (size_t i = 0; i < b->n; i++) fputs(i ? ", " : "", stdout), json_class(&b->at[i]);
     fputs("], \"kernels\": [", stdout);
     for (size_t i = 0; i < p->n; i++) fputs(i ? ", " : "", stdout), json_kernel(p->at[i]);

@@ -123,6 +123,7 @@ static void read_profile(void *arg, const gcut_made *m)
                           .median_lo_ns = real_of(root, "step_ns_lo"),
                           .median_hi_ns = real_of(root, "step_ns_hi"),
                           .samples = "",
+                          .line_ratio = NAN,
                           .means = means && gcut_jbool(means),
                           .priced_threads = count_of(root, "priced_threads"),
                           .graph = text_of(m->keep, root, "graph"),

@@ -533,6 +533,7 @@ static void fill_model(calibration *c)
         gcut_machine *m = &c->at[s];
         m->threads = c->threads[s];
         m->kernel_ns = launch_ns(c) + c->handing_ns[s];
+        m->line_ns = isfinite(c->line_ns[s]) ? c->line_ns[s] : 0;
         fill_memory(c, s, m);
         fill_contractions(c, s, m);
         fill_ops(c, s, m);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "driver/measure/bootstrap.h"
+#include "driver/measure/calibrate.h"
 #include "driver/measure/profile.h"
 #include "driver/measure/quantile.h"
 #include "driver/options/default_sizes.h"
@@ -101,6 +102,14 @@ static const double *least_and_quartiles(const job *j, const int64_t *each, int 
     return q;
 }
 
+/* gcut_profile.line_ratio, where the round trip takes that long. */
+static double line_ratio(const gcut_step *s, double line_ns)
+{
+    const gcut_machine m = gcut_machine_at(s->p->machine, s->threads);
+    const bool known = m.line_ns > 0 && (int)m.threads == s->threads && isfinite(line_ns);
+    return known ? line_ns / m.line_ns : NAN;
+}
+
 static void profile(void *arg, const gcut_made *m)
 {
     job *j = arg;
@@ -120,6 +129,7 @@ static void profile(void *arg, const gcut_made *m)
     double least = INFINITY;
     for (int k = 0; k < WARM_UP; k++) run(s), least = fmin(least, (double)s->step_ns + 1);
     if (!j->steps) j->steps = (int)fmin(fmax(LONG_NS / least, LEAST_STEPS), MOST_STEPS);
+    const double line_ns = gcut_host_line_ns(s->threads);
     size_t steps = (size_t)j->steps;
     double *ns = gcut_calloc(a, steps, sizeof *ns);
     int64_t *each = gcut_calloc(a, steps * (size_t)launches, sizeof *each);
@@ -147,7 +157,8 @@ static void profile(void *arg, const gcut_made *m)
                           .n = c.n,
                           .median_lo_ns = median.lo,
                           .median_hi_ns = median.hi,
-                          .nsamples = steps};
+                          .nsamples = steps,
+                          .line_ratio = line_ratio(s, fmax(line_ns, gcut_host_line_ns(s->threads)))};
     gcut_profile_origin(s->p, s->size, s->nsizes, s->threads, keep, a, out);
     GCUT_LIST(keep, out->sample, steps, &sample[i]);
     gcut_write_samples_csv(out->sample, steps, &samples);

@@ -76,7 +76,8 @@ static void read_times(void *arg, const gcut_made *m)
                           .median_lo_ns = NAN,
                           .median_hi_ns = NAN,
                           .samples = "",
-                          .means = true};
+                          .means = true,
+                          .line_ratio = NAN};
     gcut_profile_origin(p, p->at, p->nat, p->threads, m->keep, m->scratch, out);
     GCUT_LIST(m->keep, out->at, out->n, kernel_of(&c, i, list, out->steps, out->threads, m->keep));
     out->sample = gcut_calloc(m->keep, 1, sizeof(*out->sample));

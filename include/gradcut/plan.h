@@ -411,6 +411,9 @@ typedef struct gcut_profile {
     const gcut_size *sizes;         /* of the symbols in these steps */
     size_t nsizes;
     bool means; /* of a step compiled ahead of time: each time is a mean, with the clock between kernels */
+    /* The round trip of a cache line between the threads, over what it was when the machine was calibrated: far from 1 where a
+     * host has moved the processors of a virtual machine.  NAN: unknown. */
+    double line_ratio;
 } gcut_profile;
 
 /* ---- a frontier ---- */

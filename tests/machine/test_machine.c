@@ -38,6 +38,7 @@ static gcut_machine bumpy(double threads)
     for (int i = 0; i < GCUT_NTHRESHOLDS; i += 2) m.threshold_ps[i] = 30 + i;
     m.row_ns = 17;
     m.past_bytes = 3e6;
+    m.line_ns = 95;
     return m;
 }
 
@@ -411,6 +412,7 @@ static void wrong_files_are_refused(void **state)
         {"\"made\"", "\"note\": 5, \"made\"", "note: expected a string"},
         {"\"sections\": [", "\"sections\": [], \"more\": [", "sections: expected at least one section"},
         {"\"row_ns\": ", "\"row_ns\": -", "sections[0].row_ns: expected a number from"},
+        {"\"line_ns\": ", "\"line_ns\": -", "sections[0].line_ns: expected a number from"},
         {"\"past_bytes\": ", "\"past_bytes\": -", "sections[0].memory.past_bytes: expected a number from"},
         {"\"thresholds_ps\": {", "\"thresholds_ps\": {\"part\": 0, ",
          "sections[0].thresholds_ps.part: expected a number from"},
