@@ -27,7 +27,7 @@ typedef struct gcut_term {
     uint32_t buffer;         /* TRAFFIC: of gcut_program_placement, */
     double read, written;    /* and bytes of it */
     double fetched;          /* bytes that take as long to write where each line is fetched first */
-    double ago;       /* bytes moved since its last touch; 0: just used, INFINITY: never, NAN: unknown */
+    double ago;       /* bytes moved since the last touch of its memory; INFINITY: never, NAN: unknown */
     double set;       /* bytes of the working set */
     gcut_reach reach; /* computed for `set`: where they come from, and what a byte of them takes */
     double ns;

@@ -106,7 +106,7 @@ static const double *least_and_quartiles(const job *j, const int64_t *each, int 
 static double line_ratio(const gcut_step *s, double line_ns)
 {
     const gcut_machine m = gcut_machine_at(s->p->machine, s->threads);
-    const bool known = m.line_ns > 0 && (int)m.threads == s->threads && isfinite(line_ns);
+    const bool known = m.line_ns > 0 && (int)m.threads == s->threads && line_ns > 0 && isfinite(line_ns);
     return known ? line_ns / m.line_ns : NAN;
 }
 

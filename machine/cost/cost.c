@@ -10,13 +10,15 @@
  * twice and the second walk counts: parameters come from wherever the step before left them.  Likewise a
  * loop's body is walked twice and its second run stands for all further ones.
  *
- * Memory of a temporary is recycled: it was touched just before, as that of another one.  Arithmetic and
- * traffic of a loop overlap; the longer one counts.
+ * The memory of a temporary was touched last as that of another one, which was placed there before (occupants.h).
+ * Arithmetic and traffic of a loop overlap; the longer one counts.
  */
 #include "machine/cost/cost.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "machine/cost/occupants.h"
 
 #include "gradcut/gradcut_rt.h"
 #include "graph/ops/node_facts.h"
@@ -47,6 +49,7 @@ typedef struct walk {
     gcut_arena *keep;         /* of terms */
     GCUT_VEC(uint32_t) parts; /* those that regions on the way to the present launch touched */
     double *began;            /* by body: the clock at the start of its iteration; INFINITY: not in one */
+    gcut_occupants occupants; /* of the arena */
 } walk;
 
 /* ---- one launch ---- */
@@ -103,6 +106,14 @@ static void note_traffic(const walk *w, const gcut_touch *t, double fetched, dou
 /* A write moves each line twice, to the cache and back to memory; a store past the caches moves it once. */
 #define PAST 0.5
 
+/* The working set of a touch so many bytes after the last one.  A cache that holds all of the step's memory replaces none of
+ * it, however many bytes are moved; beyond these, the set grows by the share of them that L3 does not hold. */
+static double working_set(const walk *w, const gcut_machine *m, double ago)
+{
+    const double all = w->occupants.step_bytes;
+    return ago <= all ? ago : all * pow(ago / all, gcut_machine_reach(m, all).share[GCUT_DRAM]);
+}
+
 /* What a launch at that step touches; the clock goes on. */
 static moved move(walk *w, const gcut_machine *m, int step, gcut_overlap overlap)
 {
@@ -113,9 +124,10 @@ static moved move(walk *w, const gcut_machine *m, int step, gcut_overlap overlap
     for (uint32_t i = 0; i < w->touches.n; i++) {
         const gcut_touch *t = &w->touches.at[i];
         const gcut_buffer *b = &w->c.p->buffers.at[t->buffer];
-        bool recycled = b->kind == GCUT_BUFFER_ARENA && !b->saved && b->birth >= step;
-        const double ago = recycled ? 0 : distance(w, t->buffer, middle, t->read + t->written),
-                     set = recycled ? all : ago;
+        const bool recycled = b->birth >= step && gcut_occupants_has(&w->occupants, t->buffer);
+        const double ago = recycled ? middle - gcut_occupy(&w->occupants, w->a, t->buffer, w->last)
+                                    : distance(w, t->buffer, middle, t->read + t->written);
+        const double set = working_set(w, m, ago);
         const gcut_reach from = gcut_machine_reach(m, set);
         /* What was read is there, and writing it fetches nothing. */
         const double over = t->past ? 0 : fmin(t->read, t->written),
@@ -130,7 +142,7 @@ static moved move(walk *w, const gcut_machine *m, int step, gcut_overlap overlap
         note_traffic(w, t, fetched, ago, set, &from, ns,
                      t->workspace ? "workspace, in the rate"
                      : t->past    ? "past the caches"
-                     : recycled   ? "in memory just used"
+                     : recycled   ? "in reused memory"
                                   : NULL);
         out.read += t->read;
         out.written += t->written;
@@ -401,6 +413,7 @@ static gcut_costs walk_program(const gcut_program *p, const gcut_machine_model *
     w.out.at = gcut_calloc(a, (size_t)steps + 1, sizeof *w.out.at);
     if (what == TERMS) w.runs = gcut_calloc(scratch, (size_t)steps + 1, sizeof *w.runs), w.keep = a;
     if (what == BUFFERS) w.buffers = gcut_calloc(scratch, (size_t)steps + 1, sizeof *w.buffers);
+    gcut_occupants_init(&w.occupants, scratch, p, at, nat, nt);
     walk_step(&w);
     walk_step(&w);
     for (uint32_t i = 0; what == TERMS && i < w.out.n; i++) {

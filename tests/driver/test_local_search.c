@@ -198,8 +198,8 @@ static void no_wish_is_better(void **state)
 }
 
 /* The backward loop of an LSTM reads five results of the forward loop, and recomputing one of them runs the whole loop.
- * Where they flip one by one only, the gaps are 0.19 and 0.05 of the step.  Where a second run of the loop also
- * multiplies again what it reads, the first is 0.12. */
+ * Where they flip one by one only, the gaps are 1.65 and 0.38 ms by the shipped model.  Where a second run of the loop also
+ * multiplies again what it reads, the first is 1.04 ms. */
 static void loops_are_saved_whole(void **state)
 {
     (void)state;
@@ -210,8 +210,8 @@ static void loops_are_saved_whole(void **state)
     const gcut_size at[] = {{"N", 8}, {"T", 64}};
     static const struct {
         int64_t budget;
-        double gap; /* of the step */
-    } cases[] = {{5562376, 0.117}, {6446344, 0.035}};
+        double gap; /* ns */
+    } cases[] = {{5562376, 1017e3}, {6446344, 264e3}};
     for (size_t k = 0; k < 2; k++) {
         gcut_options o = TEST_OPTIONS;
         o.at = at;
@@ -219,7 +219,7 @@ static void loops_are_saved_whole(void **state)
         o.budget = cases[k].budget;
         gcut_plan *plan = plan_of(g, &o);
         const gcut_plan_info *p = gcut_plan_look(plan);
-        assert_that(p->cost_ns - p->lower_bound_ns, <, cases[k].gap * p->step_ns);
+        assert_that(p->cost_ns - p->lower_bound_ns, <, cases[k].gap);
         gcut_plan_free(plan);
     }
     gcut_ctx_free(ctx);

@@ -156,6 +156,44 @@ static void middle_to_middle(void **state)
     near(traffic_of(&c, "q", 0, "p")->ago, (first + second) / 2);
 }
 
+static const char five_products[] =
+    "gcut 1\nfunc @f[N in 1..](input %x: f32[N, 64], param %w: f32[64, 64]) -> (out y: f32[N, 64]) {\n"
+    "  %a = matmul(%x, %w)\n  %b = matmul(%a, %w)\n  %c = matmul(%b, %w)\n  %d = matmul(%c, %w)\n"
+    "  %y = matmul(%d, %w)\n  return %y\n}\n";
+
+/* %a and %c have one place in the arena, %b and %d another.  A launch that writes to a place finds it as near as the launch
+ * that read the value there before, in the step before if need be. */
+static void memory_of_temporaries(void **state)
+{
+    const double n = 1000, launch = 4 * (2 * 64 * n + 64 * 64);
+    const gcut_costs costs = costs_of(*state, five_products, (int64_t)n, 1);
+    assert_int_equal(costs.n, 5);
+    near(traffic_of(&costs, "a", 0, "a")->ago, 2 * launch); /* %d is made, then %y */
+    near(traffic_of(&costs, "b", 0, "b")->ago, 2 * launch); /* %y, then %a */
+    near(traffic_of(&costs, "c", 0, "c")->ago, launch);
+    near(traffic_of(&costs, "d", 0, "d")->ago, launch);
+    near(traffic_of(&costs, "y", 0, "y")->ago, 5 * launch); /* the caller's */
+}
+
+/* A result that was touched several times all memory of the step ago, %y above: where L3 holds all of it, that memory is its
+ * working set, and where L3 holds none, the bytes moved; between them by the share that L3 does not hold. */
+static void steps_that_caches_hold(void **state)
+{
+    const gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 1);
+    for (double times = 0.25; times < 5; times *= 1.3) {
+        const double n = floor(times * m.level_bytes[GCUT_L3] / (4 * 4 * 64)), w = 4 * 64 * 64,
+                     all = 4 * (4 * 64 * n) + w; /* two places, %x and %y */
+        const gcut_costs costs = costs_of(*state, five_products, (int64_t)n, 1);
+        const gcut_term *y = traffic_of(&costs, "y", 0, "y");
+        const double gone = gcut_machine_reach(&m, all).share[GCUT_DRAM];
+        near(y->ago, 5 * (4 * (2 * 64 * n) + w));
+        near(y->set, exp((1 - gone) * log(all) + gone * log(y->ago)));
+        near(y->reach.write_ns, gcut_machine_reach(&m, y->set).write_ns);
+        assert_true(gone == 0 || times > 0.49);
+        assert_true(gone == 1 || times < 2.01);
+    }
+}
+
 /* What the iterations of a loop read is near after the loop, however many iterations there are. */
 static void read_behind_a_loop(void **state)
 {
@@ -555,6 +593,8 @@ int main(void)
         WITH_FIXTURE(stored_as_a_view),
         WITH_FIXTURE(grows),
         WITH_FIXTURE(middle_to_middle),
+        WITH_FIXTURE(memory_of_temporaries),
+        WITH_FIXTURE(steps_that_caches_hold),
         WITH_FIXTURE(read_behind_a_loop),
         WITH_FIXTURE(parts_of_a_buffer),
         WITH_FIXTURE(parts_behind_a_launch),

@@ -30,11 +30,8 @@ int64_t gcut_buffer_bytes(const gcut_program *p, const gcut_buffer *b, const gcu
 
 static const char buffers[] = "the memory of all kernels together";
 
-#define NOT_IN_ARENA INT64_MIN
-/* gcut_program_memory, and by buffer the arena offset that the emitted code has, where it is placed, else NOT_IN_ARENA;
- * offset may be NULL. */
-static gcut_memory place_all(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
-                             int64_t *offset)
+gcut_memory gcut_arena_layout(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
+                              int64_t *offset)
 {
     gcut_memory mem = {0};
     gcut_arena *a = gcut_arena_new(p->module->env, p->module->arena);
@@ -63,15 +60,16 @@ static gcut_memory place_all(const gcut_program *p, const gcut_dim_binding *at, 
     }
     n = 0;
     for (uint32_t i = 0; offset && i < p->buffers.n; i++)
-        offset[i] = p->buffers.at[i].kind == GCUT_BUFFER_ARENA && p->buffers.at[i].birth >= 0 ? b[n++].offset
-                                                                                              : NOT_IN_ARENA;
+        offset[i] = p->buffers.at[i].kind == GCUT_BUFFER_ARENA && p->buffers.at[i].birth >= 0
+                        ? b[n++].offset
+                        : GCUT_NOT_PLACED;
     gcut_arena_free(a);
     return mem;
 }
 
 gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads)
 {
-    return place_all(p, at, nat, threads, NULL);
+    return gcut_arena_layout(p, at, nat, threads, NULL);
 }
 
 static int64_t size_of(const gcut_program *p, gcut_dim d, const gcut_dim_binding *at, uint32_t nat)
@@ -91,7 +89,7 @@ gcut_placed *gcut_program_placement(const gcut_program *p, const gcut_dim_bindin
 {
     gcut_placed *out = gcut_calloc(a, (size_t)p->buffers.n + 1, sizeof *out);
     int64_t *offset = gcut_calloc(a, (size_t)p->buffers.n + 1, sizeof *offset);
-    *memory = place_all(p, at, nat, threads, offset);
+    *memory = gcut_arena_layout(p, at, nat, threads, offset);
     *n = p->buffers.n;
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *b = &p->buffers.at[i];
@@ -105,7 +103,8 @@ gcut_placed *gcut_program_placement(const gcut_program *p, const gcut_dim_bindin
                                .saved = b->saved,
                                .workspace = b->workspace,
                                .whole = b->kind == GCUT_BUFFER_PART ? b->whole : GCUT_NONE};
-        if (offset[i] != NOT_IN_ARENA) /* gcut_rt_place_apart writes an offset in the block as -1 - offset */
+        /* gcut_rt_place_apart writes an offset in the block as -1 - offset. */
+        if (offset[i] != GCUT_NOT_PLACED)
             out[i].offset = out[i].in == GCUT_PLACED_BLOCK ? -1 - offset[i] : offset[i];
         if (b->kind == GCUT_BUFFER_BOUND) out[i].binding = &p->bindings.at[b->binding];
         if (b->kind == GCUT_BUFFER_PART) {
