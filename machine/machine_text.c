@@ -30,7 +30,7 @@ static void memory(const table *t)
     }
     LINE(t, "one more kernel, ns", 0, m->kernel_ns);
     LINE(t, "one more product, ns", 0, m->call_ns);
-    LINE(t, "cache line to a thread and back, ns", 0, m->line_ns);
+    LINE(t, "round trip of a cache line, ns", 0, m->line_ns);
 }
 
 static void contractions(const table *t)

@@ -155,9 +155,9 @@ static void print_text(const bench *b)
     printf("rates: %.1f GFLOP/s of %.0f, %.1f GB/s of %.1f from memory\n", p->flops / p->median_ns,
            p->peak_flops_per_second / 1e9, p->bytes / p->median_ns, p->peak_bytes_per_second / 1e9);
     if (!isnan(p->line_ratio))
-        printf(
-            "threads: a cache line goes to another one and back in %.1f times the time of the calibration\n",
-            p->line_ratio);
+        printf("threads: the round trip of a cache line between them takes %.1f times what it took in the "
+               "calibration\n",
+               p->line_ratio);
     print_classes(b);
     print_kernels(b);
 }

@@ -499,7 +499,7 @@ static void fill_contractions(const calibration *c, int s, gcut_machine *m)
     for (uint32_t i = 0; i < WIDE && c->how->whole; i++)
         wide += log2(rate(c, c->wide_product + i) / rate(c, c->grid[0] + orders * (last + i)));
     if (c->how->whole) m->f64_factor = fmax(1, exp2(wide / WIDE));
-    gcut_machine_order_products(m);
+    gcut_machine_monotone_products(m);
     for (int w = 0; w < GCUT_NWINDOWS; w++)
         for (int way = 0; way < 3; way++) m->conv_ns_per_flop[way][w] = near_rate(c, m, v++);
     for (int way = 0; way < 2; way++) m->attention_ns_per_flop[way] = near_rate(c, m, v++);
@@ -539,7 +539,7 @@ static void fill_model(calibration *c)
         fill_ops(c, s, m);
         const gcut_machine like = gcut_machine_at(gcut_machine_model_shipped(), c->threads[s]);
         if (!c->how->whole) gcut_machine_complete(m, &like);
-        if (s > 0) gcut_machine_limit(m, m - 1);
+        if (s > 0) gcut_machine_monotone_threads(m, m - 1);
         m->call_ns = fmax(c->call_ns - smallest_ns(&c->at[0]), c->call_ns / 4);
     }
     const char *host = gcut_host_name(c->a);

@@ -78,10 +78,10 @@ void gcut_calibrate_briefly(gcut_env *env, const gcut_made *m);
 void gcut_machine_complete(gcut_machine *m, const gcut_machine *like);
 
 /* driver/measure/calibrate_fill.c: raises the time of each product of the grid to at least that of its smaller neighbours. */
-void gcut_machine_order_products(gcut_machine *m);
-/* driver/measure/calibrate_fill.c: limits the times of m to those with `fewer` threads: a longer time means that another program
- * had a core. */
-void gcut_machine_limit(gcut_machine *m, const gcut_machine *fewer);
+void gcut_machine_monotone_products(gcut_machine *m);
+/* driver/measure/calibrate_fill.c: lowers the times of m to those of `fewer`, a section with fewer threads: a longer time means
+ * that another program had a core. */
+void gcut_machine_monotone_threads(gcut_machine *m, const gcut_machine *fewer);
 
 /* driver/measure/calibrate_fill.c: the capacity of a cache.  bytes: n > 0 working sets of rising sizes, of which it holds
  * the first and not the last; ns: the time of a byte in each.  It is the size at which half of the difference between the
@@ -97,8 +97,8 @@ const char *gcut_host_name(gcut_arena *arena);  /* of the processor */
 void gcut_host_caches(double bytes[GCUT_DRAM]); /* of one core's L2, and of L3 */
 /* The time to hand a kernel to the threads of a step and to wait for them; 0 for one thread. */
 double gcut_host_handing_ns(int threads);
-/* The round trip of a cache line from the thread that leads a step to another one and back: to the one, of the first 64, that is
- * the furthest away; 0 for one thread, INFINITY where one has no processor. */
+/* The time that a cache line takes from the thread that leads a step to another thread and back: the longest to any of the
+ * first 64 threads; 0 for one thread, INFINITY where one of them has no processor. */
 double gcut_host_line_ns(int threads);
 gcut_presence gcut_host_presence(void); /* of the calling thread since some time */
 /* The time of one call of the smallest product of the grid. */

@@ -38,7 +38,7 @@ void gcut_machine_complete(gcut_machine *m, const gcut_machine *like)
     if (!(m->f64_factor > 0)) m->f64_factor = like->f64_factor;
 }
 
-void gcut_machine_order_products(gcut_machine *m)
+void gcut_machine_monotone_products(gcut_machine *m)
 {
     for (int l = 0; l < GCUT_GEMM_LO; l++)
         for (int h = 0; h < GCUT_GEMM_HI; h++)
@@ -57,7 +57,7 @@ static void no_slower(double *ns, const double *fewer, size_t n)
     for (size_t i = 0; i < n; i++) ns[i] = fmin(ns[i], fewer[i]);
 }
 
-void gcut_machine_limit(gcut_machine *m, const gcut_machine *fewer)
+void gcut_machine_monotone_threads(gcut_machine *m, const gcut_machine *fewer)
 {
     no_slower(m->read_ns_per_byte, fewer->read_ns_per_byte, GCUT_NLEVELS);
     no_slower(m->write_ns_per_byte, fewer->write_ns_per_byte, GCUT_NLEVELS);

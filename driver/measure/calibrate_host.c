@@ -111,7 +111,7 @@ typedef struct trips {
 } trips;
 
 /* The first quartile of the round trips to one thread; INFINITY where they take too long, because that thread has no
- * processor: one that sleeps wakes up in less. */
+ * processor: a thread that sleeps wakes up in less time. */
 static double trip_ns(atomic_int *value)
 {
     enum { PATIENCE_NS = 5000000 };

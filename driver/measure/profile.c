@@ -102,7 +102,7 @@ static const double *least_and_quartiles(const job *j, const int64_t *each, int 
     return q;
 }
 
-/* gcut_profile.line_ratio, where the round trip takes that long. */
+/* gcut_profile.line_ratio; line_ns: the round trip now. */
 static double line_ratio(const gcut_step *s, double line_ns)
 {
     const gcut_machine m = gcut_machine_at(s->p->machine, s->threads);

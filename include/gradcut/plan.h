@@ -279,10 +279,10 @@ typedef struct gcut_explained_term {
     const char *times_why; /* NULL where that is 1 */
     double read, written;  /* traffic: bytes */
     double fetched;        /* bytes that take as long to write where each line is fetched first */
-    double distance;     /* bytes moved since the middle of the launch that touched the buffer, or what was in
-                           its memory before, to the middle of this one; INFINITY: never; NAN: of a price */
-    double working_set;  /* bytes: the distance, or less (doc/kernels.md); of a price, what is moved */
-    double l2, l3, dram; /* shares of what is moved from there, 1 together */
+    double distance;    /* bytes moved from the middle of the launch that touched the buffer last, or what was
+                           in its memory before, to the middle of this one; INFINITY: never; NAN: of a price */
+    double working_set; /* bytes: the distance, or less (doc/kernels.md); of a price, what is moved */
+    double l2, l3, dram;      /* shares of what is moved from there, 1 together */
     double read_ns, write_ns; /* of a byte, there */
     double ns;
     bool hidden; /* something longer goes on meanwhile: it adds nothing */

@@ -10,7 +10,7 @@
  * twice and the second walk counts: parameters come from wherever the step before left them.  Likewise a
  * loop's body is walked twice and its second run stands for all further ones.
  *
- * The memory of a temporary was touched last as that of another one, which was placed there before (occupants.h).
+ * The memory of a temporary was touched last by the users of the buffers that were placed there before (occupants.h).
  * Arithmetic and traffic of a loop overlap; the longer one counts.
  */
 #include "machine/cost/cost.h"
@@ -18,10 +18,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "machine/cost/occupants.h"
-
 #include "gradcut/gradcut_rt.h"
 #include "graph/ops/node_facts.h"
+#include "machine/cost/occupants.h"
 #include "machine/lower/region.h"
 #include "machine/lower/fusion/epilogue.h"
 #include "machine/lower/memory/concat.h"
@@ -106,8 +105,9 @@ static void note_traffic(const walk *w, const gcut_touch *t, double fetched, dou
 /* A write moves each line twice, to the cache and back to memory; a store past the caches moves it once. */
 #define PAST 0.5
 
-/* The working set of a touch so many bytes after the last one.  A cache that holds all of the step's memory replaces none of
- * it, however many bytes are moved; beyond these, the set grows by the share of them that L3 does not hold. */
+/* The bytes of the working set of a touch; ago: bytes moved since the last touch of the same memory.  L3 keeps all memory of
+ * the step, `all` bytes, if it holds that much: then the set is at most `all`.  If it holds none of it, the set is `ago`.
+ * Between these two the logarithm of the set is interpolated by the share of `all` that L3 does not hold. */
 static double working_set(const walk *w, const gcut_machine *m, double ago)
 {
     const double all = w->occupants.step_bytes;

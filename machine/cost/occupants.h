@@ -2,7 +2,8 @@
  *
  * Which buffer has last been in each part of the arena, while a step is walked.
  *
- * When a buffer is used for the first time its memory is as near as the touches of those that were there before.
+ * At its first use, the memory of a buffer is as near in the caches as the last touches of the buffers that were placed
+ * there before.
  */
 #ifndef GCUT_MACHINE_COST_OCCUPANTS_H
 #define GCUT_MACHINE_COST_OCCUPANTS_H

@@ -198,8 +198,8 @@ static void no_wish_is_better(void **state)
 }
 
 /* The backward loop of an LSTM reads five results of the forward loop, and recomputing one of them runs the whole loop.
- * Where they flip one by one only, the gaps are 1.65 and 0.38 ms by the shipped model.  Where a second run of the loop also
- * multiplies again what it reads, the first is 1.04 ms. */
+ * A search that flipped them one by one only had gaps of 1.65 and 0.38 ms by the shipped model.  With prices by which a second
+ * run of the loop also multiplied again what it reads, the first gap was 1.04 ms. */
 static void loops_are_saved_whole(void **state)
 {
     (void)state;

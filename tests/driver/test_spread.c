@@ -142,7 +142,7 @@ static void rounds_together(void **state)
     assert_true(gcut_least_together(ns, line, 2, 100) == 120);
     assert_true(gcut_least_together(ns, line, 1, 100) == 90); /* never together: what there is */
     assert_true(gcut_least_together(ns, line, 4, 200) == 80);
-    static const double alone[] = {0, 0, 0, 0}; /* one thread: nothing is handed over */
+    static const double alone[] = {0, 0, 0, 0}; /* one thread: no line is sent */
     assert_true(gcut_least_together(ns, alone, 4, 0) == 80);
 }
 

@@ -201,8 +201,8 @@ static void models_are_looked_for_in_order(void **state)
     gcut_env_free(j.env);
 }
 
-/* line_ratio of a profile with that many threads by the model, of the first of so many tries that finds it: a worker may have no
- * processor for a while. */
+/* gcut_profile.line_ratio by the model, with `threads` threads.  A worker may have no processor for a while, and the ratio is
+ * unknown then: profiles up to `tries` times. */
 static double line_ratio(const gcut_machine_model *m, const char *path, int threads, int tries)
 {
     gcut_env *env = gcut_env_new(NULL, NULL);
@@ -225,7 +225,7 @@ static double line_ratio(const gcut_machine_model *m, const char *path, int thre
     return ratio;
 }
 
-/* With a model that has the time for so many threads. */
+/* The ratio is known where the model has a section with line_ns for the number of threads. */
 static void round_trips_of_lines(void **state)
 {
     (void)state;

@@ -175,8 +175,8 @@ static void memory_of_temporaries(void **state)
     near(traffic_of(&costs, "y", 0, "y")->ago, 5 * launch); /* the caller's */
 }
 
-/* A result that was touched several times all memory of the step ago, %y above: where L3 holds all of it, that memory is its
- * working set, and where L3 holds none, the bytes moved; between them by the share that L3 does not hold. */
+/* Between two touches of %y more bytes are moved than the step has memory.  If L3 holds all of that memory, it is the working
+ * set; if L3 holds none of it, the bytes moved are; between these two the set depends on the share that L3 does not hold. */
 static void steps_that_caches_hold(void **state)
 {
     const gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 1);
