@@ -12,8 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-const double gcut_gemm_lo[GCUT_GEMM_LO] = {1, 4, 16, 64, 256}, gcut_gemm_hi[GCUT_GEMM_HI] = {16, 128, 1024},
-             gcut_gemm_k[GCUT_GEMM_K] = {4, 16, 64, 256, 1024};
+const double gcut_gemm_lo[GCUT_GEMM_LO] = {1, 4, 16, 32, 64, 256},
+             gcut_gemm_hi[GCUT_GEMM_HI] = {16, 128, 1024}, gcut_gemm_k[GCUT_GEMM_K] = {4, 16, 64, 256, 1024};
 const char *const gcut_window_names[GCUT_NWINDOWS] = {"point",  "plain",   "tiled",   "narrow",
                                                       "single", "strided", "patches", "depthwise"},
                   *const gcut_conv_names[3] = {"conv_y", "conv_x", "conv_w"},

@@ -22,7 +22,7 @@
 
 /* Products are measured on a grid over the smaller side of the result, the larger one, and the contracted
  * length (machine/machine.c has the sizes). */
-enum { GCUT_GEMM_LO = 5, GCUT_GEMM_HI = 3, GCUT_GEMM_K = 5 };
+enum { GCUT_GEMM_LO = 6, GCUT_GEMM_HI = 3, GCUT_GEMM_K = 5 };
 
 enum { GCUT_L2, GCUT_L3, GCUT_DRAM, GCUT_NLEVELS }; /* where data is */
 

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/json_read.h"
 
-#define FORMAT "gradcut machine 3"
+#define FORMAT "gradcut machine 4"
 #define MAX_FILE ((size_t)16 << 20)
 
 /* ---- writing ---- */

@@ -27,12 +27,11 @@ static gcut_machine bumpy(double threads)
         m.read_ns_per_byte[i] = 0.01 * (i + 1) * (i + 1) / threads;
         m.write_ns_per_byte[i] = 0.013 * (i + 1) / threads;
     }
+    static const double lo[GCUT_GEMM_LO] = {3.9, 1, 3.9, 1.96, 1, 3.9}; /* slopes near -1 and up */
     for (int l = 0; l < GCUT_GEMM_LO; l++)
         for (int h = 0; h < GCUT_GEMM_HI; h++)
             for (int k = 0; k < GCUT_GEMM_K; k++)
-                m.gemm_ns_per_flop[l][h][k] =
-                    0.01 / threads *
-                    (1 + 2.9 * (l % 2 == 0) + 2.9 * (k % 2) + (h == 1 ? 0.3 : 0)) /* slopes near -1 and up */;
+                m.gemm_ns_per_flop[l][h][k] = 0.01 / threads * (lo[l] + 2.9 * (k % 2) + (h == 1 ? 0.3 : 0));
     for (int op = 0; op < GCUT_NOPS; op++)
         if (op % 3) m.op_ns[op][0] = 0.1 + op, m.op_ns[op][1] = op % 2 ? 0.3 + op : 0;
     for (int i = 0; i < GCUT_NTHRESHOLDS; i += 2) m.threshold_ps[i] = 30 + i;
@@ -390,7 +389,7 @@ static void wrong_files_are_refused(void **state)
     static const struct {
         const char *from, *to, *says;
     } bad[] = {
-        {"gradcut machine 3", "gradcut machine 9", "format: expected \"gradcut machine 3\""},
+        {"gradcut machine 4", "gradcut machine 9", "format: expected \"gradcut machine 4\""},
         {"\"kernel_ns\"", "\"kernel\"", "sections[0]: the key 'kernel_ns' is missing"},
         {"\"threads\": 1,", "\"threads\": 0,", "sections[0].threads: expected a number of threads"},
         {"\"threads\": 1,", "\"threads\": 2,", "sections[1].threads: sections go by rising"},
@@ -401,9 +400,9 @@ static void wrong_files_are_refused(void **state)
         {"\"dram\": {",
          "\"dram\": {\"read_ns_per_byte\": 1e-8, \"x\": {}, \"write_ns_per_byte\": 1}, \"x\": {",
          "sections[0].memory.dram.read_ns_per_byte: less than that of l3"},
-        {"\"lo\": [", "\"lo\": [3,", "sections[0].gemm.lo: expected 5 items"},
+        {"\"lo\": [", "\"lo\": [3,", "sections[0].gemm.lo: expected 6 items"},
         {"\"k\": [4", "\"k\": [5", "sections[0].gemm.k: expected the sizes that this version measures"},
-        {"\"ns_per_flop\": [", "\"ns_per_flop\": [[], ", "sections[0].gemm.ns_per_flop: expected 5 items"},
+        {"\"ns_per_flop\": [", "\"ns_per_flop\": [[], ", "sections[0].gemm.ns_per_flop: expected 6 items"},
         {"\"ops\": {", "\"ops\": {\"exp\": [], ", "sections[0].ops.exp: expected ns per element"},
         {"\"ops\": {", "\"ops\": {\"exp\": 3, ", "sections[0].ops.exp: expected an array"},
         {"\"default_threads\": 3", "\"default_threads\": \"all\"", "default_threads: expected an integer"},
