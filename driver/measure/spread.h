@@ -48,9 +48,9 @@ typedef struct gcut_steadiness {
 } gcut_steadiness;
 
 /* The threads of a round are together if the round trip of a cache line between them takes at most this many times the least
- * of any round, else apart.  On an EPYC (Zen 5) it takes 100 to 150 ns between two cores with a common L3 and 400 between
- * two without. */
-#define GCUT_APART 2.5
+ * of any round, else apart.  On an EPYC (Zen 5) it takes 90 to 180 ns between two cores with a common L3 and 240 to 420
+ * between two without. */
+#define GCUT_APART 2.0
 
 /* The least time of the rounds whose threads are together; of all n > 0 rounds if there is no such round.
  *   ns, line: by round, its time and the time of a round trip;  nearest: the least of any round */

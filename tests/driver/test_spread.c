@@ -137,7 +137,7 @@ static void spreads(void **state)
 static void rounds_together(void **state)
 {
     (void)state;
-    static const double ns[] = {90, 120, 100, 80}, line[] = {INFINITY, 101, 249, 410};
+    static const double ns[] = {90, 120, 100, 80}, line[] = {INFINITY, 101, 199, 240};
     assert_true(gcut_least_together(ns, line, 4, 100) == 100);
     assert_true(gcut_least_together(ns, line, 2, 100) == 120);
     assert_true(gcut_least_together(ns, line, 1, 100) == 90); /* never together: what there is */
