@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # predictions.sh [--quick] [CASE…]: compares the predicted with the best measured time of the step of every case of
-# bench/peers/cases.py, by `gradcut bench`, in passes over all cases: each calibrates the machine before every case.  Load on the
-# machine makes the times longer of which a prediction is made, and those of the step; so of a case the least prediction and the
-# least best time of all passes are compared.  Prints a table of these: both, how far off the prediction is, and how far off it
-# was in each pass; of the pass with the least best time the median, the sum of the least times of kernels, how far off the
-# prediction of that pass is from it, and of the classes of kernels that take a tenth of that sum or more the one that is the
-# furthest off.  --quick: small stand-ins of the cases, and calibrations of 2 s.
+# bench/peers/cases.py, by `gradcut bench`, in passes over all cases: each calibrates the machine before every case.  Load makes
+# times longer, so of a case the pass with the least best time counts, with the prediction by the calibration before it.
+# Prints a table of these: both, how far off the prediction is, and how far off it was in each pass; the median; the sum of the
+# least times of kernels, how far off it the prediction is, and of the classes of kernels that take a tenth of that sum or more
+# the one that is the furthest off.  --quick: small stand-ins of the cases, and calibrations of 2 s.
 #
 #   THREADS  (every core)   RUNS  passes (3)   STEPS  of each run (as many as take a second, 20 to 5000)
 #   TIME  seconds of a calibration (10)   MACHINE  a model's file instead of calibrations   CALIBRATE  further options of them
@@ -91,7 +90,7 @@ print("| case | predicted, ms | best, ms | off by | in each pass | median, ms | 
 for name in names:
     runs = [json.load(open(f"{work}/{name}.run.{i + 1}")) for i in range(passes)]
     run = min(runs, key=lambda run: run["step_ns_best"])
-    predicted, best = min(run["predicted_ns"] for run in runs), run["step_ns_best"]
+    predicted, best = run["predicted_ns"], run["step_ns_best"]
     each = ", ".join(f"{off(run['predicted_ns'] / run['step_ns_best']):.0f}" for run in runs)
     kernels = sum(kernel["least_ns"] for kernel in run["kernels"])
     classes = {}
@@ -102,11 +101,11 @@ for name in names:
     ratio, furthest = max(((x / y, c) for c, (x, y) in classes.items() if y >= kernels / 10 and x > 0),
                           key=lambda r: off(r[0]))
     print(f"| {name} | {predicted / 1e6:.4g} | {best / 1e6:.4g} | {off(predicted / best):.0f} % | {each} % "
-          f"| {run['step_ns'] / 1e6:.4g} | {kernels / 1e6:.4g} | {off(run['predicted_ns'] / kernels):.0f} % "
+          f"| {run['step_ns'] / 1e6:.4g} | {kernels / 1e6:.4g} | {off(predicted / kernels):.0f} % "
           f"| {furthest} | {ratio:.2f} |")
     far.append((off(predicted / best), name))
     of_best += math.log(predicted / best)
-    of_kernels += math.log(run["predicted_ns"] / kernels)
+    of_kernels += math.log(predicted / kernels)
     rows += ((name, *(c[key] for key in ("class", "kernels", "runs", "predicted_ns", "measured_ns", "ratio")))
              for c in run["classes"])
 print(f"\n{len(far)} cases; the furthest is {max(far)[1]}, off by {max(far)[0]:.0f} %; the geometric mean of predicted / best is "

@@ -112,7 +112,7 @@ typedef struct trips {
 
 /* The first quartile of the round trips to one thread; INFINITY where they take too long, because that thread has no
  * processor.  A thread that sleeps wakes up in less time: on a virtual machine, whose idle processors the host has to
- * schedule first, within 8 ms. */
+ * schedule first, it took up to 12 ms. */
 static double trip_ns(atomic_int *value)
 {
     enum { PATIENCE_NS = 100000000 };
