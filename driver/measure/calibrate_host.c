@@ -103,30 +103,33 @@ typedef struct line {
     _Alignas(64) atomic_int value;
 } line;
 
-enum { MOST_LINES = 64, OVER = -1, TRIPS = 100 };
+enum { MOST_LINES = 64, OVER = -1 };
 
 typedef struct trips {
     line line[MOST_LINES];
     double ns; /* of the thread that is the furthest away */
 } trips;
 
-/* The first quartile of the round trips to one thread; INFINITY where they take too long, because that thread has no
- * processor.  A thread that sleeps wakes up in less time: on a virtual machine, whose idle processors the host has to
- * schedule first, it took up to 12 ms. */
+/* The round trip to one thread: the first quartile of BATCHES means of TRIPS trips, since to read the clock takes a third of
+ * a trip; INFINITY where they take too long, because that thread has no processor.  A thread that sleeps wakes up in less
+ * time: on a virtual machine, whose idle processors the host has to schedule first, it took up to 12 ms. */
 static double trip_ns(atomic_int *value)
 {
-    enum { PATIENCE_NS = 100000000 };
-    double ns[TRIPS];
+    enum { BATCHES = 20, TRIPS = 64, POLLS = 1024, PATIENCE_NS = 100000000 };
+    double ns[BATCHES];
     const int64_t begin = gcut_passes_clock();
-    for (int i = 0; i < TRIPS; i++) {
+    int sent = 1, polls = 0;
+    for (int i = 0; i < BATCHES; i++) {
         const int64_t start = gcut_passes_clock();
-        atomic_store(value, 2 * i + 1);
-        while (atomic_load(value) == 2 * i + 1)
-            if (gcut_passes_clock() - begin > PATIENCE_NS) return INFINITY;
-        ns[i] = (double)(gcut_passes_clock() - start);
+        for (int k = 0; k < TRIPS; k++, sent += 2) {
+            atomic_store(value, sent);
+            while (atomic_load(value) == sent)
+                if (++polls % POLLS == 0 && gcut_passes_clock() - begin > PATIENCE_NS) return INFINITY;
+        }
+        ns[i] = (double)(gcut_passes_clock() - start) / TRIPS;
     }
-    gcut_sort_reals(ns, TRIPS);
-    return gcut_quantile(ns, TRIPS, 0.25);
+    gcut_sort_reals(ns, BATCHES);
+    return gcut_quantile(ns, BATCHES, 0.25);
 }
 
 static void exchange(void *arg, int t, int nt)

@@ -48,7 +48,7 @@ typedef struct gcut_steadiness {
 } gcut_steadiness;
 
 /* The threads of a round are together if the round trip of a cache line between them takes at most this many times the least
- * of any round, else apart.  On an EPYC (Zen 5) it takes 90 to 180 ns between two cores with a common L3 and 240 to 420
+ * of any round, else apart.  On an EPYC (Zen 5) it takes 70 to 130 ns between two cores with a common L3 and 330 to 430
  * between two without. */
 #define GCUT_APART 2.0
 
