@@ -110,9 +110,10 @@ typedef struct trips {
     double ns; /* of the thread that is the furthest away */
 } trips;
 
-/* The round trip to one thread: the first quartile of BATCHES means of TRIPS trips, since to read the clock takes a third of
- * a trip; INFINITY where they take too long, because that thread has no processor.  A thread that sleeps wakes up in less
- * time: on a virtual machine, whose idle processors the host has to schedule first, it took up to 12 ms. */
+/* The time of a round trip to one thread: the first quartile of BATCHES means of TRIPS trips, since reading the clock before
+ * and after each trip would add a third of its time; INFINITY if the trips take longer than PATIENCE_NS, because that thread
+ * has no processor.  A sleeping thread wakes up sooner: within 12 ms on a virtual machine, whose host first has to schedule
+ * an idle processor. */
 static double trip_ns(atomic_int *value)
 {
     enum { BATCHES = 20, TRIPS = 64, POLLS = 1024, PATIENCE_NS = 100000000 };
