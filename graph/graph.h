@@ -42,7 +42,7 @@
  *   G1  every operand is defined before its user (topological order), in scope
  *   G2  operand count, and attributes by key and kind, are those of the op table
  *   G3  every result type equals what the shape rule infers
- *   G4  value names are non-empty, unique in the graph, of [A-Za-z0-9_.]
+ *   G4  value names are non-empty, unique in the graph, of [A-Za-z0-9_.], and by_name finds each value
  *   G5  every symbol in a type is declared, declarations have lo <= hi, mult >= 1
  *   G6  an rng parameter is i64[] or i64[n]; results name values in scope of equal type; `next w`
  *       names a param or state of its type, `grad w` a param, input or state of its type; names

@@ -37,7 +37,7 @@ void gcut_name_insert(gcut_graph *g, gcut_ref v)
     *s = v;
 }
 
-static gcut_ref find_interned(const gcut_graph *g, const char *name)
+gcut_ref gcut_name_find_interned(const gcut_graph *g, const char *name)
 {
     return g->by_name.cap ? *slot_of(g, &g->by_name, name) : 0;
 }
@@ -45,7 +45,7 @@ static gcut_ref find_interned(const gcut_graph *g, const char *name)
 gcut_ref gcut_graph_find(const gcut_graph *g, const char *name)
 {
     const char *known = gcut_interned(&g->module->names, name, strlen(name));
-    return known ? find_interned(g, known) : 0;
+    return known ? gcut_name_find_interned(g, known) : 0;
 }
 
 void gcut_value_rename(gcut_graph *g, gcut_ref v, const char *name)
@@ -88,7 +88,7 @@ static const char *number(gcut_graph *g, const char *base, uint32_t first,
 
 static bool has(const gcut_graph *g, const char *name)
 {
-    return find_interned(g, name) != 0;
+    return gcut_name_find_interned(g, name) != 0;
 }
 
 const char *gcut_name_fresh_interned(gcut_graph *g, const char *base)
@@ -133,9 +133,9 @@ const char *gcut_name_set_add(gcut_name_set *set, const char *name)
 /* Is the name taken in g, in the graph that g copies, or in a graph around g? */
 static bool is_taken(const gcut_graph *g, const char *name)
 {
-    if (g->copy_of && find_interned(g->copy_of, name)) return true;
+    if (g->copy_of && gcut_name_find_interned(g->copy_of, name)) return true;
     for (; g; g = g->outer)
-        if (find_interned(g, name)) return true;
+        if (gcut_name_find_interned(g, name)) return true;
     return false;
 }
 

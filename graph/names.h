@@ -9,6 +9,8 @@
 
 /* Adds v, whose name must be unique in g, to the hash table. */
 void gcut_name_insert(gcut_graph *g, gcut_ref v);
+/* gcut_graph_find of a name that the module has interned. */
+gcut_ref gcut_name_find_interned(const gcut_graph *g, const char *name);
 /* gcut_name_fresh of a name that the module has interned. */
 const char *gcut_name_fresh_interned(gcut_graph *g, const char *base);
 /* A generated name for a node of that op, from the scope of its location: "block0.mlp.gelu",

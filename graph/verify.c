@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "graph/names.h"
 #include "graph/ops/infer.h"
 #include "graph/ops/node_facts.h"
 #include "graph/verify.h"
@@ -216,17 +217,19 @@ static void shape_rule(gcut_check *c)
 static void value_names(gcut_check *c)
 {
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
-    gcut_names seen = {.arena = c->scratch};
     for (gcut_ref v = 1; v < c->g->values.n; v++) {
         const char *name = c->g->values.at[v].name;
-        uint32_t def = c->g->values.at[v].def, known = seen.n;
+        uint32_t def = c->g->values.at[v].def;
         gcut_locid loc = def < c->g->nodes.n ? c->g->nodes.at[def].loc : c->g->loc;
         if (!name || !*name || name[strspn(name, allowed)]) {
             gcut_violation(c, loc, "G4", "value %u is called '%s'", v, name ? name : "");
             continue;
         }
-        gcut_intern(&seen, name, strlen(name));
-        if (seen.n == known) gcut_violation(c, loc, "G4", "two values are called %%%s", name);
+        const gcut_ref found = gcut_name_find_interned(c->g, name);
+        if (!found)
+            gcut_violation(c, loc, "G4", "value %u is not found by its name, %%%s", v, name);
+        else if (found != v)
+            gcut_violation(c, loc, "G4", "two values are called %%%s", name);
     }
 }
 

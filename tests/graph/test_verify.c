@@ -187,6 +187,10 @@ static void empty_name(job *j)
 {
     value(j, "k")->name = "";
 }
+static void unentered_name(job *j)
+{
+    value(j, "k")->name = gcut_intern_name(j->m, "unentered");
+}
 static void odd_name(job *j)
 {
     value(j, "k")->name = "a-b";
@@ -344,31 +348,23 @@ typedef struct row {
 #fn, fn, rule, line                                                                                  \
     }
 static const row rows[] = {
-    ROW(later_operand, "G1", 14),  ROW(own_operand, "G1", 14),
-    ROW(no_operand, "G1", 14),     ROW(wild_operand, "G1", 14),
-    ROW(wild_args, "G1", 14),      ROW(wild_op, "G2", 14),
-    ROW(too_few, "G2", 14),        ROW(too_many, "G2", 12),
-    ROW(lacks_attr, "G2", 12),     ROW(foreign_attr, "G2", 12),
-    ROW(wrong_kind, "G2", 12),     ROW(unsorted, "G2", 12),
-    ROW(default_stated, "G2", 12), ROW(wild_attrs, "G2", 12),
-    ROW(wrong_dtype, "G3", 12),    ROW(wrong_dim, "G3", 15),
-    ROW(wrong_rank, "G3", 15),     ROW(refused, "G3", 11),
-    ROW(wrong_def, "G3", 15),      ROW(lost_check, "G3", 15),
-    ROW(same_name, "G4", 15),      ROW(empty_name, "G4", 15),
-    ROW(odd_name, "G4", 15),       ROW(undeclared, "G5", 0),
-    ROW(empty_range, "G5", 0),     ROW(no_multiple, "G5", 0),
-    ROW(no_symbol, "G5", 0),       ROW(declared_twice, "G5", 0),
-    ROW(wild_result, "G6", 0),     ROW(same_result, "G6", 0),
-    ROW(param_role, "G6", 0),      ROW(result_role, "G6", 0),
-    ROW(next_of_input, "G6", 0),   ROW(next_type, "G6", 0),
-    ROW(grad_of_none, "G6", 0),    ROW(wild_loc, "G7", 0),
-    ROW(circular_loc, "G7", 0),    ROW(stray_region, "G8", 12),
-    ROW(call_of_a_body, "G8", 15), ROW(function_as_body, "G8", 15),
-    ROW(circular_body, "G8", 0),   ROW(missing_region, "G3", 15),
-    ROW(wild_captures, "G8", 12),  ROW(wild_regions, "G8", 12),
-    ROW(saved_type, "G9", 0),      ROW(saved_unknown, "G9", 0),
-    ROW(saved_missing, "G9", 0),   ROW(bwd_grad, "G9", 0),
-    ROW(pair_of_none, "G9", 0),    ROW(adjoint_of_no_scan, "G10", 12),
+    ROW(later_operand, "G1", 14),  ROW(own_operand, "G1", 14),      ROW(no_operand, "G1", 14),
+    ROW(wild_operand, "G1", 14),   ROW(wild_args, "G1", 14),        ROW(wild_op, "G2", 14),
+    ROW(too_few, "G2", 14),        ROW(too_many, "G2", 12),         ROW(lacks_attr, "G2", 12),
+    ROW(foreign_attr, "G2", 12),   ROW(wrong_kind, "G2", 12),       ROW(unsorted, "G2", 12),
+    ROW(default_stated, "G2", 12), ROW(wild_attrs, "G2", 12),       ROW(wrong_dtype, "G3", 12),
+    ROW(wrong_dim, "G3", 15),      ROW(wrong_rank, "G3", 15),       ROW(refused, "G3", 11),
+    ROW(wrong_def, "G3", 15),      ROW(lost_check, "G3", 15),       ROW(same_name, "G4", 15),
+    ROW(empty_name, "G4", 15),     ROW(unentered_name, "G4", 15),   ROW(odd_name, "G4", 15),
+    ROW(undeclared, "G5", 0),      ROW(empty_range, "G5", 0),       ROW(no_multiple, "G5", 0),
+    ROW(no_symbol, "G5", 0),       ROW(declared_twice, "G5", 0),    ROW(wild_result, "G6", 0),
+    ROW(same_result, "G6", 0),     ROW(param_role, "G6", 0),        ROW(result_role, "G6", 0),
+    ROW(next_of_input, "G6", 0),   ROW(next_type, "G6", 0),         ROW(grad_of_none, "G6", 0),
+    ROW(wild_loc, "G7", 0),        ROW(circular_loc, "G7", 0),      ROW(stray_region, "G8", 12),
+    ROW(call_of_a_body, "G8", 15), ROW(function_as_body, "G8", 15), ROW(circular_body, "G8", 0),
+    ROW(missing_region, "G3", 15), ROW(wild_captures, "G8", 12),    ROW(wild_regions, "G8", 12),
+    ROW(saved_type, "G9", 0),      ROW(saved_unknown, "G9", 0),     ROW(saved_missing, "G9", 0),
+    ROW(bwd_grad, "G9", 0),        ROW(pair_of_none, "G9", 0),      ROW(adjoint_of_no_scan, "G10", 12),
 };
 
 /* Some breakages break two invariants, or let the shape rule speak as well: one report must name the rule. */
