@@ -64,7 +64,7 @@ typedef struct gcut_measured_conv {
 } gcut_measured_conv;
 extern const gcut_measured_conv gcut_measured_convs[GCUT_NWINDOWS];
 
-/* Results in a row of the 2 * 2 pools whose rates calibrate measures (driver/measure/calibrate_probes.c). */
+/* Results in a row of the 2 * 2 pools whose rates calibrate measures (driver/measure/probes.c). */
 #define GCUT_MEASURED_POOL 14
 
 /* Finding a row, on the machine of the op table. */

@@ -29,13 +29,16 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "driver/measure/completion.h"
+#include "driver/measure/host.h"
+#include "driver/measure/probes.h"
 #include "driver/measure/spread.h"
 #include "driver/options/machine_choice.h"
 
 enum {
     SECTIONS = 12,
     GRID = GCUT_GEMM_LO * GCUT_GEMM_HI * GCUT_GEMM_K,
-    WIDE = 3,
+    LENGTHS = 3, /* of k, of the products that are measured in f64 */
     CONVOLUTIONS = 3 * GCUT_NWINDOWS,
     SETS = 12, /* at most, between the working sets of L3 and of memory */
     SMALL_POOL = 16 << 20,
@@ -81,13 +84,13 @@ typedef struct calibration {
     /* Elementwise ops in f32; the same in f64, with a product; reductions, moves and draws; convolutions and attention;
      * products and streams.  While a step walks through many empty kernels, its workers fall asleep, and the kernel that
      * is measured wakes them: what threads share is in rigs of few. */
-    gcut_rig *narrow, *wide, *moves, *contractions, *large;
+    gcut_rig *f32, *f64, *moves, *contractions, *large;
     uint32_t npoint, product, stream; /* number of elementwise probes; indices in `large` */
     GCUT_VEC(visit) visits;
     /* index of the first visit of each kind; arrays by number of threads */
     uint32_t scale[SECTIONS], contraction[SECTIONS], grid[SECTIONS], memory[SECTIONS], beyond[SECTIONS];
     uint32_t sets[SECTIONS]; /* how many visits there are from beyond[] on */
-    uint32_t point, point64, other, small, wide_product;
+    uint32_t point, point64, other, small, f64_product;
     double handing_ns[SECTIONS], line_ns[SECTIONS], call_ns; /* the least of any round */
     const visit *last;                                       /* measured before */
     gcut_presence presence;
@@ -187,9 +190,9 @@ static void add_section(calibration *c, int s)
     add(c, NULL, c->contractions, GCUT_NONE, t, 0);
     add(c, NULL, c->large, GCUT_NONE, t, 0);
     for (uint32_t i = 1; i < c->npoint; i++)
-        if (gcut_op_get(c->narrow->probe[i].op)->cost_ps > gcut_op_get(c->narrow->probe[dearest].op)->cost_ps)
+        if (gcut_op_get(c->f32->probe[i].op)->cost_ps > gcut_op_get(c->f32->probe[dearest].op)->cost_ps)
             dearest = i;
-    c->scale[s] = add(c, elementwise, c->narrow, dearest, t, 1 << 18);
+    c->scale[s] = add(c, elementwise, c->f32, dearest, t, 1 << 18);
     c->contraction[s] = c->visits.n;
     for (uint32_t i = 0; i < c->contractions->n; i++)
         add(c, i < CONVOLUTIONS ? "convolutions" : "attention", c->contractions, i, t,
@@ -201,25 +204,24 @@ static void add_section(calibration *c, int s)
 static void add_ops(calibration *c)
 {
     c->point = c->visits.n;
-    for (uint32_t i = 0; i < c->npoint; i++) add(c, elementwise, c->narrow, i, 1, c->narrow->probe[i].on);
+    for (uint32_t i = 0; i < c->npoint; i++) add(c, elementwise, c->f32, i, 1, c->f32->probe[i].on);
     c->other = c->visits.n;
     for (uint32_t i = 0; i < c->moves->n; i++)
         add(c, "reductions, moves, draws", c->moves, i, 1, c->moves->probe[i].on);
     add(c, NULL, c->moves, GCUT_NONE, 1, 0);
-    add(c, NULL, c->narrow, GCUT_NONE, 1, 0);
-    c->small = add(c, NULL, c->narrow, CHEAP, 1, FEW_ELEMENTS);
+    add(c, NULL, c->f32, GCUT_NONE, 1, 0);
+    c->small = add(c, NULL, c->f32, CHEAP, 1, FEW_ELEMENTS);
     if (!c->how->whole) return;
     c->point64 = c->visits.n;
-    for (uint32_t i = 0; i < c->npoint; i++) add(c, elementwise, c->wide, i, 1, c->wide->probe[i].on);
-    add(c, NULL, c->wide, GCUT_NONE, 1, 0);
-    c->wide_product = c->visits.n;
-    for (int k = GCUT_GEMM_K - WIDE; k < GCUT_GEMM_K; k++)
-        add_product(c, c->wide, c->wide->n - 1, 1, gcut_gemm_lo[GCUT_GEMM_LO - 1],
+    for (uint32_t i = 0; i < c->npoint; i++) add(c, elementwise, c->f64, i, 1, c->f64->probe[i].on);
+    add(c, NULL, c->f64, GCUT_NONE, 1, 0);
+    c->f64_product = c->visits.n;
+    for (int k = GCUT_GEMM_K - LENGTHS; k < GCUT_GEMM_K; k++)
+        add_product(c, c->f64, c->f64->n - 1, 1, gcut_gemm_lo[GCUT_GEMM_LO - 1],
                     gcut_gemm_hi[GCUT_GEMM_HI - 1], gcut_gemm_k[k]);
 }
 
-/* Reports progress; the caller may cancel here: before the first, the second and the third compilation and every 16 measurements.
- */
+/* Reports progress; the caller may cancel here: before each compilation and every 16 measurements. */
 static void tell(const calibration *c, const char *what, double done)
 {
     gcut_env_progress(c->env, what, (size_t)(100 * done), 100);
@@ -237,16 +239,18 @@ static void compile_probes(calibration *c)
     c->product = gcut_probes_add(c->a, large, GCUT_PROBES_PRODUCTS, false);
     c->stream = gcut_probes_add(c->a, large, GCUT_PROBES_STREAMS, false);
     tell(c, "compiling", 0);
-    c->narrow = gcut_rig_new(c->env, c->a, &p[0], GCUT_F32, SMALL_POOL);
-    tell(c, "compiling", 1.0 / 3);
+    c->f32 = gcut_rig_new(c->env, c->a, &p[0], GCUT_F32, SMALL_POOL);
+    tell(c, "compiling", 0.2);
     if (c->how->whole) {
         gcut_probes_pointwise(c->a, &p[1], false);
         gcut_probes_add(c->a, &p[1], GCUT_PROBES_PRODUCTS, false);
-        c->wide = gcut_rig_new(c->env, c->a, &p[1], GCUT_F64, SMALL_POOL);
+        c->f64 = gcut_rig_new(c->env, c->a, &p[1], GCUT_F64, SMALL_POOL);
     }
-    tell(c, "compiling", 2.0 / 3);
+    tell(c, "compiling", 0.4);
     c->moves = gcut_rig_new(c->env, c->a, moves, GCUT_F32, SMALL_POOL);
+    tell(c, "compiling", 0.6);
     c->contractions = gcut_rig_new(c->env, c->a, contractions, GCUT_F32, SMALL_POOL);
+    tell(c, "compiling", 0.8);
     c->large = gcut_rig_new(c->env, c->a, large, GCUT_F32, (size_t)pool);
     tell(c, "compiling", 1);
 }
@@ -306,6 +310,7 @@ static void visit_all(calibration *c)
     for (int r = 0; r < rounds; r++) {
         for (int s = 0; s < c->n; s++)
             c->handing_ns[s] = fmin(c->handing_ns[s], gcut_host_handing_ns(c->threads[s]));
+        c->call_ns = fmin(c->call_ns, gcut_host_call_ns());
         for (uint32_t i = 0; i < c->visits.n; i++) {
             double at = now(), left = start + seconds * (r + 1) / planned - at;
             if (i % 16 == 0) tell(c, "measuring", (r + (double)i / c->visits.n) / rounds);
@@ -446,7 +451,7 @@ static void fill_ops(const calibration *c, int s, gcut_machine *m)
     double faster = c->visits.at[c->scale[0]].ns / c->visits.at[c->scale[s]].ns, logs = 0;
     if (faster < 1) faster = 1;
     for (uint32_t i = 1; i < c->npoint; i++) {
-        gcut_op op = c->narrow->probe[i].op;
+        gcut_op op = c->f32->probe[i].op;
         m->op_ns[op][0] = added(c, c->point, i) / faster;
         if (c->how->whole) m->op_ns[op][1] = added(c, c->point64, i) / faster;
         logs += log2(m->op_ns[op][0] / (gcut_op_get(op)->cost_ps / 1000.0));
@@ -490,15 +495,15 @@ static void fill_memory(const calibration *c, int s, gcut_machine *m)
 static void fill_contractions(const calibration *c, int s, gcut_machine *m)
 {
     double *grid = &m->gemm_ns_per_flop[0][0][0];
-    uint32_t v = c->contraction[s], orders = (uint32_t)c->how->orders, last = GRID - WIDE;
-    double wide = 0;
+    uint32_t v = c->contraction[s], orders = (uint32_t)c->how->orders, last = GRID - LENGTHS;
+    double factor = 0; /* log2 */
     for (uint32_t i = 0; i < GRID; i++) {
         grid[i] = rate(c, c->grid[s] + orders * i);
         if (orders > 1) grid[i] = sqrt(grid[i] * rate(c, c->grid[s] + orders * i + 1));
     }
-    for (uint32_t i = 0; i < WIDE && c->how->whole; i++)
-        wide += log2(rate(c, c->wide_product + i) / rate(c, c->grid[0] + orders * (last + i)));
-    if (c->how->whole) m->f64_factor = fmax(1, exp2(wide / WIDE));
+    for (uint32_t i = 0; i < LENGTHS && c->how->whole; i++)
+        factor += log2(rate(c, c->f64_product + i) / rate(c, c->grid[0] + orders * (last + i)));
+    if (c->how->whole) m->f64_factor = fmax(1, exp2(factor / LENGTHS));
     gcut_machine_monotone_products(m);
     for (int w = 0; w < GCUT_NWINDOWS; w++)
         for (int way = 0; way < 3; way++) m->conv_ns_per_flop[way][w] = near_rate(c, m, v++);
@@ -520,7 +525,7 @@ static double launch_ns(const calibration *c)
     double ns = small->ns - off, cheap = 0;
     for (uint32_t i = 0; i < c->npoint; i++) {
         const visit *x = &c->visits.at[c->point + i];
-        if (gcut_op_get(c->narrow->probe[i].op)->cost_ps >= CHEAP_PS) continue;
+        if (gcut_op_get(c->f32->probe[i].op)->cost_ps >= CHEAP_PS) continue;
         ns -= FEW_ELEMENTS * x->ns / (double)x->size[0];
         cheap++;
     }
@@ -583,7 +588,7 @@ static void measure_all(calibration *c)
     for (int s = 0; s < c->n; s++) add_section(c, s);
     add_ops(c);
     for (int s = 0; s < c->n; s++) c->handing_ns[s] = INFINITY;
-    c->call_ns = gcut_host_call_ns();
+    c->call_ns = INFINITY;
     visit_all(c);
     choose_times(c);
     find_spread(c);

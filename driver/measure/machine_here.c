@@ -9,6 +9,7 @@
 #include "driver/load/cache.h"
 #include "driver/load/unnamed_files.h"
 #include "driver/measure/calibrate.h"
+#include "driver/measure/host.h"
 #include "driver/options/machine_choice.h"
 #include "gradcut/gradcut_rt.h"
 

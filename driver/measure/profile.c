@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "driver/measure/bootstrap.h"
-#include "driver/measure/calibrate.h"
+#include "driver/measure/host.h"
 #include "driver/measure/profile.h"
 #include "driver/measure/quantile.h"
 #include "driver/options/default_sizes.h"

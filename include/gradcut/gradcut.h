@@ -73,9 +73,9 @@ GCUT_API void gcut_ctx_free(gcut_ctx *ctx);
 /* Callbacks of a context; a NULL member is not called.  They may call functions on the context, whose
  * failures are then its last error, but must not free objects that the current call uses. */
 typedef struct gcut_hooks {
-    /* `done` of `total` parts of `what` are done; total 0 = not known.  Called before each stage of a plan,
-     * for each candidate plan and for each measurement.  Returning true cancels: the current call frees what
-     * it made and returns NULL or GCUT_ECANCELLED. */
+    /* `done` of `total` parts of `what` are done; total 0 = not known.  Called before each stage of a plan, for each
+     * candidate plan, before each compilation of a calibration and between its measurements.  Returning true cancels:
+     * the current call frees what it made and returns NULL or GCUT_ECANCELLED. */
     bool (*progress)(void *user, const char *what, size_t done, size_t total);
     /* One line of a log: the command line of each run of the C compiler and linker. */
     void (*log)(void *user, const char *sentence);
@@ -592,7 +592,7 @@ GCUT_API gcut_check_report *gcut_certify_sized(size_t size, gcut_graph *g, const
 
 typedef struct gcut_calibrate_options {
     int threads;         /* the most that are measured; 0 = OMP_NUM_THREADS, else every core */
-    double seconds;      /* of measuring, after three compilations, each up to half a minute; 0 = 30 */
+    double seconds;      /* of measuring, after up to five compilations, each up to half a minute; 0 = 30 */
     const char *path;    /* file to write; NULL = where models are looked for, "" = none */
     bool force;          /* write the model of a busy machine too, with a note in it */
     uint8_t reserved[7]; /* 0 */

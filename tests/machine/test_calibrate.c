@@ -12,7 +12,8 @@
 
 #include "base/file.h"
 #include "count_blocks.h"
-#include "driver/measure/calibrate.h"
+#include "driver/measure/host.h"
+#include "driver/measure/probes.h"
 #include "driver/options/machine_choice.h"
 #include "gradcut/gradcut.h"
 #include "public.h"

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "driver/load/cache.h"
 #include "driver/measure/calibrate.h"
+#include "driver/measure/completion.h"
 #include "gradcut/gradcut.h"
 #include "public.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Properties of the host for calibrate: processor name, cache sizes, cost of starting threads on a kernel, and for
- * how much of its time a thread ran.
+ * Properties of the host: its processor's name, sizes of caches, the times of handing a kernel to threads, of a round trip
+ * of a cache line between them and of a call of a product, and for how much of its time a thread ran.
  */
 #define _GNU_SOURCE
-#include "driver/measure/calibrate.h"
+#include "driver/measure/host.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <stdio.h>
@@ -15,6 +16,8 @@
 #include <unistd.h>
 
 #include "driver/measure/quantile.h"
+#include "driver/pipeline/pass.h"
+#include "gradcut/gradcut_rt.h"
 
 const char *gcut_host_name(gcut_arena *a)
 {

@@ -2,13 +2,13 @@
  *
  * Many small measurements in one compiled step.
  */
-#include "driver/options/default_sizes.h"
-#include "driver/measure/calibrate.h"
-#include "driver/options/options.h"
+#include "driver/measure/rig.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "driver/options/default_sizes.h"
+#include "driver/options/options.h"
 #include "graph/ops/node_facts.h"
 #include "text/text.h"
 

@@ -2,7 +2,7 @@
  *
  * Figures that calibrate derives: the capacity of a cache, from times; what it did not measure, from another model.
  */
-#include "driver/measure/calibrate.h"
+#include "driver/measure/completion.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
  *
  * An op without a probe has its cost from the op table, scaled by the mean ratio of measured to tabled costs.
  */
-#include "driver/measure/calibrate.h"
+#include "driver/measure/probes.h"
 
 /* The ops that stand for the others when few are measured: cheap and dear ones, a division, a reduction, rows that
  * are read twice, rows that are looked up. */
