@@ -2,7 +2,7 @@
  *
  * Times from the machine model.
  *
- * Products: the time of one multiply-add is interpolated between the points of a grid, log-linearly in each
+ * Products: the time of a flop is interpolated between the points of a grid, log-linearly in each
  * size, and taken from the grid's border outside of it.  Between two neighbours x < x' of an axis it has the
  * slope log(r'/r) / log(x'/x); the time of the product grows with x wherever that is at least -1, that is
  * where r' x' >= r x, which gcut_machine_parse demands.
@@ -179,20 +179,19 @@ double gcut_machine_dram_trip_ns(const gcut_machine *m, double bytes)
 
 gcut_rate gcut_machine_table_rate(const gcut_machine *m, gcut_op op, gcut_dtype t)
 {
-    return (gcut_rate){gcut_op_get(op)->cost_ps / 1000.0 * m->op_scale,
-                       gcut_dtype_bytes(t) > 4 ? 2 : 1,
-                       "op_scale",
-                       NULL,
-                       {0},
-                       false};
+    return (gcut_rate){.ns = gcut_op_get(op)->cost_ps / 1000.0 * m->op_scale,
+                       .factor = gcut_dtype_bytes(t) > 4 ? 2 : 1,
+                       .key = "op_scale"};
 }
 
 gcut_rate gcut_machine_op_rate(const gcut_machine *m, gcut_op op, gcut_dtype t)
 {
     bool wide = gcut_dtype_bytes(t) > 4;
     const char *name = gcut_op_get(op)->name;
-    if (wide && m->op_ns[op][1] > 0) return (gcut_rate){m->op_ns[op][1], 1, "ops", name, {0}, false};
-    if (m->op_ns[op][0] > 0) return (gcut_rate){m->op_ns[op][0], wide ? 2 : 1, "ops", name, {0}, false};
+    if (wide && m->op_ns[op][1] > 0)
+        return (gcut_rate){.ns = m->op_ns[op][1], .factor = 1, .key = "ops", .sub = name};
+    if (m->op_ns[op][0] > 0)
+        return (gcut_rate){.ns = m->op_ns[op][0], .factor = wide ? 2 : 1, .key = "ops", .sub = name};
     return gcut_machine_table_rate(m, op, t);
 }
 
@@ -204,8 +203,18 @@ double gcut_machine_op_ns(const gcut_machine *m, gcut_op op, gcut_dtype t, doubl
 
 gcut_rate gcut_machine_row_rate(const gcut_machine *m)
 {
-    if (m->row_ns > 0) return (gcut_rate){m->row_ns, 1, "row_ns", NULL, {0}, false};
-    return (gcut_rate){GCUT_ROW_NS, m->op_scale, "op_scale", NULL, {0}, false};
+    if (m->row_ns > 0) return (gcut_rate){.ns = m->row_ns, .factor = 1, .key = "row_ns"};
+    return (gcut_rate){.ns = GCUT_ROW_NS, .factor = m->op_scale, .key = "op_scale"};
+}
+
+gcut_rate gcut_machine_kernel_rate(const gcut_machine *m)
+{
+    return (gcut_rate){.ns = m->kernel_ns, .factor = 1, .key = "kernel_ns"};
+}
+
+gcut_rate gcut_machine_call_rate(const gcut_machine *m)
+{
+    return (gcut_rate){.ns = m->call_ns, .factor = 1, .key = "call_ns"};
 }
 
 /* ---- rates ---- */

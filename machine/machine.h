@@ -116,6 +116,9 @@ gcut_rate gcut_machine_op_rate(const gcut_machine *machine, gcut_op op, gcut_dty
 /* By the cost in the op table, whether or not the op was measured. */
 gcut_rate gcut_machine_table_rate(const gcut_machine *machine, gcut_op op, gcut_dtype t);
 gcut_rate gcut_machine_row_rate(const gcut_machine *machine);
+/* Of starting and ending a kernel, and of a call of a product or convolution. */
+gcut_rate gcut_machine_kernel_rate(const gcut_machine *machine);
+gcut_rate gcut_machine_call_rate(const gcut_machine *machine);
 
 /* From where bytes of that working set come: the shares of L2, L3 and memory, 1 together, and what a byte
  * takes. */

@@ -11,7 +11,7 @@
  * loop's body is walked twice and its second run stands for all further ones.
  *
  * The memory of a temporary was touched last by the users of the buffers that were placed there before (occupants.h).
- * Arithmetic and traffic of a loop overlap; the longer one counts.
+ * How the arithmetic and the traffic of a launch add up is its gcut_overlap, which overlap_of (cost_kernel.c) chooses.
  */
 #include "machine/cost/cost.h"
 

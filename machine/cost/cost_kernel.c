@@ -228,9 +228,8 @@ static double prologue_ns(const gcut_cost_at *c, const gcut_machine *m, const gc
 static double fixed_ns(const gcut_cost_at *c, const gcut_kernel *u, const gcut_work *w)
 {
     const gcut_machine *m = w->alone ? &c->alone : &c->m;
-    const gcut_rate kernel = {m->kernel_ns, 1, "kernel_ns", NULL, {0}, false},
-                    call = {m->call_ns, 1, "call_ns", NULL, {0}, false},
-                    block = {c->alone.kernel_ns, 1, "kernel_ns", NULL, {0}, false};
+    const gcut_rate kernel = gcut_machine_kernel_rate(m), call = gcut_machine_call_rate(m),
+                    block = gcut_machine_kernel_rate(&c->alone);
     double ns = gcut_term_rated(c->terms, GCUT_TERM_FIXED, NULL, "the launch", &kernel, 1, "kernel");
     if (w->flops > 0) ns += gcut_term_rated(c->terms, GCUT_TERM_FIXED, NULL, "the call", &call, 1, "call");
     if (u->kind != GCUT_KERNEL_LOOP || !u->loop.blocked) return ns;
@@ -261,25 +260,23 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t 
     const gcut_kernel *u = &h->kernels.at[kernel];
     gcut_work w = {.threads = c->threads};
     int phases = 0;
-    if (u->kind == GCUT_KERNEL_LOOP) {
-        gcut_team team = gcut_kernel_team(h, kernel);
+    const uint32_t first = gcut_terms_count(c->terms);
+    if (u->kind != GCUT_KERNEL_LOOP && u->kind != GCUT_KERNEL_COPY)
+        w.flops = gcut_node_flops(h->g, gcut_node_at(h->g, u->nodes.at[0]), c->at, c->nat);
+    if (gcut_kernel_has_team(u->kind)) {
+        const gcut_team team = gcut_kernel_team(h, kernel);
         w.threads = gcut_team_at(c->p->module, &team, c->at, c->nat, c->threads);
-        w.alone = w.threads == 1;
+    } else if (other_ns(c, &c->alone, h, u, w.flops) < 2 * GCUT_GRAIN_NS) {
+        w.threads = 1;
+    }
+    if (c->terms) c->terms->list.n = first;
+    w.alone = w.threads == 1;
+    const gcut_machine *m = w.alone ? &c->alone : &c->m;
+    if (u->kind == GCUT_KERNEL_LOOP) {
         phases = phases_of(h, kernel);
-        w.ns = loop_ns(c, w.alone ? &c->alone : &c->m, h, u, phases);
+        w.ns = loop_ns(c, m, h, u, phases);
     } else {
-        const uint32_t first = gcut_terms_count(c->terms);
-        if (u->kind != GCUT_KERNEL_COPY)
-            w.flops = gcut_node_flops(h->g, gcut_node_at(h->g, u->nodes.at[0]), c->at, c->nat);
-        w.ns = other_ns(c, &c->alone, h, u, w.flops);
-        w.alone = w.ns < 2 * GCUT_GRAIN_NS;
-        if (w.alone) {
-            w.threads = 1;
-        } else {
-            if (c->terms) c->terms->list.n = first;
-            w.ns = other_ns(c, &c->m, h, u, w.flops);
-        }
-        w.ns += prologue_ns(c, w.alone ? &c->alone : &c->m, h, kernel);
+        w.ns = other_ns(c, m, h, u, w.flops) + prologue_ns(c, m, h, kernel);
     }
     w.overlap = overlap_of(h, u, w.flops, phases);
     w.fixed = fixed_ns(c, u, &w);

@@ -40,8 +40,9 @@
 /* Accumulators of gcut_rt_reduce_* (kernels/rt/move/reduce.c): a run of a multiple of as many elements has no remainder.  The
  * end of a run is priced as the end of a row, by GCUT_ROW_END and GCUT_ROW_REMAINDER. */
 #define GCUT_REDUCTION_LANES 16
-/* Work that is worth a thread, of kernels for which the library decides: GCUT_RT_GRAIN_PS is 3 us, and what
- * gemm.c asks of a product is 3.9 us. */
+/* Work that is worth a thread, of kernels that have no team (machine/lower/team.h): the library decides for them by costs
+ * of an element that are fixed in each of its files, of which this is a guess between GCUT_RT_GRAIN_PS, 3 us, and what
+ * gemm.c asks of a product, 3.9 us. */
 #define GCUT_GRAIN_NS 4000
 /* A size that nobody gave, where products are judged. */
 #define GCUT_ASSUMED_SIZE 1024

@@ -61,6 +61,12 @@ static gcut_team argsort_team(const gcut_lowered *h, uint32_t kernel)
                        .most = GCUT_DIM_MAX};
 }
 
+bool gcut_kernel_has_team(gcut_kernel_kind kind)
+{
+    return kind == GCUT_KERNEL_LOOP || kind == GCUT_KERNEL_ATTENTION || kind == GCUT_KERNEL_ATTENTION_GRAD ||
+           kind == GCUT_KERNEL_ARGSORT;
+}
+
 gcut_team gcut_kernel_team(const gcut_lowered *h, uint32_t kernel)
 {
     const gcut_kernel_kind kind = h->kernels.at[kernel].kind;

@@ -23,7 +23,9 @@ typedef struct gcut_team {
     int64_t most; /* ROWS: of them that threads share, GCUT_DIM_MAX = all */
     gcut_dim k;   /* TILES, EPILOGUE: an element costs as many multiply-adds besides when it runs on tiles */
 } gcut_team;
-/* Of a LOOP, ATTENTION, ATTENTION_GRAD or ARGSORT kernel. */
+/* Do emitted programs state the team of such a kernel?  Of others the run-time library decides. */
+bool gcut_kernel_has_team(gcut_kernel_kind kind);
+/* Of a kernel that has one. */
 gcut_team gcut_kernel_team(const gcut_lowered *h, uint32_t kernel);
 /* Of `threads`, those that take part at these sizes.  Throws GCUT_EDIM where one cannot be evaluated. */
 int gcut_team_at(gcut_module *m, const gcut_team *c, const gcut_dim_binding *at, uint32_t nat, int threads);

@@ -187,13 +187,13 @@ static double op_price(const pricing *p, const gcut_node *n, double elements)
 
 static double kernel_price(const pricing *p)
 {
-    const gcut_rate rate = {p->m->kernel_ns, 1, "kernel_ns", NULL, {0}, false};
+    const gcut_rate rate = gcut_machine_kernel_rate(p->m);
     return gcut_term_rated(p->terms, GCUT_TERM_FIXED, NULL, "one more kernel", &rate, 1, "kernel");
 }
 
 static double call_price(const pricing *p)
 {
-    const gcut_rate rate = {p->m->call_ns, 1, "call_ns", NULL, {0}, false};
+    const gcut_rate rate = gcut_machine_call_rate(p->m);
     return gcut_term_rated(p->terms, GCUT_TERM_FIXED, NULL, "the call", &rate, 1, "call");
 }
 
