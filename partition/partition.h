@@ -12,7 +12,8 @@
  *   sides ─▶ prices ─▶ network ─▶ solve (GLPK) ─▶ plan ─▶ split
  *
  *   cut/       prices, flow network, minimum cut, frontier of all minimum cuts, limit on saved bytes
- *   budget/    simulated plans for a limit on the peak: nested checkpoints, second copies, simulated memory
+ *   budget/    simulated plans for a limit on the peak: nested checkpoints, second copies, simulated memory; lower bounds
+ *              of the cost under such a limit (moment_bound.h)
  *   policies/  the baselines that --policy names: PyTorch's rules, sqrt(n) segments, and others
  *   plan_file/ plan files: written, read, replayed, compared
  *   query/     what is asked of a plan: readers, chains, explanations, the sizes for which it stays the best
@@ -130,7 +131,6 @@ typedef struct gcut_plan {
     gcut_schedule backward;
     double cost_ns;        /* the cut: saved prices + recompute prices */
     double lower_bound_ns; /* max flow minus the quantisation error bound */
-    double quantum_ns;     /* one unit of capacity; the cost is within arcs/2 * quantum of the minimum */
     double recompute_ns;   /* sum of c_v over recomputed values */
     int64_t saved_bytes;   /* at options.at */
     gcut_dim saved_bytes_sym;

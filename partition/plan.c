@@ -93,7 +93,6 @@ gcut_plan *gcut_plan_from(const gcut_problem *p, const gcut_plan_options *opt, c
         c->backward.n, gcut_memdup(m->arena, c->backward.node, c->backward.n * sizeof *c->backward.node)};
     plan->cost_ns = c->cost_ns;
     plan->lower_bound_ns = c->lower_bound_ns;
-    plan->quantum_ns = c->quantum_ns;
     plan->recompute_ns = c->recompute_ns;
     plan->saved_bytes = c->saved_bytes;
     plan->saved_bytes_sym = saved_sym(joint, c);

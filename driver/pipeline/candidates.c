@@ -233,7 +233,6 @@ void gcut_candidate_record(gcut_plan *plan, const gcut_candidate *of, int64_t bu
     plan->budget = budget;
     plan->label = gcut_intern_name(plan->joint->module, of->label);
     plan->lower_bound_ns = NAN;
-    plan->quantum_ns = 0;
     plan->cost_ns = of->cost_ns;
 }
 

@@ -599,7 +599,7 @@ void gcut_plan_refine(gcut_pipeline *p)
     if (best.flips) {
         p->plan = gcut_candidate_plan(&best, best.base->problem);
         p->plan->lower_bound_ns = cut->lower_bound_ns;
-        p->plan->quantum_ns = cut->quantum_ns;
+        p->plan->flips = best.flips;
         const char *label = gcut_printf(a, "%u flip%s", best.flips, best.flips == 1 ? "" : "s");
         p->plan->label = gcut_intern_name(p->planned->module, label);
     }

@@ -15,13 +15,14 @@
 #include "partition/budget/least_storage.h"
 #include "partition/budget/budgeted_cut.h"
 
-/* Nodes of the networks that are solved for one part of the work on one bound, after which no further multiplier, moment,
- * division or branch is tried. */
+/* The limit of work, in nodes of networks solved, of each of four parts: all moments, the best of them with branches, steps
+ * along the slope, and the best of those with branches.  At the limit a part tries nothing further. */
 #define NODES_SOLVED 50000
 
 #define MOST_BRANCHES 256 /* of one network */
 
-/* A step along the slope aims at a bound this part above the best so far.  After STEPS_IN_VAIN steps that gave no better
+/* A step along the slope is as long as a linear bound would need to reach (1 + AIM) times the best one so far (Polyak's
+ * rule).  After STEPS_IN_VAIN steps that gave no better
  * one it aims half as far; of one moment no more than STEPS are tried. */
 #define AIM 0.1
 #define STEPS 40
@@ -50,10 +51,11 @@ struct moment {
     bool backward; /* the run of the node in the backward graph, else that in the forward graph */
     bool *
         after; /* by value: depends on the node's results; of a forward moment, all of the backward graph, too */
-    bool *before; /* by value: they depend on it */
-    bool *read;   /* by value: it is counted in what `room` leaves out for operands */
+    bool *before; /* by value: the node's results depend on it */
+    bool *read;   /* by value: it is an operand whose bytes were taken off `room` */
     int64_t
-        room; /* without what the node writes, and at a forward moment or of a region without what it reads */
+        room; /* bytes for saved values: the limit less what the node writes, and at a forward moment or of a region
+                   * less what it reads */
 };
 
 typedef struct excess {

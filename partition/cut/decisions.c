@@ -284,7 +284,6 @@ gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy_f
     bool *saved = rule ? rule(p, scratch) : gcut_saved_by(p, scratch, net, cut.source_side);
     gcut_choice *c = gcut_choice_saving(&at, arena, saved, NULL, lambda);
     c->lower_bound_ns = gcut_bound_printed(gcut_bound_of_cut(p, &cut, lambda), c->cost_ns);
-    c->quantum_ns = cut.quantum;
     /* The decisions are those of the cut, less arcs that quantisation cut without need; no plan costs less
      * than the bound. */
     double slack = 1e-9 * (c->cost_ns + cut.cost) + 1e-9;

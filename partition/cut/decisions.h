@@ -37,7 +37,7 @@ typedef struct gcut_choice {
     double fixed_ns;     /* cost at lambda 0: recompute prices and round trips */
     double recompute_ns; /* of that, the recompute prices, each as often as the schedule has it */
     double cost_ns;      /* fixed_ns + lambda * saved_bytes */
-    double lower_bound_ns, quantum_ns;
+    double lower_bound_ns;
     int64_t saved_bytes;
 } gcut_choice;
 

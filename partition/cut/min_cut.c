@@ -444,7 +444,7 @@ static gcut_cut solve(const gcut_network *net, gcut_arena *arena, const key *key
     links *l = first_links(net, scratch, keys[0]);
     push_initial(scratch, l, true);
     maximise(scratch, l, precision_of(keys[0]));
-    gcut_cut cut = {.quantum = l->quantum, .tolerance = l->tolerance, .flow = flow_value(l)};
+    gcut_cut cut = {.tolerance = l->tolerance, .flow = flow_value(l)};
     keep_residual(&cut, l, arena);
     cut.source_side = gcut_memdup(arena, settle_ties(net, l, scratch, keys), net->nvertices);
     cut.cost = gcut_network_cut(net, cut.source_side).price;

@@ -21,7 +21,6 @@ typedef struct gcut_cut {
     double flow;            /* value of a flow that the prices allow, rounded: within tolerance of cost */
     double lower_bound;     /* <= minimum: the flow less what rounding may have added */
     double error;           /* cost - lower_bound */
-    double quantum;         /* one unit of capacity in the last round */
     double tolerance;       /* residual capacities up to this count as 0 */
     gcut_residual residual; /* of the first key; arcs of capacity > 0, in the order of the network's arcs */
 } gcut_cut;

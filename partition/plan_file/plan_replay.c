@@ -256,7 +256,6 @@ static gcut_choice *choice_of(gcut_problem *p, gcut_arena *arena, const gcut_pla
     gcut_choice *c = gcut_choice_saving(p, arena, saved, copies_of(&f), lambda);
     gcut_choice *best = gcut_choose(p, scratch, NULL, lambda);
     c->lower_bound_ns = gcut_bound_printed(best->lower_bound_ns, c->cost_ns);
-    c->quantum_ns = best->quantum_ns;
     gcut_arena_free(scratch);
     return c;
 }
