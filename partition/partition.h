@@ -139,13 +139,21 @@ typedef struct gcut_plan {
      * that exist during the forward and during the backward call. */
     int64_t block_bytes, call_bytes[2];
     double step_ns;        /* predicted; set after the kernels are priced, else NAN */
-    int64_t budget;        /* the limit on the peak that chose this plan; 0 = lambda chose it */
-    const char *label;     /* of the plan that the budget chose, or "3 flips" of the cut's; NULL: neither */
+    int64_t budget;        /* the limit on the peak that chose this plan; 0 = none */
+    uint32_t flips;        /* decisions of the cut that local search changed; under a budget 0 */
+    const char *label;     /* printed: of the plan that the budget chose, or "3 flips"; NULL: neither */
     gcut_graph *fwd, *bwd; /* after gcut_split */
     gcut_plan_cache *cache;
     struct gcut_pipeline *pipeline; /* driver/: whose plan it is; NULL before the split */
     gcut_arena *owner; /* what gcut_plan_free frees; NULL: the plan belongs to a step or a search */
 } gcut_plan;
+
+/* Did the price of a saved byte choose it, by the cut alone or with flips, and not a policy, a budget or a limit on saved
+ * bytes? */
+static inline bool gcut_plan_is_priced(const gcut_plan *plan)
+{
+    return plan->options.policy == GCUT_POLICY_MINCUT && !plan->options.saved_limited && !plan->budget;
+}
 
 /* Makes the plan.  Memory from the joint graph's module.  Throws GCUT_EPLAN: forced values that contradict
  * each other (both named with their lines), an unknown value name. */

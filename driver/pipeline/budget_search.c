@@ -281,7 +281,7 @@ static gcut_candidate search_within(gcut_candidates *o, int64_t budget, const gc
 static gcut_candidate search_downwards(gcut_candidates *o)
 {
     starts from = {0};
-    gcut_candidates_fit(o, 0, NULL); /* lowers all of them where they are few */
+    if (gcut_candidates_are_few(o)) gcut_candidates_lower(o, NULL, NULL);
     bool *chosen = gcut_calloc(o->arena, (size_t)o->list.n + 1, sizeof *chosen);
     choose_smallest(o, chosen);
     add_starts(o, chosen, &from);

@@ -326,6 +326,7 @@ bool gcut_candidates_are_few(const gcut_candidates *o)
 
 void gcut_candidates_lower(gcut_candidates *o, void (*tell)(void *user, size_t done, size_t all), void *user)
 {
+    if (o->lowered) return;
     for (uint32_t i = 0; i < o->list.n; i++) {
         if (tell) tell(user, i, o->list.n);
         gcut_candidate_peak(o, &o->list.at[i]);
@@ -393,7 +394,7 @@ uint32_t gcut_candidates_fit(gcut_candidates *o, int64_t budget, bool *compared)
 {
     comparison x = {o, budget, compared, GCUT_NONE};
     if (gcut_candidates_are_few(o)) {
-        if (!o->lowered) gcut_candidates_lower(o, NULL, NULL);
+        gcut_candidates_lower(o, NULL, NULL);
         compare_to_first_fit(&x); /* by rising time */
         return x.fastest;
     }

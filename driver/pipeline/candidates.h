@@ -94,7 +94,7 @@ int64_t gcut_candidate_peak(gcut_candidates *o, gcut_candidate *of);
 /* A lower bound of the peak under any schedule: all saved values are alive together between the forward and
  * the backward graph. */
 int64_t gcut_candidate_least(const gcut_candidates *o, const gcut_candidate *of);
-/* Lowers all of them and, unless they are too many, sorts them by predicted time. */
+/* Lowers all of them and, unless they are too many, sorts them by predicted time; the second call does nothing. */
 void gcut_candidates_lower(gcut_candidates *o, void (*tell)(void *user, size_t done, size_t all), void *user);
 /* So few that all are lowered to know their times, for any budget. */
 bool gcut_candidates_are_few(const gcut_candidates *o);

@@ -19,8 +19,10 @@ typedef struct gcut_fit_options {
 /* The largest size of a symbol for which a plan keeps options.budget, and the size with the most per second as
  * predicted.  Sizes are doubled and bisected, each planned as gcut_plan_new would with that size in options.at;
  * those that the graph does not allow are skipped.  What is claimed was tried: `largest` fits, `next` does not,
- * no larger size that was tried does (doc/plans.md).  The caller's (gcut_free); NULL on error, with GCUT_EPLAN
- * where the smallest size does not fit. */
+ * no larger size that was tried does (doc/plans.md).  how NULL = defaults.  The caller's
+ * (gcut_free); NULL on error: GCUT_EPLAN where the smallest size does not fit, nor the three after it; GCUT_EUSAGE
+ * where options.budget is not a number of bytes, or options.at or options.fix has the symbol; GCUT_EDIM where the
+ * graph allows no size up to `most`. */
 GCUT_API gcut_fitted *gcut_fit_sized(size_t size, size_t how_size, gcut_graph *g, const gcut_options *opt,
                                      const gcut_fit_options *how);
 #define gcut_fit(...) gcut_fit_sized(sizeof(gcut_options), sizeof(gcut_fit_options), __VA_ARGS__)

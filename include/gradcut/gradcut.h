@@ -80,7 +80,7 @@ typedef struct gcut_hooks {
     /* One line of a log: the command line of each run of the C compiler and linker. */
     void (*log)(void *user, const char *sentence);
     void *user;
-    /* Each pass, in order; the cache is not used then.  Passes on candidate plans count as `search`. */
+    /* Each pass, in order; the cache is not used then.  Passes on candidate plans count as `refine` or `search`. */
     void (*pass)(void *user, const gcut_pass_time *time);
 } gcut_hooks;
 GCUT_API gcut_status gcut_ctx_set_hooks_sized(size_t size, gcut_ctx *ctx, const gcut_hooks *hooks);
@@ -571,7 +571,7 @@ GCUT_API gcut_check_report *gcut_crosscheck_sized(size_t size, gcut_graph *g, co
                                                   const gcut_feed *feed, size_t nfeed, double tol);
 #define gcut_crosscheck(...) gcut_crosscheck_sized(sizeof(gcut_options), __VA_ARGS__)
 /* The graph after each pass, interpreted in f64 on the same values, up to the first pass that changes a
- * result, which `culprit` names, with the value, its source line and both numbers; tol 0 = 4e-12. */
+ * result, which `culprit` names, with the value, its source line and both numbers; tol 0 = 4e-12.  The caller's. */
 GCUT_API gcut_check_report *gcut_check_passes_sized(size_t size, gcut_graph *g, const gcut_options *opt,
                                                     const gcut_feed *feed, size_t nfeed, double tol);
 #define gcut_check_passes(...) gcut_check_passes_sized(sizeof(gcut_options), __VA_ARGS__)

@@ -81,7 +81,7 @@ typedef struct gcut_plan_value {
     double recompute_ns; /* price of recomputing it; INFINITY: it cannot be recomputed */
     bool flips_saved;    /* the minimum cut saves it at prices below the first flip */
     const double *flips; /* prices of a saved byte in ns, ascending, at which that decision changes: from the
-                            plan's own price on, or from 0 where no price chose the plan */
+                            plan's own price on where the plan is the cut at it, else from 0 */
     size_t nflips;
     const char *instead_op; /* of a saved, unforced value: the slowest op that would run if it were recomputed
                                and nothing else changed; NULL: not applicable */

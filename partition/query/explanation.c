@@ -109,16 +109,9 @@ static gcut_problem with_force(const gcut_why *w, gcut_arena *a, gcut_constraint
     return p;
 }
 
-/* Lambda chose it: it is a minimum cut, or one with flips. */
-static bool is_priced(const gcut_plan *plan)
-{
-    const gcut_plan_options *o = &plan->options;
-    return o->policy == GCUT_POLICY_MINCUT && !o->file && !o->saved_limited && !plan->budget;
-}
-
 bool gcut_why_is_minimum(const gcut_plan *plan)
 {
-    return is_priced(plan) && !plan->label;
+    return gcut_plan_is_priced(plan) && !plan->flips && !plan->options.file;
 }
 
 bool gcut_why_is_changed(const gcut_why *w)
@@ -137,7 +130,8 @@ static void find_other(gcut_why *w, gcut_arena *a)
 {
     gcut_constraint mine = w->r.p->force[w->v];
     w->now = gcut_choice_of(w->r.p, a, w->r.plan);
-    if (is_priced(w->r.plan)) w->cut = gcut_choose(w->r.p, a, NULL, w->r.plan->options.lambda);
+    if (gcut_plan_is_priced(w->r.plan) && !w->r.plan->options.file)
+        w->cut = gcut_choose(w->r.p, a, NULL, w->r.plan->options.lambda);
     w->fixed = fixed_reason(w);
     if (mine != GCUT_CONSTRAINT_NONE) {
         gcut_problem free = with_force(w, a, GCUT_CONSTRAINT_NONE);

@@ -116,10 +116,8 @@ gcut_query gcut_query_from(const gcut_plan *plan, gcut_arena *arena, double from
 
 gcut_query gcut_query_open(const gcut_plan *plan, gcut_arena *arena)
 {
-    /* Under another policy, or a budget, lambda has no effect: the flip prices are those of the minimum cut,
-     * from 0 on. */
-    bool priced = plan->options.policy == GCUT_POLICY_MINCUT && !plan->label && !plan->options.saved_limited;
-    return gcut_query_from(plan, arena, priced ? plan->options.lambda : 0);
+    /* Of a plan that is not the cut's own, the flip prices are those of the minimum cut, from 0 on. */
+    return gcut_query_from(plan, arena, gcut_plan_is_priced(plan) && !plan->flips ? plan->options.lambda : 0);
 }
 
 /* ---- saved and recomputed values ---- */

@@ -172,10 +172,8 @@ static const gcut_valid_range *range_of(probing *b)
 static bool compare(const gcut_plan *plan, gcut_arena *arena, gcut_plan_validity *out)
 {
     const gcut_plan_options *o = &plan->options;
-    if (o->policy == GCUT_POLICY_MINCUT && !plan->budget && plan->label)
-        return out->skipped = "its flips were found at these sizes", false;
-    if (o->policy != GCUT_POLICY_MINCUT || plan->budget || o->saved_limited)
-        return out->skipped = "lambda did not choose this plan", false;
+    if (!gcut_plan_is_priced(plan)) return out->skipped = "lambda did not choose this plan", false;
+    if (plan->flips) return out->skipped = "its flips were found at these sizes", false;
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
     gcut_choice *best;
     double mine;
