@@ -42,10 +42,13 @@ for name in names or known:
     print(case.name, case.file or "-", model, size, at, case.update().replace(" ", ""))
 END
 
-# Succeeds if the round trip of a cache line took more than twice what it took in the calibration, or less than half (2 is
-# GCUT_APART in driver/measure/spread.h).
+# Succeeds if the round trip of a cache line took more than GCUT_APART times what it took in the calibration, or as much less.
+apart=$(sed -n 's/^#define GCUT_APART //p' driver/measure/spread.h)
 moved() {
-    python3 -c 'import json, sys; x = json.load(open(sys.argv[1]))["line_ratio"]; sys.exit(x is None or 0.5 < x < 2)' "$1"
+    python3 -c '
+import json, sys
+ratio, apart = json.load(open(sys.argv[1]))["line_ratio"], float(sys.argv[2])
+sys.exit(ratio is None or 1 / apart < ratio < apart)' "$1" "$apart"
 }
 
 machine=${MACHINE:-$work/machine.json}

@@ -31,11 +31,12 @@ def compulsory(about, trains):
     return 2 * param + 2 * saved + inputs, 2 * param + saved + inputs
 
 
-def machine():
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
+def machine(isa):
+    """The processor, and whether steps of this instruction set (native or avx2) had no AVX-512 where others have."""
+    info = dict(map(str.strip, line.split(":", 1)) for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if ":" in line)
+    name = info.get("model name") or platform.processor() or platform.machine()
+    x86 = platform.machine() == "x86_64"
+    return name + (" without AVX-512" if x86 and (isa == "avx2" or "avx512f" not in info.get("flags", "").split()) else "")
 
 
 def merge(folder, case, rows, samples, threads, isa):
@@ -45,7 +46,7 @@ def merge(folder, case, rows, samples, threads, isa):
     for name in CONTENDERS:
         if name in rows:
             kept.append({"case": case.name, "title": case.title, "contender": name, "threads": threads,
-                         "machine": machine() + (" without AVX-512" if isa == "avx2" else ""), **rows[name]})
+                         "machine": machine(isa), **rows[name]})
     order = {c.name: i for i, c in enumerate(CASES)}
     kept.sort(key=lambda r: (order.get(r["case"], len(order)), r["case"], CONTENDERS.index(r["contender"])))
     listed = [r for r in lines(folder / "peers-samples.csv") if r["case"] != case.name]
