@@ -5,6 +5,7 @@ bench/results.  A table stands between `<!-- bench/tables.py NAME -->` and `<!--
   readme, peers   of peers.csv, by bench/peers.sh
   frontier        of frontier-gpt2-124M.csv and .txt, by bench/frontier_measured.sh
   chars           of chars.txt, by bench/char_gpt.sh
+  policies        of baselines.md, by MEASURE=1 bench/baselines.sh
 
 --check: says what would change, and writes nothing.
 """
@@ -104,7 +105,33 @@ def chars():
     yield from (RESULTS / "chars.txt").read_text().splitlines()
 
 
-TABLES = {"readme": readme, "peers": peers_table, "frontier": frontier, "chars": chars}
+POLICIES = {"save-all": "save-all", "torch": "torch", "torch:0.5": "torch:0.5", "sqrt": "sqrt",
+            "every-2nd-matmul": "every-2nd-matmul", "recompute-all": "recompute-all",
+            "mincut again": "the plan of the cut, twice"}  # in the table; the text counts all but the last
+
+
+def policies():
+    """Of each policy: the measured time of ours over that of it, bold where the interval leaves out 1."""
+    page = (RESULTS / "baselines.md").read_text()
+    rows = [[c.strip() for c in line.split("|")[1:-1]] for line in page.splitlines() if line.count("|") == 11][2:]
+    ratio = {(r[0], r[1]): (float(r[9].split()[0]), "not separable" not in r[9]) for r in rows}
+    models = list(dict.fromkeys(r[0] for r in rows))
+    said = re.search(r"medians of (\d+) rounds in random order, seed (\d+)", page)
+    yield (f"The time of ours over that of the policy: medians of {said[1]} rounds in random order, seed {said[2]}, bold where "
+           "the interval of 95 % leaves out 1; below 1 ours is faster:")
+    yield ""
+    yield "| model | " + " | ".join(POLICIES.values()) + " |"
+    yield "|---" * (len(POLICIES) + 1) + "|"
+    for m in models:
+        yield f"| {m} | " + " | ".join(("**%.2f**" if ratio[m, p][1] else "%.2f") % ratio[m, p][0] for p in POLICIES) + " |"
+    told = {k: r for k, (r, separable) in ratio.items() if separable and k[1] != "mincut again"}
+    lost = [f"{m} to `{p}` by {100 * (r - 1):.1f} %" for (m, p), r in told.items() if r > 1]
+    yield ""
+    yield (f"Of {sum(p != 'mincut again' for _, p in ratio)} comparisons {len(told) - len(lost)} are won by more than the noise "
+           f"and {len(lost)} lost" + (": " + ", ".join(lost) if lost else "") + ".")
+
+
+TABLES = {"policies": policies, "readme": readme, "peers": peers_table, "frontier": frontier, "chars": chars}
 BLOCK = re.compile(r"(<!-- bench/tables\.py (\w+) -->\n).*?(\n<!-- end of \2 -->)", re.S)
 
 
