@@ -383,12 +383,22 @@ static void test_name(void **state)
     assert_true(*name);
     assert_ptr_equal(name, gcut_rt_blis_name());
 #if defined __x86_64__ && !defined GCUT_RT_WIDEST
-    int wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-    if (wide && !getenv("BLIS_ARCH_TYPE")) {
-        assert_string_equal(name, "skx");
-        assert_string_equal(gcut_rt_gemm_name(), "avx512");
+    const int fused = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"),
+              wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                     __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+    const char *user = getenv("BLIS_ARCH_TYPE");
+    const struct {
+        const char *name;
+        int runs;
+    } known[] = {{"skx", wide}, {"haswell", fused}, {"zen3", fused}, {"generic", 1}};
+    int asked = 0;
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        if (!strcmp(name, known[k].name)) assert_true(known[k].runs);
+        asked |= user && !strcmp(user, known[k].name) && known[k].runs;
     }
+    if (asked) assert_string_equal(name, user);
+    if (wide && !asked) assert_string_equal(name, "skx");
+    assert_string_equal(gcut_rt_gemm_name(), wide && !asked ? "avx512" : name);
 #else
     assert_string_equal(gcut_rt_gemm_name(), name);
 #endif

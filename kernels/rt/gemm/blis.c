@@ -6,8 +6,9 @@
  *   machines: a plain "Intel(R) Xeon(R) Processor" and every Zen 4 get AVX2 kernels.  Here CPUID and XCR0
  *   decide.
  * - bli_init() reads BLIS_ARCH_TYPE once; after it neither the environment nor another bli_init() changes
- *   anything.  Another context can still be asked for its kernels, which is what happens here.  When the user
- *   has set BLIS_ARCH_TYPE, BLIS's own choice is taken.
+ *   anything.  Another context can still be asked for its kernels, which is what happens here.
+ * - Before 1.0 BLIS reads that variable as a number: every name, and the empty string, is 0, which is skx, on any CPU.
+ *   Here names are looked up, and kernels that the CPU cannot run are not taken.
  * - bli_arch_query_id() before bli_init() aborts when the variable is set, and asking for a sub-configuration
  *   that was not compiled in aborts; BLIS_CONFIG_* of blis.h say which ones were.
  * - bli_gks_lookup_nat_cntx() is hidden in the shared library (and has become bli_gks_lookup_id() since 2.0):
@@ -51,13 +52,59 @@ static arch_t best(arch_t own)
     return own;
 }
 
+/* Architectures that BLIS_ARCH_TYPE may name, and the instruction set that their kernels need. */
+static const struct {
+    arch_t id;
+    int isa;
+} named[] = {
+#ifdef BLIS_CONFIG_SKX
+    {BLIS_ARCH_SKX, ISA_AVX512},
+#endif
+#ifdef BLIS_CONFIG_HASWELL
+    {BLIS_ARCH_HASWELL, ISA_AVX2},
+#endif
+#ifdef BLIS_CONFIG_ZEN
+    {BLIS_ARCH_ZEN, ISA_AVX2},
+#endif
+#ifdef BLIS_CONFIG_ZEN2
+    {BLIS_ARCH_ZEN2, ISA_AVX2},
+#endif
+#ifdef BLIS_CONFIG_ZEN3
+    {BLIS_ARCH_ZEN3, ISA_AVX2},
+#endif
+#ifdef BLIS_CONFIG_GENERIC
+    {BLIS_ARCH_GENERIC, ISA_BASE},
+#endif
+    {BLIS_NUM_ARCHS, ISAS} /* the end */
+};
+
+static int can_run(arch_t id)
+{
+    for (int k = 0; named[k].id != BLIS_NUM_ARCHS; k++)
+        if (named[k].id == id) return gcut_rt_isa() >= named[k].isa;
+    return 1;
+}
+
+/* The architecture that the user's text means; own: what BLIS took it for, which is right for numbers and for names that
+ * BLIS knows.  BLIS_NUM_ARCHS: none. */
+static arch_t meant(const char *user, arch_t own)
+{
+    if (!user[strspn(user, "0123456789")] || !strcmp(bli_arch_string(own), user)) return own;
+    int k = 0;
+    while (named[k].id != BLIS_NUM_ARCHS && strcmp(bli_arch_string(named[k].id), user) != 0) k++;
+    return named[k].id;
+}
+
 static void choose(void)
 {
     bli_init();
-    arch_t own = bli_arch_query_id();
     const char *user = getenv("BLIS_ARCH_TYPE");
-    asked = user && *user;
-    arch_t id = asked ? own : best(own);
+    arch_t own = bli_arch_query_id(), id = user && *user ? meant(user, own) : BLIS_NUM_ARCHS;
+    asked = id != BLIS_NUM_ARCHS && can_run(id);
+#ifdef BLIS_CONFIG_GENERIC
+    if (user) own = BLIS_ARCH_GENERIC; /* BLIS has not looked at the CPU */
+#endif
+    if (!asked) id = best(own);
     context = bli_gks_lookup_nat_cntx(id);
     chosen = bli_arch_string(id);
 }

@@ -58,7 +58,7 @@ void gcut_rt_micro_run_f64(const gcut_rt_micro *u, int64_t m, int64_t n, int64_t
                            const double *b, int add, double *c, int64_t ldc, gcut_rt_prefetch prefetch);
 
 /* blis.c: the kernels of BLIS that this machine gets. */
-/* Whether BLIS_ARCH_TYPE of the environment names the kernels. */
+/* Whether BLIS_ARCH_TYPE of the environment names kernels that the CPU can run. */
 int gcut_rt_blis_asked(void);
 
 gcut_rt_micro gcut_rt_blis_micro_of(size_t size);
