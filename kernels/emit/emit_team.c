@@ -53,16 +53,10 @@ static const char *team_of(const gcut_program *p, const gcut_lowered *h, uint32_
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
     if (gcut_kernel_is_idle(h, kernel)) return NULL;
-    switch (u->kind) {
-    case GCUT_KERNEL_REGION: return NULL; /* its bodies are lowered graphs of their own */
-    case GCUT_KERNEL_LOOP:
-    case GCUT_KERNEL_ATTENTION:
-    case GCUT_KERNEL_ATTENTION_GRAD: {
-        gcut_team c = gcut_kernel_team(h, kernel);
-        return gcut_team_c(p->module, &c, gcut_c_dim);
-    }
-    default: return estimate(p->module, h, u);
-    }
+    if (u->kind == GCUT_KERNEL_REGION) return NULL; /* its bodies are lowered graphs of their own */
+    if (!gcut_kernel_has_team(u->kind)) return estimate(p->module, h, u);
+    const gcut_team team = gcut_kernel_team(h, kernel);
+    return gcut_team_c(p->module, &team, gcut_c_dim);
 }
 
 void gcut_emit_team(const gcut_program *p, gcut_text *c)
