@@ -33,10 +33,11 @@ def compulsory(about, trains):
 
 def machine(isa):
     """The processor, and whether steps of this instruction set (native or avx2) had no AVX-512 where others have."""
-    info = dict(map(str.strip, line.split(":", 1)) for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if ":" in line)
+    listed = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    info = dict(map(str.strip, line.split(":", 1)) for line in listed if ":" in line)
     name = info.get("model name") or platform.processor() or platform.machine()
-    x86 = platform.machine() == "x86_64"
-    return name + (" without AVX-512" if x86 and (isa == "avx2" or "avx512f" not in info.get("flags", "").split()) else "")
+    narrow = isa == "avx2" or "avx512f" not in info.get("flags", "").split()
+    return name + (" without AVX-512" if narrow and platform.machine() == "x86_64" else "")
 
 
 def merge(folder, case, rows, samples, threads, isa):

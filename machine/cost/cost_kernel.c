@@ -260,16 +260,16 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t 
     const gcut_kernel *u = &h->kernels.at[kernel];
     gcut_work w = {.threads = c->threads};
     int phases = 0;
-    const uint32_t first = gcut_terms_count(c->terms);
     if (u->kind != GCUT_KERNEL_LOOP && u->kind != GCUT_KERNEL_COPY)
         w.flops = gcut_node_flops(h->g, gcut_node_at(h->g, u->nodes.at[0]), c->at, c->nat);
     if (gcut_kernel_has_team(u->kind)) {
         const gcut_team team = gcut_kernel_team(h, kernel);
         w.threads = gcut_team_at(c->p->module, &team, c->at, c->nat, c->threads);
-    } else if (other_ns(c, &c->alone, h, u, w.flops) < 2 * GCUT_GRAIN_NS) {
-        w.threads = 1;
+    } else {
+        const uint32_t first = gcut_terms_count(c->terms);
+        if (other_ns(c, &c->alone, h, u, w.flops) < 2 * GCUT_GRAIN_NS) w.threads = 1;
+        if (c->terms) c->terms->list.n = first; /* its terms are stated below, at the rates that count */
     }
-    if (c->terms) c->terms->list.n = first;
     w.alone = w.threads == 1;
     const gcut_machine *m = w.alone ? &c->alone : &c->m;
     if (u->kind == GCUT_KERNEL_LOOP) {

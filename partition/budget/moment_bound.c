@@ -22,8 +22,8 @@
 #define MOST_BRANCHES 256 /* of one network */
 
 /* A step along the slope is as long as a linear bound would need to reach (1 + AIM) times the best one so far (Polyak's
- * rule).  After STEPS_IN_VAIN steps that gave no better
- * one it aims half as far; of one moment no more than STEPS are tried. */
+ * rule).  After STEPS_IN_VAIN steps that gave no better one it aims half as far; of one moment no more than STEPS are
+ * tried. */
 #define AIM 0.1
 #define STEPS 40
 #define STEPS_IN_VAIN 3
@@ -49,13 +49,13 @@ typedef struct bounding {
 struct moment {
     uint32_t node;
     bool backward; /* the run of the node in the backward graph, else that in the forward graph */
-    bool *
-        after; /* by value: depends on the node's results; of a forward moment, all of the backward graph, too */
+    /* By value: depends on the node's results; of a forward moment, all of the backward graph, too. */
+    bool *after;
     bool *before; /* by value: the node's results depend on it */
     bool *read;   /* by value: it is an operand whose bytes were taken off `room` */
-    int64_t
-        room; /* bytes for saved values: the limit less what the node writes, and at a forward moment or of a region
-                   * less what it reads */
+    /* Bytes for saved values: the limit less what the node writes, and at a forward moment or of a region less what it
+     * reads. */
+    int64_t room;
 };
 
 typedef struct excess {

@@ -109,9 +109,15 @@ static gcut_problem with_force(const gcut_why *w, gcut_arena *a, gcut_constraint
     return p;
 }
 
+/* Was it made from the minimum cut at its price?  A plan file states decisions, and the cut need not agree. */
+static bool is_of_the_cut(const gcut_plan *plan)
+{
+    return gcut_plan_is_priced(plan) && !plan->options.file;
+}
+
 bool gcut_why_is_minimum(const gcut_plan *plan)
 {
-    return gcut_plan_is_priced(plan) && !plan->flips && !plan->options.file;
+    return is_of_the_cut(plan) && !plan->flips;
 }
 
 bool gcut_why_is_changed(const gcut_why *w)
@@ -130,8 +136,7 @@ static void find_other(gcut_why *w, gcut_arena *a)
 {
     gcut_constraint mine = w->r.p->force[w->v];
     w->now = gcut_choice_of(w->r.p, a, w->r.plan);
-    if (gcut_plan_is_priced(w->r.plan) && !w->r.plan->options.file)
-        w->cut = gcut_choose(w->r.p, a, NULL, w->r.plan->options.lambda);
+    if (is_of_the_cut(w->r.plan)) w->cut = gcut_choose(w->r.p, a, NULL, w->r.plan->options.lambda);
     w->fixed = fixed_reason(w);
     if (mine != GCUT_CONSTRAINT_NONE) {
         gcut_problem free = with_force(w, a, GCUT_CONSTRAINT_NONE);
