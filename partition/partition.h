@@ -12,8 +12,8 @@
  *   sides ─▶ prices ─▶ network ─▶ solve (GLPK) ─▶ plan ─▶ split
  *
  *   cut/       prices, flow network, minimum cut, frontier of all minimum cuts, limit on saved bytes
- *   budget/    simulated plans for a limit on the peak: nested checkpoints, second copies, simulated memory; lower bounds
- *              of the cost under such a limit (moment_bound.h)
+ *   budget/    simulated plans for a limit on the peak: nested checkpoints, second copies, simulated memory
+ *   bounds/    lower bounds of the cost under such a limit, and the least memory that values may take
  *   policies/  the baselines that --policy names: PyTorch's rules, sqrt(n) segments, and others
  *   plan_file/ plan files: written, read, replayed, compared
  *   query/     what is asked of a plan: readers, chains, explanations, the sizes for which it stays the best

@@ -15,7 +15,7 @@
 #include "driver/pipeline/local_search.h"
 #include "driver/pipeline/peak_bound.h"
 #include "graph/ops/value_bytes.h"
-#include "partition/budget/moment_bound.h"
+#include "partition/bounds/moment_bound.h"
 #include "partition/cut/frontier.h"
 
 /* A lower bound of the cost of every plan of that base that fits the budget, above the least work of all bases.  Where

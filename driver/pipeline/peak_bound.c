@@ -25,7 +25,7 @@
 #include "graph/ops/infer.h"
 #include "graph/ops/node_facts.h"
 #include "graph/ops/value_bytes.h"
-#include "partition/budget/least_storage.h"
+#include "partition/bounds/least_storage.h"
 
 typedef struct facts {
     const gcut_graph *g; /* the joint graph in the form that kernels are made of */

@@ -20,7 +20,7 @@
 #include "graph_gen.h"
 #include "models/models.h"
 #include "oracle.h"
-#include "partition/budget/moment_bound.h"
+#include "partition/bounds/moment_bound.h"
 #include "partition/cut/frontier.h"
 
 /* A graph with its candidate plans and its bounds. */

@@ -2,7 +2,7 @@
  *
  * A Lagrangian relaxation, one multiplier, and branch and bound on top of it.
  */
-#include "partition/budget/budgeted_cut.h"
+#include "partition/bounds/budgeted_cut.h"
 
 #include <math.h>
 #include <string.h>

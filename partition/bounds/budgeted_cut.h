@@ -5,8 +5,8 @@
  * Every multiplier lambda >= 0 gives one: the minimum cut at lambda, less lambda times the bytes.  The best of them is
  * searched for, then the solutions are divided by what single saves are, cut or not, and each part is bounded alike.
  */
-#ifndef GCUT_PARTITION_BUDGET_BUDGETED_CUT_H
-#define GCUT_PARTITION_BUDGET_BUDGETED_CUT_H
+#ifndef GCUT_PARTITION_BOUNDS_BUDGETED_CUT_H
+#define GCUT_PARTITION_BOUNDS_BUDGETED_CUT_H
 
 #include "partition/cut/min_cut.h"
 

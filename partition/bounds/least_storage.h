@@ -12,8 +12,8 @@
  *   bf16              of an f32, half, where `rounds` allows it
  *   its type's bytes  else; of a view that is smaller than its base, those of the view
  */
-#ifndef GCUT_PARTITION_BUDGET_LEAST_STORAGE_H
-#define GCUT_PARTITION_BUDGET_LEAST_STORAGE_H
+#ifndef GCUT_PARTITION_BOUNDS_LEAST_STORAGE_H
+#define GCUT_PARTITION_BOUNDS_LEAST_STORAGE_H
 
 #include "graph/graph.h"
 

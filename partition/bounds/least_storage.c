@@ -3,7 +3,7 @@
  * Which values may lie in bound buffers, backwards from the results; bytes; and the minimum cut in front of the
  * operands of a kernel.
  */
-#include "partition/budget/least_storage.h"
+#include "partition/bounds/least_storage.h"
 
 #include <math.h>
 

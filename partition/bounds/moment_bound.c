@@ -4,7 +4,7 @@
  * and without branches, then of the best ones with branches, then of these with better divisions, which steps along the
  * slope find.
  */
-#include "partition/budget/moment_bound.h"
+#include "partition/bounds/moment_bound.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 
 #include "graph/ops/infer.h"
 #include "graph/ops/node_facts.h"
-#include "partition/budget/least_storage.h"
-#include "partition/budget/budgeted_cut.h"
+#include "partition/bounds/least_storage.h"
+#include "partition/bounds/budgeted_cut.h"
 
 /* The limit of work, in nodes of networks solved, of each of four parts: all moments, the best of them with branches, steps
  * along the slope, and the best of those with branches.  At the limit a part tries nothing further. */

@@ -32,8 +32,8 @@
  * (Lagrangian decomposition); the division is searched for that gives the largest.  In the forward graph a value may be kept
  * without being saved, so the price of saving it counts at the boundary.
  */
-#ifndef GCUT_PARTITION_BUDGET_MOMENT_BOUND_H
-#define GCUT_PARTITION_BUDGET_MOMENT_BOUND_H
+#ifndef GCUT_PARTITION_BOUNDS_MOMENT_BOUND_H
+#define GCUT_PARTITION_BOUNDS_MOMENT_BOUND_H
 
 #include "partition/cut/decisions.h"
 
