@@ -128,7 +128,7 @@ void gcut_write_sizes(const gcut_size *at, size_t n, const char *first, gcut_tex
 /* The price in ns per saved byte, and the limit of saved bytes or -1, with GCUT_LAMBDA_FASTEST and
  * GCUT_SAVE_NOTHING as 0. */
 double gcut_plan_price(const gcut_plan_info *p);
-int64_t gcut_plan_saved_limit(const gcut_plan_info *p);
+int64_t gcut_plan_saved_limit(int64_t saved_budget);
 /* Members of an object: "name:kind other:kind" with a value for each.  Kinds: s, a string or NULL; i, an
  * int64_t; k, an int64_t that is unknown (null) below 0; r, a double; b, a bool. */
 void gcut_json_members(gcut_json *j, const char *form, ...);

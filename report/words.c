@@ -32,9 +32,9 @@ double gcut_plan_price(const gcut_plan_info *p)
     return p->lambda == GCUT_LAMBDA_FASTEST ? 0 : p->lambda;
 }
 
-int64_t gcut_plan_saved_limit(const gcut_plan_info *p)
+int64_t gcut_plan_saved_limit(int64_t saved_budget)
 {
-    return p->saved_budget == GCUT_SAVE_NOTHING ? 0 : p->saved_budget ? p->saved_budget : -1;
+    return saved_budget == GCUT_SAVE_NOTHING ? 0 : saved_budget ? saved_budget : -1;
 }
 
 void gcut_json_members(gcut_json *j, const char *form, ...)

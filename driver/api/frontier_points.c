@@ -54,7 +54,7 @@ static double first_known(double a, double b)
 
 static double predicted(const gcut_candidate *of)
 {
-    return first_known(of->step_ns, of->cost_ns);
+    return first_known(of->step_ns, of->base->work_ns + of->choice->fixed_ns);
 }
 
 static void tell(void *user, size_t done, size_t all)
@@ -179,7 +179,7 @@ static gcut_frontier_point describe(job *j, const gcut_candidate *of, const gcut
                                  .peak_predicted = q->peak_bytes,
                                  .peak_measured = -1,
                                  .recomputed = count_recomputed(q->plan),
-                                 .cost_ns = of->cost_ns,
+                                 .cost_ns = gcut_candidate_cost(j->candidates, of),
                                  .step_ns_predicted = q->plan->step_ns,
                                  .step_ns_best = NAN,
                                  .step_ns_median = NAN,

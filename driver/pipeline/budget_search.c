@@ -39,7 +39,7 @@ static double cost_bound(const gcut_candidates *o, const gcut_candidate *of, int
         if (!o->bases.at[i]->own_buffers) return NAN;
         least = fmin(least, base_bound(o, o->bases.at[i], budget));
     }
-    return gcut_bound_printed(least, of->cost_ns);
+    return gcut_bound_printed(least, gcut_candidate_cost(o, of));
 }
 
 /* ---- budgets that no plan fits ---- */
@@ -332,7 +332,7 @@ void gcut_budget_plan(gcut_pipeline *p)
     if (of->peak_bytes > budget) refuse(o, of);
     p->planned = of->base->planned;
     p->plan = gcut_candidate_plan(of, of->base->problem);
-    gcut_candidate_record(p->plan, of, budget);
+    gcut_candidate_record(p->plan, o, of, budget);
     p->plan->lower_bound_ns = cost_bound(o, of, budget);
     gcut_arena_free(a);
 }

@@ -77,7 +77,6 @@ static gcut_candidate candidate_of(const gcut_candidate_base *b, const gcut_choi
                             .choice = c,
                             .origin = label,
                             .label = label,
-                            .cost_ns = b->work_ns + c->fixed_ns,
                             .peak_bytes = -1,
                             .step_ns = NAN};
 }
@@ -103,7 +102,8 @@ static int cheaper(const void *a, const void *b)
     const gcut_candidate *x = a, *y = b;
     if (!isnan(x->step_ns) && !isnan(y->step_ns) && x->step_ns != y->step_ns)
         return x->step_ns < y->step_ns ? -1 : 1;
-    if (x->cost_ns != y->cost_ns) return x->cost_ns < y->cost_ns ? -1 : 1;
+    const double c = x->base->work_ns + x->choice->fixed_ns, d = y->base->work_ns + y->choice->fixed_ns;
+    if (c != d) return c < d ? -1 : 1;
     int64_t s = x->choice->saved_bytes, t = y->choice->saved_bytes;
     if (s != t) return s < t ? 1 : -1;
     return strcmp(x->label, y->label);
@@ -150,7 +150,6 @@ gcut_candidate gcut_candidate_policy(gcut_candidates *o, gcut_policy policy, dou
     options->scans = b->options.scans;
     of.options = options;
     of.budget = GCUT_CANDIDATE_NO_BUDGET;
-    of.cost_ns -= o->least_work;
     return of;
 }
 
@@ -220,25 +219,34 @@ gcut_candidates *gcut_candidates_of(gcut_pipeline *p, gcut_arena *arena)
     }
     add_policies(o);
     o->least_work = least_work(o);
-    for (uint32_t i = 0; i < o->list.n; i++) o->list.at[i].cost_ns -= o->least_work;
     qsort(o->list.at, o->list.n, sizeof *o->list.at, cheaper);
     return o;
 }
 
 /* ---- lowering one ---- */
 
+double gcut_candidate_cost(const gcut_candidates *o, const gcut_candidate *of)
+{
+    return of->base->work_ns - o->least_work + of->choice->fixed_ns;
+}
+
 /* Drops the lower bound: it is of a cut at a price per byte, not of a plan within a budget. */
-void gcut_candidate_record(gcut_plan *plan, const gcut_candidate *of, int64_t budget)
+void gcut_candidate_record(gcut_plan *plan, const gcut_candidates *o, const gcut_candidate *of,
+                           int64_t budget)
 {
     plan->budget = budget;
     plan->label = gcut_intern_name(plan->joint->module, of->label);
     plan->lower_bound_ns = NAN;
-    plan->cost_ns = of->cost_ns;
+    plan->cost_ns = gcut_candidate_cost(o, of);
 }
 
 gcut_plan *gcut_candidate_plan(const gcut_candidate *of, const gcut_problem *problem)
 {
-    gcut_plan *plan = gcut_plan_from(problem, of->options, of->choice);
+    gcut_plan_options options = *of->options;
+    gcut_choice choice = *of->choice;
+    if (of->budget != GCUT_CANDIDATE_NO_BUDGET)
+        options.lambda = choice.lambda = 0; /* bytes have a limit, no price */
+    gcut_plan *plan = gcut_plan_from(problem, &options, &choice);
     for (uint32_t i = 0; of->less_workspace && i < of->less_workspace->n; i++)
         plan->value[of->less_workspace->at[i]].less_workspace = true;
     return plan;
@@ -253,7 +261,7 @@ gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candida
     gcut_pipeline_split(q, gcut_candidate_plan(of, problem), q->base);
     gcut_pipeline_lower(q);
     if (of->budget != GCUT_CANDIDATE_NO_BUDGET)
-        gcut_candidate_record(q->plan, of,
+        gcut_candidate_record(q->plan, o, of,
                               of->budget == GCUT_CANDIDATE_OWN_PEAK ? q->peak_bytes : of->budget);
     return q;
 }

@@ -36,7 +36,6 @@ typedef struct gcut_candidate {
     uint32_t flips;                  /* that local search has taken, of decisions */
     uint32_t formats;                /* … and of storage formats */
     int64_t budget;                  /* for which it was found, or GCUT_CANDIDATE_… */
-    double cost_ns;                  /* above the least work_ns of all bases */
     int64_t peak_bytes;              /* exact; -1 until gcut_candidate_peak */
     int64_t least_bytes; /* of the peak if all convolutions took less workspace, but for gaps; set with it */
     double step_ns;      /* predicted; NAN until gcut_candidate_peak, and without a prediction */
@@ -86,7 +85,10 @@ gcut_plan *gcut_candidate_plan(const gcut_candidate *of, const gcut_problem *pro
 /* A pipeline of that candidate alone, up to KERNEL, in an arena of its own under `parent`. */
 gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candidate *of, gcut_arena *parent);
 /* Records in the plan of a candidate which budget it was found for. */
-void gcut_candidate_record(gcut_plan *plan, const gcut_candidate *of, int64_t budget);
+void gcut_candidate_record(gcut_plan *plan, const gcut_candidates *o, const gcut_candidate *of,
+                           int64_t budget);
+/* Of saving and recomputing, without a price of bytes, above the least work_ns of all bases. */
+double gcut_candidate_cost(const gcut_candidates *o, const gcut_candidate *of);
 /* Reports progress of a search; the caller may cancel it. */
 void gcut_candidates_tell(const gcut_candidates *o);
 /* The exact peak, at the sizes and threads of the options; the first call for a plan lowers it. */

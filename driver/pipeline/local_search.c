@@ -334,7 +334,6 @@ static gcut_candidate evaluate(search *s, const gcut_choice *c)
 {
     gcut_candidate x = s->best;
     x.choice = c;
-    x.cost_ns += c->fixed_ns - s->best.choice->fixed_ns;
     x.peak_bytes = -1;
     x.step_ns = NAN;
     int64_t most = s->best.peak_bytes > s->budget ? s->best.peak_bytes : s->budget;

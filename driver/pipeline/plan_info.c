@@ -147,6 +147,12 @@ static const char *hash_of(const gcut_machine_model *machine, gcut_arena *a)
 }
 
 /* What the prices are for; and of a replayed plan file, what its prices were for. */
+/* As gcut_options has it. */
+static int64_t limit_given(int64_t saved_bytes)
+{
+    return saved_bytes ? saved_bytes : GCUT_SAVE_NOTHING;
+}
+
 static void add_machine(const looking *j, gcut_plan_info *out)
 {
     const gcut_pipeline *p = j->plan->pipeline;
@@ -156,7 +162,10 @@ static void add_machine(const looking *j, gcut_plan_info *out)
     out->machine_hash = hash_of(p->machine, j->a);
     out->threads = p->threads;
     const gcut_plan_side *file = p->file ? &p->file->head : NULL;
-    if (!file || !file->machine_hash || !strcmp(file->machine_hash, out->machine_hash)) return;
+    if (!file) return;
+    if (file->budget >= 0) out->file_budget = file->budget;
+    if (file->saved_budget >= 0) out->file_saved_budget = limit_given(file->saved_budget);
+    if (!file->machine_hash || !strcmp(file->machine_hash, out->machine_hash)) return;
     out->file_machine = file->machine;
     out->file_machine_hash = file->machine_hash;
 }
@@ -170,9 +179,7 @@ static gcut_plan_info info_of(const looking *j)
         .lambda = p->options.lambda == 0 ? GCUT_LAMBDA_FASTEST : p->options.lambda,
         .budget = p->budget,
         .label = p->label,
-        .saved_budget = !p->options.saved_limited      ? 0
-                        : p->options.saved_budget == 0 ? GCUT_SAVE_NOTHING
-                                                       : p->options.saved_budget,
+        .saved_budget = p->options.saved_limited ? limit_given(p->options.saved_budget) : 0,
         .at = gcut_sizes_named(j->a, j->r.g->module, p->options.at, p->options.nat),
         .nat = p->options.nat,
         .save_dtype = p->options.save_dtype ? gcut_dtype_name(p->options.save_dtype) : NULL,

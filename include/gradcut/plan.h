@@ -126,12 +126,12 @@ typedef struct gcut_replay_part {
     size_t n;
 } gcut_replay_part;
 
-/* lambda, budget and saved_budget are as in gcut_options, to be given again. */
+/* budget and saved_budget are as in gcut_options, to be given again, and so is lambda where both are 0. */
 typedef struct gcut_plan_info {
     const char *graph, *policy;
-    double lambda;        /* ns a saved byte; or GCUT_LAMBDA_FASTEST */
-    int64_t budget;       /* on the peak, that chose the plan; 0 = none */
-    const char *label;    /* of the plan that the budget chose, or "3 flips"; NULL: neither */
+    double lambda;     /* ns a saved byte, counted in cost_ns; GCUT_LAMBDA_FASTEST = 0, also with a budget */
+    int64_t budget;    /* on the peak, that chose the plan; 0 = none */
+    const char *label; /* of the plan that the budget chose, or "3 flips"; NULL: neither */
     int64_t saved_budget; /* 0 = none; or GCUT_SAVE_NOTHING */
     const gcut_size *at;  /* the sizes that it was priced at */
     size_t nat;
@@ -160,9 +160,10 @@ typedef struct gcut_plan_info {
     int threads,
         priced_threads; /* that the plan is for: options.threads, or the model's default number; and those of the
                            prices, which differ where the model has no section for that number */
-    const char *file_machine,
-        *file_machine_hash; /* of the plan file that was replayed, where it was priced by
-                                                     another model; else NULL */
+    /* Of the plan file that was replayed: its machine model, where it is another one, else NULL; the limits for which the
+     * plan was made, as above. */
+    const char *file_machine, *file_machine_hash;
+    int64_t file_budget, file_saved_budget;
     /* The convolutions, in the graph's order, whose kernels take the algorithm with less workspace, for a
      * budget. */
     const char *const *less_workspace;
@@ -330,7 +331,9 @@ typedef struct gcut_cost_explanation {
 /* One of two plan files that are compared. */
 typedef struct gcut_plan_side {
     const char *file, *policy;
-    double lambda;
+    double lambda; /* price of a saved byte in ns, which cost_ns counts; 0 under a budget */
+    int64_t budget,
+        saved_budget; /* limits for which the plan was made, on the peak and on saved bytes; -1: none */
     const gcut_size *at;
     size_t nat;
     int64_t saved_bytes, peak_bytes; /* peak -1: not known */

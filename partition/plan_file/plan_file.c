@@ -283,6 +283,8 @@ static gcut_plan_side read_head(gcut_arena *arena, const char *path, const gcut_
     return (gcut_plan_side){.file = gcut_strndup(arena, path, strlen(path)),
                             .policy = read_policy(arena, gcut_jneed(v, "policy")),
                             .lambda = read_lambda(gcut_jneed(v, "lambda")),
+                            .budget = int_or(gcut_jget(v, "budget"), -1),
+                            .saved_budget = int_or(gcut_jget(v, "saved_budget"), -1),
                             .at = sizes,
                             .nat = at->n,
                             .saved_bytes = int_or(gcut_jget(v, "saved_bytes"), 0),

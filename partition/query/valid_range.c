@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "partition/cut/decisions.h"
+#include "partition/plan_file/plan_file.h"
 
 #define MAX_SYMBOLS 3
 #define MAX_VALUES 8000u
@@ -172,7 +173,9 @@ static const gcut_valid_range *range_of(probing *b)
 static bool compare(const gcut_plan *plan, gcut_arena *arena, gcut_plan_validity *out)
 {
     const gcut_plan_options *o = &plan->options;
-    if (!gcut_plan_is_priced(plan)) return out->skipped = "lambda did not choose this plan", false;
+    const gcut_plan_file *file = o->file;
+    if (!gcut_plan_is_priced(plan) || (file && (file->head.budget >= 0 || file->head.saved_budget >= 0)))
+        return out->skipped = "lambda did not choose this plan", false;
     if (plan->flips) return out->skipped = "its flips were found at these sizes", false;
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
     gcut_choice *best;

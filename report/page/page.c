@@ -61,8 +61,11 @@ static void put_choice(const gcut_plan_info *p, gcut_text *out)
     if (p->budget > 0) gcut_page_say(out, " within a peak of %s", gcut_bytes_text(out->arena, p->budget));
     if (p->budget == GCUT_BUDGET_MIN) gcut_page_say(out, " for the smallest peak");
     if (p->saved_budget)
-        gcut_page_say(out, ", with at most %s saved", gcut_bytes_text(out->arena, gcut_plan_saved_limit(p)));
-    if (!p->budget && !p->saved_budget)
+        gcut_page_say(out, ", with at most %s saved",
+                      gcut_bytes_text(out->arena, gcut_plan_saved_limit(p->saved_budget)));
+    if (p->file_budget || p->file_saved_budget)
+        gcut_page_say(out, ", replayed from a plan that was made for a limit");
+    else if (!p->budget && !p->saved_budget)
         gcut_page_say(out, " at %g ns for a saved byte%s%s", gcut_plan_price(p), p->label ? ", " : "",
                       p->label ? p->label : "");
     gcut_page_say(out, ", for %d thread%s. Times are predicted by the model of %s.", p->threads,

@@ -198,8 +198,7 @@ static void put_cost(const gcut_plan_info *p, gcut_text *out)
     if (!(p->cost_ns > 0)) return;
     gcut_page_say(out, "To save and to recompute costs %s by the prices of the cut",
                   gcut_time_text(a, p->cost_ns));
-    /* Within a budget, bytes are limited and have no price. */
-    if (!p->budget && !p->saved_budget)
+    if (gcut_plan_price(p) > 0)
         gcut_page_say(out, ", %g ns for each saved byte among them", gcut_plan_price(p));
     if (!isnan(p->lower_bound_ns))
         gcut_page_say(out, "; it is proved that no plan%s costs less than %s%s",

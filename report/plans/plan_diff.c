@@ -105,9 +105,16 @@ static void print_table(const gcut_plan_diff *d, const gcut_table_options *o, gc
     gcut_table_print_all(&t, out);
 }
 
+static const char *limit_text(gcut_arena *a, const gcut_plan_side *s)
+{
+    if (s->budget >= 0) return gcut_printf(a, "budget %s", gcut_bytes_text(a, s->budget));
+    if (s->saved_budget >= 0) return gcut_printf(a, "at most %s saved", gcut_bytes_text(a, s->saved_budget));
+    return gcut_printf(a, "lambda %g ns/B", s->lambda);
+}
+
 static void print_head(const char *which, const gcut_plan_side *s, gcut_text *out)
 {
-    gcut_text_add(out, "%s: %s, %s, lambda %g ns/B", which, s->file, s->policy, s->lambda);
+    gcut_text_add(out, "%s: %s, %s, %s", which, s->file, s->policy, limit_text(out->arena, s));
     gcut_write_sizes(s->at, s->nat, ", at ", out);
     gcut_text_add(out, "\n");
 }
@@ -125,6 +132,12 @@ static void print_time(const char *what, double a, double b, gcut_text *out)
     if (isnan(a) || isnan(b)) return;
     gcut_text_add(out, "%s: %s, %s (%s%s)\n", what, gcut_time_text(out->arena, a),
                   gcut_time_text(out->arena, b), b < a ? "-" : "+", gcut_time_text(out->arena, fabs(b - a)));
+}
+
+/* free: saved bytes have no price, as under a budget. */
+static double cost_of(const gcut_plan_side *s, bool free)
+{
+    return s->cost_ns - (free ? s->lambda * (double)s->saved_bytes : 0);
 }
 
 void gcut_write_diff_text(const gcut_plan_diff *d, const gcut_table_options *o, gcut_text *out)
@@ -147,7 +160,9 @@ void gcut_write_diff_text(const gcut_plan_diff *d, const gcut_table_options *o, 
     print_bytes("saved bytes", d->a->saved_bytes, d->b->saved_bytes, out);
     print_bytes("peak bytes", d->a->peak_bytes, d->b->peak_bytes, out);
     print_time("recompute", d->a->recompute_ns, d->b->recompute_ns, out);
-    print_time("cost", d->a->cost_ns, d->b->cost_ns, out);
+    const bool apart = d->a->lambda != d->b->lambda;
+    print_time(apart ? "cost, saved bytes without their price" : "cost", cost_of(d->a, apart),
+               cost_of(d->b, apart), out);
     print_time("step", d->a->step_ns, d->b->step_ns, out);
 }
 
@@ -170,10 +185,11 @@ static void json_side(gcut_json *j, const char *key, const gcut_plan_side *s)
 {
     gcut_json_key_object(j, key);
     gcut_json_members(j,
-                      "file:s policy:s lambda:r saved_bytes:i peak_bytes:k recompute_ns:r cost_ns:r "
+                      "file:s policy:s lambda:r budget:k saved_budget:k saved_bytes:i peak_bytes:k "
+                      "recompute_ns:r cost_ns:r "
                       "step_ns:r machine:s machine_hash:s",
-                      s->file, s->policy, s->lambda, s->saved_bytes, s->peak_bytes, s->recompute_ns,
-                      s->cost_ns, s->step_ns, s->machine, s->machine_hash);
+                      s->file, s->policy, s->lambda, s->budget, s->saved_budget, s->saved_bytes,
+                      s->peak_bytes, s->recompute_ns, s->cost_ns, s->step_ns, s->machine, s->machine_hash);
     if (s->nless_workspace) gcut_json_names(j, "less_workspace", s->less_workspace, s->nless_workspace);
     gcut_json_end(j);
 }

@@ -59,12 +59,15 @@ static void json_totals(gcut_json *j, const gcut_plan_info *p)
     gcut_json_members(j, "format:i machine:s machine_hash:s threads:i priced_threads:i",
                       (int64_t)GCUT_PLAN_FORMAT, p->machine, p->machine_hash, (int64_t)p->threads,
                       (int64_t)p->priced_threads);
+    if (p->file_budget) gcut_json_members(j, "replayed_budget:i", p->file_budget);
+    if (p->file_saved_budget)
+        gcut_json_members(j, "replayed_saved_budget:i", gcut_plan_saved_limit(p->file_saved_budget));
     if (p->file_machine_hash)
         gcut_json_members(j, "replayed_machine:s replayed_machine_hash:s", p->file_machine,
                           p->file_machine_hash);
     gcut_json_members(j, "graph_hash:s nodes_hash:s policy:s lambda:r budget:k saved_budget:k", p->graph_hash,
                       p->nodes_hash, p->policy, gcut_plan_price(p), p->budget ? p->budget : -1,
-                      gcut_plan_saved_limit(p));
+                      gcut_plan_saved_limit(p->saved_budget));
     gcut_json_key_object(j, "at");
     for (size_t i = 0; i < p->nat; i++) gcut_json_key_int(j, p->at[i].name, p->at[i].value);
     gcut_json_end(j);

@@ -134,6 +134,8 @@ static const char *const runs[][10] = {
     {"plan", SIX, "--saved-budget", "100000"},
     {"plan", RESNET, "--budget", "min"},
     {"plan", MLP, "--plan", "a.json"},
+    {"plan", MLP, "--plan", "within.json"},
+    {"plan", MLP, "--plan", "saving.json"},
     {"plan", SIX, "--apart"},
     {"plan", MLP, "--save-dtype", "bf16"},
     {"plan", MLP, "--recompute", "h2"},
@@ -252,6 +254,8 @@ static int prepare(void **state)
     free(fine(ARGV("plan", MLP, "--at", "N=32", "-o", "a.json")));
     free(fine(ARGV("plan", MLP, "--at", "N=32", "--policy", "save-all", "-o", "b.json")));
     free(fine(ARGV("plan", MLP, "--at", "N=32", "--certificate", "-o", "c.json")));
+    free(fine(ARGV("plan", MLP, "--budget", "min", "-o", "within.json")));
+    free(fine(ARGV("plan", MLP, "--saved-budget", "100000", "-o", "saving.json")));
     return 0;
 }
 

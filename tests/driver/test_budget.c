@@ -406,7 +406,8 @@ static void check_candidates(void *arg)
         /* The frontier is that of the only base.  A cost is the difference of two times of the whole graph. */
         const double rounding = 1e-12 * of->base->work_ns;
         bool ok = bound <= of->peak_bytes && gcut_candidate_least(o, of) <= of->peak_bytes &&
-                  (!f || gcut_bound_for_bytes(f, of->peak_bytes - o->resident) <= of->cost_ns + rounding) &&
+                  (!f || gcut_bound_for_bytes(f, of->peak_bytes - o->resident) <=
+                             gcut_candidate_cost(o, of) + rounding) &&
                   (i == 0 || of[-1].step_ns <= of->step_ns);
         if (ok) continue;
         gcut_text t = {.arena = j->arena};

@@ -106,7 +106,7 @@ static void flip_all(const char *label, gcut_graph *g, int64_t budget, size_t ev
         if (x) {
             const double longer = x->time_ns - p->step_ns;
             TRY("%s, budget %lld, %%%s", label, (long long)budget, name);
-            n->priced += check_price(e, p->lambda);
+            n->priced += check_price(e, p->budget ? 0 : p->lambda);
             assert_within(e->now->time_ns, p->step_ns, 1e-9 * p->step_ns);
             n->all++;
             if (longer * e->flip_price_ns < 0)

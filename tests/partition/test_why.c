@@ -290,7 +290,7 @@ static void write_flipped(const char *path, const char *json, const char *value)
 /* Of the plan of a price, without that of bytes. */
 static double prices_of(const gcut_plan_info *p)
 {
-    return p->cost_ns - p->lambda * (double)p->saved_bytes;
+    return p->cost_ns - (p->lambda == GCUT_LAMBDA_FASTEST ? 0 : p->lambda * (double)p->saved_bytes);
 }
 
 /* The flipped step is that of the plan's file in which this one value has the other decision. */
@@ -315,9 +315,10 @@ static void check_effect(gcut_graph *g, int64_t budget, const char *value)
                      then->peak_bytes - now->peak_bytes);
     assert_int_equal(json_integer_value(json_object_get(flipped, "saved_bytes")), then->saved_bytes);
     assert_true(json_real_value(json_object_get(flipped, "time_change_ns")) == then->step_ns - now->step_ns);
-    if (!budget)
-        assert_within(json_real_value(json_object_get(flipped, "price_change_ns")),
-                      prices_of(then) - prices_of(now), 1e-9 * then->cost_ns);
+    assert_within(json_real_value(json_object_get(flipped, "price_change_ns")),
+                  prices_of(then) - prices_of(now), 1e-9 * then->cost_ns);
+    assert_within(json_real_value(json_object_get(j, "cost_ns")), now->cost_ns, 1e-9 * now->cost_ns);
+    assert_true(now->cost_ns == prices_of(now) || !budget);
     gcut_plan_free(other);
     gcut_plan_free(plan);
     gcut_free(json);
@@ -358,6 +359,59 @@ static void the_effect_is_that_of_the_other_step(void **state)
     check_effect(mlp, 0, "layer0.relu");
     check_rival(mlp, "layer0.relu");
     check_effect(gpt, 24000, "block0.gelu");
+    gcut_ctx_free(ctx);
+}
+
+static void write_plan(const gcut_plan *plan, const char *path)
+{
+    char *json = gcut_plan_json(plan);
+    FILE *f = fopen(path, "w");
+    assert_true(f && fputs(json, f) >= 0 && fclose(f) == 0);
+    gcut_free(json);
+}
+
+/* Bytes have no price under a budget, nor where its plan is replayed: the two files differ in nothing. */
+static void a_budget_s_plan_costs_the_same_replayed(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/models/gpt2.gcut", NULL);
+    char path[2][24] = {"/tmp/gcut_why_XXXXXX", "/tmp/gcut_why_XXXXXX"};
+    gcut_options o = TEST_OPTIONS;
+    o.budget = 24000;
+    gcut_plan *plan[2];
+    for (int i = 0; i < 2; i++) {
+        plan[i] = gcut_plan_new(g, &o);
+        assert_non_null(plan[i]);
+        int fd = mkstemp(path[i]);
+        assert_true(fd >= 0);
+        close(fd);
+        write_plan(plan[i], path[i]);
+        o.budget = 0;
+        o.plan = path[0];
+    }
+    const gcut_plan_info *first = gcut_plan_look(plan[0]), *again = gcut_plan_look(plan[1]);
+    assert_true(first->cost_ns == again->cost_ns && first->step_ns == again->step_ns);
+    assert_true(again->file_budget == 24000 && !first->file_budget && !again->budget);
+    char *text = gcut_plan_text(plan[1], NULL);
+    assert_non_null(strstr(text, "mincut, replayed, made for a budget of 24,000 bytes"));
+    assert_null(strstr(text, "not the cheapest here"));
+    gcut_free(text);
+    gcut_plan_diff *d = gcut_diff_plans(ctx, path[0], path[1]);
+    assert_non_null(d);
+    assert_true(d->equal && d->a->cost_ns == d->b->cost_ns && d->a->lambda == d->b->lambda);
+    assert_true(d->a->budget == 24000 && d->b->budget == -1 && d->a->saved_budget == -1);
+    gcut_free(d);
+    o.plan = NULL;
+    gcut_plan_free(plan[1]);
+    plan[1] = gcut_plan_new(g, &o);
+    write_plan(plan[1], path[1]);
+    d = gcut_diff_plans(ctx, path[0], path[1]);
+    text = gcut_diff_text(ctx, d, NULL);
+    assert_non_null(strstr(text, "\ncost, saved bytes without their price: "));
+    gcut_free(text);
+    gcut_free(d);
+    for (int i = 0; i < 2; i++) gcut_plan_free(plan[i]), unlink(path[i]);
     gcut_ctx_free(ctx);
 }
 
@@ -402,6 +456,7 @@ int main(void)
         cmocka_unit_test(constraints_that_conflict_are_sifted),
         cmocka_unit_test(every_pair_is_named),
         cmocka_unit_test(the_effect_is_that_of_the_other_step),
+        cmocka_unit_test(a_budget_s_plan_costs_the_same_replayed),
         cmocka_unit_test(it_names_readers_and_their_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
