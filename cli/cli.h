@@ -59,14 +59,13 @@ int gcut_cli_compare(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g);
 /* cmd_fixed.c.  bench --fix: an exit code. */
 int gcut_cli_fixed(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g);
 
-/* Writes a new text file; an exit code, after an error message when it is not 0. */
-int gcut_cli_write(const char *path, const char *text);
-
 /* print.c.  How tables are printed: by the options, and as wide as standard output where that is a terminal. */
 gcut_table_options gcut_cli_table(const gcut_cli *c);
 /* Prints, or writes to a file, a text that the library has made, and frees it; NULL after an error of the library. */
 int gcut_cli_print_made(gcut_ctx *ctx, char *text);
 int gcut_cli_write_made(gcut_ctx *ctx, const char *path, char *text);
+/* Writes a text to a file, which is replaced as a whole; an exit code, after an error message when it is not 0. */
+int gcut_cli_write(gcut_ctx *ctx, const char *path, const char *text);
 /* Prints JSON to standard output: `form` with the next argument for each of $s, a string (in
  * quotes; bytes that are not UTF-8 become U+FFFD, NULL becomes null), $i, an int64_t, and $x, a double (null
  * unless finite). */

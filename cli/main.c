@@ -36,19 +36,6 @@ char *gcut_cli_join(const char *a, const char *b, const char *c)
     return out;
 }
 
-int gcut_cli_write(const char *path, const char *text)
-{
-    const bool new = access(path, F_OK) != 0;
-    FILE *f = fopen(path, "w");
-    bool ok = f && fputs(text, f) >= 0;
-    int why = errno;
-    if (f && fclose(f) != 0 && ok) ok = false, why = errno;
-    if (ok) return EXIT_FINE;
-    if (f && new) remove(path); /* leaves no incomplete file */
-    gcut_cli_complain("%s cannot be written: %s", path, strerror(why));
-    return EXIT_INPUT;
-}
-
 static int code_of(gcut_status s)
 {
     switch (s) {

@@ -166,10 +166,15 @@ int gcut_cli_print_made(gcut_ctx *ctx, char *text)
     return EXIT_FINE;
 }
 
+int gcut_cli_write(gcut_ctx *ctx, const char *path, const char *text)
+{
+    return gcut_write_text(ctx, path, text) == GCUT_OK ? EXIT_FINE : gcut_cli_failed(ctx);
+}
+
 int gcut_cli_write_made(gcut_ctx *ctx, const char *path, char *text)
 {
     if (!text) return gcut_cli_failed(ctx);
-    const int code = gcut_cli_write(path, text);
+    const int code = gcut_cli_write(ctx, path, text);
     gcut_free(text);
     return code;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "driver/recording.h"
 
 static void *plain(void *user, void *block, size_t size)
@@ -309,6 +310,25 @@ char *gcut_string_by(gcut_env *env, void (*write)(void *, gcut_text *), void *ar
     gcut_guard_in(env, &j.scratch, write_string, &j);
     gcut_arena_free(j.scratch);
     return j.made;
+}
+
+typedef struct write_job {
+    gcut_env *env;
+    const char *path, *text;
+} write_job;
+
+static void write_text(void *arg)
+{
+    const write_job *j = arg;
+    gcut_file_write(j->env, j->path, j->text, strlen(j->text));
+}
+
+gcut_status gcut_write_text(gcut_ctx *ctx, const char *path, const char *text)
+{
+    GCUT_NEED(NULL, ctx, GCUT_EUSAGE);
+    GCUT_NEED(ctx->env, path, GCUT_EUSAGE);
+    GCUT_NEED(ctx->env, text, GCUT_EUSAGE);
+    return gcut_protect(ctx->env, write_text, &(write_job){ctx->env, path, text});
 }
 
 void gcut_free(void *made)

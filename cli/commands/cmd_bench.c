@@ -232,7 +232,7 @@ static void print_csv(const bench *b)
 
 /* ---- the command ---- */
 
-static int report(const gcut_cli *c, bench *b)
+static int report(gcut_ctx *ctx, const gcut_cli *c, bench *b)
 {
     const gcut_profile *p = b->p;
     b->at = calloc(p->n + 1, sizeof *b->at);
@@ -242,7 +242,7 @@ static int report(const gcut_cli *c, bench *b)
     }
     for (size_t i = 0; i < p->n; i++) add_kernel(b, p->at[i]);
     qsort(b->at, b->n, sizeof *b->at, by_time);
-    int code = c->samples ? gcut_cli_write(c->samples, p->samples) : EXIT_FINE;
+    int code = c->samples ? gcut_cli_write(ctx, c->samples, p->samples) : EXIT_FINE;
     if (!code) (c->json ? print_json : c->csv ? print_csv : print_text)(b);
     free(b->at);
     return code;
@@ -264,7 +264,7 @@ int gcut_cmd_bench(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
     if (!stats) return gcut_cli_failed(ctx);
     b.blis = stats->blis, b.gemm = stats->gemm;
     b.p = p;
-    int code = report(c, &b);
+    int code = report(ctx, c, &b);
     gcut_free(p);
     return code;
 }

@@ -25,7 +25,7 @@ static int run(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g, const char *cons
         .variant = variant, .nvariants = n, .rounds = (int)c->steps, .feed = c->feed, .nfeed = c->nfeed};
     gcut_comparison *made = gcut_compare(g, &c->opt, &how);
     if (!made) return gcut_cli_failed(ctx);
-    int code = c->samples ? gcut_cli_write(c->samples, made->samples) : EXIT_FINE;
+    int code = c->samples ? gcut_cli_write(ctx, c->samples, made->samples) : EXIT_FINE;
     if (!code) return gcut_cli_print(c, made, made->text, made->json, EXIT_FINE);
     gcut_free(made);
     return code;

@@ -34,7 +34,7 @@ static int search(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g, const gcut_fi
 {
     gcut_fitted *f = gcut_fit(g, &c->opt, how);
     if (!f) return gcut_cli_failed(ctx);
-    int code = c->output ? gcut_cli_write(c->output, f->largest->plan) : EXIT_FINE;
+    int code = c->output ? gcut_cli_write(ctx, c->output, f->largest->plan) : EXIT_FINE;
     if (!code) return gcut_cli_print(c, f, f->text, f->json, EXIT_FINE);
     gcut_free(f);
     return code;

@@ -9,14 +9,14 @@
 #include "gradcut/inspect.h"
 
 /* Writes NAME.txt, NAME.csv, NAME.json and NAME.svg. */
-static int write_forms(const char *name, const gcut_frontier *f)
+static int write_forms(gcut_ctx *ctx, const char *name, const gcut_frontier *f)
 {
     const char *const suffix[] = {".txt", ".csv", ".json", ".svg"};
     const char *const text[] = {f->text, f->csv, f->json, f->svg};
     int code = EXIT_FINE;
     for (int i = 0; i < 4 && !code; i++) {
         char *path = gcut_cli_join(name, suffix[i], "");
-        code = path ? gcut_cli_write(path, text[i]) : EXIT_INPUT;
+        code = path ? gcut_cli_write(ctx, path, text[i]) : EXIT_INPUT;
         free(path);
     }
     return code;
@@ -24,9 +24,9 @@ static int write_forms(const char *name, const gcut_frontier *f)
 
 static int print(gcut_ctx *ctx, const gcut_cli *c, const gcut_frontier *f)
 {
-    int code = c->svg ? gcut_cli_write(c->svg, f->svg) : EXIT_FINE;
-    if (!code && c->samples) code = gcut_cli_write(c->samples, f->samples);
-    if (!code && c->output) code = write_forms(c->output, f);
+    int code = c->svg ? gcut_cli_write(ctx, c->svg, f->svg) : EXIT_FINE;
+    if (!code && c->samples) code = gcut_cli_write(ctx, c->samples, f->samples);
+    if (!code && c->output) code = write_forms(ctx, c->output, f);
     if (code) return code;
     const gcut_table_options table = gcut_cli_table(c);
     if (!c->json && !c->csv) return gcut_cli_print_made(ctx, gcut_frontier_text(ctx, f, &table));

@@ -140,7 +140,7 @@ int gcut_cmd_mem(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
                                              : GCUT_MEMORY_SUMMARY;
     gcut_memory_profile *m = gcut_memory_new(g, &c->opt, &(gcut_memory_options){.against = c->against});
     if (!m) return gcut_cli_failed(ctx);
-    int code = c->svg ? gcut_cli_write(c->svg, m->svg) : EXIT_FINE;
+    int code = c->svg ? gcut_cli_write(ctx, c->svg, m->svg) : EXIT_FINE;
     if (!code)
         code =
             c->json ? print_json(m->json) : gcut_cli_print_made(ctx, gcut_memory_text(ctx, m, part, &table));

@@ -22,14 +22,14 @@ static gcut_frontier *frontier_of(gcut_graph *g, const gcut_cli *c)
     return f;
 }
 
-static int print(const gcut_cli *c, const char *html)
+static int print(gcut_ctx *ctx, const gcut_cli *c, const char *html)
 {
     if (!c->output && c->json)
         gcut_cli_json("{\"html\": $s}\n", html);
     else if (!c->output)
         fputs(html, stdout);
     if (!c->output) return EXIT_FINE;
-    const int code = gcut_cli_write(c->output, html);
+    const int code = gcut_cli_write(ctx, c->output, html);
     if (!code && c->json) gcut_cli_json("{\"files\": [$s]}\n", c->output);
     if (!code && !c->json) puts(c->output);
     return code;
@@ -45,7 +45,7 @@ int gcut_cmd_report(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
     how.profile = profile;
     how.frontier = frontier;
     char *html = gcut_report_html(g, &c->opt, &how);
-    const int code = html ? print(c, html) : gcut_cli_failed(ctx);
+    const int code = html ? print(ctx, c, html) : gcut_cli_failed(ctx);
     gcut_free(html);
     gcut_free(frontier);
     gcut_free(profile);

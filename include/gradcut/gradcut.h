@@ -103,6 +103,8 @@ GCUT_API const char *gcut_version(void);
 
 /* Frees a string or a report that the caller owns. */
 GCUT_API void gcut_free(void *made);
+/* Replaces the file by the text as a whole: after an error, or where the process dies, it is as it was. */
+GCUT_API gcut_status gcut_write_text(gcut_ctx *ctx, const char *path, const char *text);
 
 /* ---- sizes; their type, shapes and dtypes are in gradcut/value.h ---- */
 
@@ -402,10 +404,8 @@ GCUT_API char *gcut_plan_saved_text_sized(size_t size, const gcut_plan *plan,
                                           const gcut_table_options *table);
 #define gcut_plan_saved_text(...) gcut_plan_saved_text_sized(sizeof(gcut_table_options), __VA_ARGS__)
 GCUT_API char *gcut_plan_json(const gcut_plan *plan);
-
 /* The plan as data.  Valid as long as the plan; NULL on error. */
 GCUT_API const gcut_plan_info *gcut_plan_look(const gcut_plan *plan);
-
 /* For which sizes the plan stays the cheapest.  The first call on a plan searches: up to some forty cuts for
  * each symbol.  Valid as long as the plan; NULL on error. */
 GCUT_API const gcut_plan_validity *gcut_plan_valid_at(const gcut_plan *plan);

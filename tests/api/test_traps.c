@@ -70,6 +70,7 @@ static void null_handles(void **state)
     ORPHAN(NULL, gcut_load(NULL, "x.gcut", NULL), "gcut_load", "ctx");
     ORPHAN(NULL, gcut_parse(NULL, "", 0, NULL, NULL), "gcut_parse", "ctx");
     ORPHAN(NULL, gcut_ops(NULL, NULL, false), "gcut_ops", "ctx");
+    ORPHAN(GCUT_EUSAGE, gcut_write_text(NULL, "x", ""), "gcut_write_text", "ctx");
     ORPHAN(NULL, gcut_diff_plans(NULL, "a", "b"), "gcut_diff_plans", "ctx");
     ORPHAN(NULL, gcut_calibrate(NULL, NULL), "gcut_calibrate", "ctx");
     ORPHAN(GCUT_EUSAGE, gcut_ctx_set_hooks(NULL, NULL), "gcut_ctx_set_hooks", "ctx");
@@ -186,6 +187,7 @@ static void other_arguments(void **state)
     REFUSED(NULL, gcut_step_value(s, "nobody"), "@line has no value 'nobody'");
     REFUSED(GCUT_EUSAGE, gcut_step_value_save(s, "w", NULL), "its argument `npy` is NULL");
     REFUSED(GCUT_EUSAGE, gcut_step_value_save(s, "w", "w.npy"), "call gcut_prepare or gcut_run first");
+    REFUSED(GCUT_EUSAGE, gcut_write_text(ctx, "/tmp/x", NULL), "its argument `text` is NULL");
     REFUSED(NULL, gcut_diff_plans(ctx, "a.json", NULL), "its argument `b` is NULL");
     REFUSED(NULL, gcut_crosscheck(g, NULL, NULL, 2, 0), "its argument `feed` is NULL");
     REFUSED(NULL, gcut_crosscheck(g, NULL, NULL, 0, -1), "a tolerance cannot be -1");
