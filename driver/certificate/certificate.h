@@ -82,7 +82,8 @@ typedef struct gcut_certificate {
     GCUT_VEC(gcut_claimed_kernel) kernels;
     /* of the plan file around it; -1: null there */
     int64_t budget, saved_budget, saved_bytes, peak_bytes, block_bytes;
-    double price, cost_ns, step_ns, bound_ns; /* bound_ns NAN: none */
+    double price, prices_ns, cost_ns, step_ns; /* prices_ns: the sum of those of `values` */
+    double bound_ns, gap_ns;                   /* NAN: none */
     const gcut_size *at;
     uint32_t nat;
 } gcut_certificate;

@@ -534,6 +534,26 @@ static bool check_bound(checking *s)
     return true;
 }
 
+/* ---- the cost ---- */
+
+/* Under a budget the cost of a plan of loops is above that of the best plan of them, which the file does not have. */
+static bool check_cost(checking *s)
+{
+    const gcut_certificate *c = s->c;
+    const double cost = c->prices_ns + c->price * (double)c->saved_bytes;
+    if (c->graph && c->budget >= 0) {
+        gcut_text_add(&s->out->said, "cost: of planned loops under a budget, not checked\n");
+    } else {
+        if (!are_near(cost, c->cost_ns, cost))
+            FAULT(s, "cost_ns", "cost_ns is %.17g, the prices of `values` and of saved bytes add up to %.17g",
+                  c->cost_ns, cost);
+        gcut_text_add(&s->out->said, "cost: prices add up to %s\n", gcut_time_text(s->a, cost));
+    }
+    if (!isnan(c->bound_ns) && !are_near(c->gap_ns, c->cost_ns - c->bound_ns, c->cost_ns))
+        FAULT(s, "gap", "gap is %.17g, cost_ns less lower_bound %.17g", c->gap_ns, c->cost_ns - c->bound_ns);
+    return true;
+}
+
 /* ---- all ---- */
 
 /* The sizes of the file, for every symbol of the graph. */
@@ -559,6 +579,7 @@ gcut_certified gcut_certificate_check(const gcut_certificate *c, gcut_graph *g, 
     s.at = gcut_calloc(arena, c->nat + 1u, sizeof *s.at);
     s.fwd = gcut_calloc(arena, g->values.n, 1);
     s.bwd = gcut_calloc(arena, g->values.n, 1);
-    if (take_sizes(&s) && check_schedule(&s) && check_memory(&s) && check_time(&s)) check_bound(&s);
+    if (take_sizes(&s) && check_schedule(&s) && check_memory(&s) && check_time(&s) && check_bound(&s))
+        check_cost(&s);
     return out;
 }

@@ -256,11 +256,12 @@ static void read_kernels(gcut_certificate *c, gcut_arena *a, const gcut_jnode *v
     }
 }
 
-static void read_saved(gcut_certificate *c, gcut_arena *a, const gcut_jnode *lines)
+static void read_lines(gcut_certificate *c, gcut_arena *a, const gcut_jnode *lines)
 {
     for (uint32_t i = 0, n = gcut_jcount(lines); i < n; i++) {
         const gcut_jnode *x = gcut_jat(lines, i), *forced = gcut_jget(x, "forced"),
                          *format = gcut_jget(x, "form");
+        c->prices_ns += amount(x, "ns", NAN);
         if (strcmp(gcut_jstr(gcut_jneed(x, "fate")), "saved") != 0) continue;
         *GCUT_PUSH(a, &c->saved) = (gcut_claimed_saved){.value = name(gcut_jneed(x, "value")),
                                                         .format = format ? gcut_jstr(format) : "plain",
@@ -313,7 +314,7 @@ gcut_certificate *gcut_certificate_read(gcut_arena *arena, const gcut_jnode *pla
     read_bound(c, arena, gcut_jneed(v, "bound"));
     read_buffers(c, arena, gcut_jneed(v, "buffers"));
     read_kernels(c, arena, gcut_jneed(v, "kernels"));
-    read_saved(c, arena, gcut_jneed(plan, "values"));
+    read_lines(c, arena, gcut_jneed(plan, "values"));
     read_places(c, gcut_jneed(v, "saved"));
     read_sizes(c, arena, gcut_jneed(plan, "at"));
     c->budget = whole_or(plan, "budget", -1);
@@ -325,5 +326,6 @@ gcut_certificate *gcut_certificate_read(gcut_arena *arena, const gcut_jnode *pla
     c->cost_ns = amount(plan, "cost_ns", NAN);
     c->step_ns = amount(plan, "step_ns", NAN);
     c->bound_ns = real_or_nan(plan, "lower_bound");
+    c->gap_ns = real_or_nan(plan, "gap");
     return c;
 }

@@ -354,6 +354,22 @@ class Checker:
             refuse("lower_bound is %.17g, the flow proves %.17g" % (printed, proved))
         self.said.append("bound: a flow through %d arcs proves %.17g ns" % (len(bound.get("arcs").value), proved))
 
+    # cost
+
+    def check_cost(self):
+        cost, lambda_ = self.plan.get("cost_ns").amount(), self.plan.get("lambda").amount()
+        total = math.fsum(x.get("ns").amount() for x in self.plan.get("values").items())
+        total += lambda_ * self.plan.get("saved_bytes").whole()
+        if self.c.get("graph").value is not None and self.plan.get("budget").value is not None:
+            self.said.append("cost: of planned loops under a budget, not checked")
+        elif not are_near(total, cost, total):
+            refuse("cost_ns is %.17g, the prices of `values` and of saved bytes add up to %.17g" % (cost, total))
+        else:
+            self.said.append("cost: prices add up to %.17g ns" % total)
+        bound = self.plan.get("lower_bound").or_none(Item.real)
+        if bound is not None and not are_near(self.plan.get("gap").real(), cost - bound, cost):
+            refuse("gap is %.17g, cost_ns less lower_bound %.17g" % (self.plan.get("gap").real(), cost - bound))
+
     def read_forced(self, bound, price):
         saved = {x.get("value").name() for x in self.saved() if x.get("forced").or_none(Item.flag)}
         out = {}
@@ -453,6 +469,7 @@ def check(plan, text):
     checker.check_memory()
     checker.check_time()
     checker.check_bound()
+    checker.check_cost()
     return checker.said
 
 

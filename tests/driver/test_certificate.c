@@ -252,6 +252,15 @@ static void bound_above_cost(json_t *j)
 {
     scale(j, "lower_bound", 100);
 }
+static void another_cost(json_t *j)
+{
+    scale(j, "cost_ns", 1.01);
+    json_object_set_new(j, "gap", json_real(real(j, "cost_ns") - real(j, "lower_bound")));
+}
+static void another_gap(json_t *j)
+{
+    json_object_set_new(j, "gap", json_real(real(j, "gap") + 1));
+}
 static void another_lambda(json_t *j)
 {
     scale(member(j, "certificate.bound"), "lambda", 1.5);
@@ -446,6 +455,8 @@ static const struct corruption {
     {better_proof, "certificate.bound.proved_ns is"},
     {better_bound, "lower_bound is"},
     {bound_above_cost, "lower_bound is"},
+    {another_cost, "cost_ns is"},
+    {another_gap, "gap is"},
     {another_lambda, "certificate.bound.lambda is"},
     {a_limit, "certificate.bound.limit is 7"},
     {negative_flow, "certificate.bound.arcs[0].flow"},
