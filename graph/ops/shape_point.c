@@ -5,6 +5,7 @@
  */
 #include "graph/ops/infer.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "graph/ops/shape_rule.h"
@@ -18,6 +19,10 @@ void gcut_shape_same(infer *s)
     const gcut_attr *approx = attr(s, GCUT_KEY_approx);
     if (approx && strcmp(approx->u.str, "none") != 0 && strcmp(approx->u.str, "tanh") != 0)
         BAD(s, "'%s': approx must be \"none\" or \"tanh\", not \"%s\"", opname(s), approx->u.str);
+    const gcut_attr *bounds[] = {attr(s, GCUT_KEY_lo), attr(s, GCUT_KEY_hi)};
+    for (int k = 0; k < 2; k++)
+        if (bounds[k] && isnan(bounds[k]->u.num.f))
+            BAD(s, "'%s': %s must be a number, not nan", opname(s), gcut_attr_name(bounds[k]->key));
     *s->out = *in(s, 0);
 }
 

@@ -297,6 +297,8 @@ static void wrong_uses_are_refused(void **state)
         {"rng %k: i64[2]", "random(%k, %k, dtype=\"i32\")", "must be f32, f64 or i64"},
         {"rng %k: i32[]", "neg(%k)", "a key is i64[]"},
         {"rng %k: i64[2, 2]", "neg(%k)", "a key is i64[]"},
+        {"input %x: f32[2]", "clamp(%x, lo=nan, hi=1)", "lo must be a number, not nan"},
+        {"input %x: f32[2]", "clamp(%x, hi=nan)", "hi must be a number, not nan"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[512];

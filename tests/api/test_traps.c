@@ -681,22 +681,20 @@ static void the_last_error_of_a_hook(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(null_handles),
-        cmocka_unit_test(other_arguments),
-        cmocka_unit_test(sizes_know_their_line),
-        cmocka_unit_test(options_out_of_range),
-        cmocka_unit_test(options_of_other_versions),
-        cmocka_unit_test(zeroed_options),
-        cmocka_unit_test(inputs_are_given),
-        cmocka_unit_test(the_last_error),
-        cmocka_unit_test(losses_without_parameters),
-        cmocka_unit_test(use_of_a_graph),
-        cmocka_unit_test(values_of_a_run),
-        cmocka_unit_test(overlapping_memory),
-        cmocka_unit_test(nothing_accumulates),
-        cmocka_unit_test(cancelled),
-        cmocka_unit_test(the_last_error_of_a_hook),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(null_handles),
+                                       cmocka_unit_test(other_arguments),
+                                       cmocka_unit_test(sizes_know_their_line),
+                                       cmocka_unit_test(options_out_of_range),
+                                       cmocka_unit_test(options_of_other_versions),
+                                       cmocka_unit_test(zeroed_options),
+                                       cmocka_unit_test(inputs_are_given),
+                                       cmocka_unit_test(the_last_error),
+                                       cmocka_unit_test(losses_without_parameters),
+                                       cmocka_unit_test(use_of_a_graph),
+                                       cmocka_unit_test(values_of_a_run),
+                                       cmocka_unit_test(overlapping_memory),
+                                       cmocka_unit_test(nothing_accumulates),
+                                       cmocka_unit_test(cancelled),
+                                       cmocka_unit_test(the_last_error_of_a_hook)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -347,7 +347,8 @@ static void canonical_forms(void **state)
         {"%y = full(value=0x1.8p1, shape=[])", "  %y: f32[] = full(shape=[], value=3.0)\n"},
         {"%y = full(value=1.5:f64, shape=[N])", "  %y: f64[N] = full(shape=[N], value=1.5, dtype=\"f64\")\n"},
         {"%y = full(value=-1e-5, shape=[])", "  %y: f32[] = full(shape=[], value=-1e-5)\n"},
-        {"%y = clamp(%x, hi=nan, lo=-inf)", "  %y: f32[N, 2] = clamp(%x, lo=-inf, hi=nan)\n"},
+        {"%y = clamp(%x, hi=inf, lo=-inf)", "  %y: f32[N, 2] = clamp(%x, lo=-inf, hi=inf)\n"},
+        {"%y = leaky_relu(%x, slope=nan)", "  %y: f32[N, 2] = leaky_relu(%x, slope=nan)\n"},
         /* literals take the shape of the first value operand, and names nobody else has, also not below */
         {"%y = mul(2:f32, %x)\n%c1 = neg(%y)",
          "  %c2: f32[N, 2] = full(shape=[N, 2], value=2.0)\n  %y: f32[N, 2] = mul(%c2, %x)\n"
