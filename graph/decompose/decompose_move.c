@@ -4,14 +4,17 @@
  */
 #include "graph/decompose/decompose_rule.h"
 
-/* y[i] = x[(i - shift) mod n]: the first m elements, m = -shift mod n, go to the end. */
+/* y[i] = x[(i - shift) mod n]: the first m elements, m = -shift mod n, go to the end.  Of n = 0 all sizes are 0. */
 gcut_ref gcut_decompose_roll(composite *c)
 {
     const uint32_t axis = (uint32_t)attr(c, GCUT_KEY_axis)->u.dim;
     const gcut_dim n = type_of(B, c->x[0]).dim[axis];
     const int64_t shift = (int64_t)number(c, GCUT_KEY_shift);
     if (n == 0 || shift == 0) return c->x[0];
-    gcut_dim m = dim2(c, GCUT_DIM_MOD, shift < 0 ? -shift : shift, n);
+    int64_t least, most;
+    gcut_dim_range(B->g->module->dims, n, B->g->decls.at, B->g->decls.n, &least, &most);
+    gcut_dim m =
+        dim2(c, GCUT_DIM_MOD, shift < 0 ? -shift : shift, least > 0 ? n : dim2(c, GCUT_DIM_MAXOF, n, 1));
     if (shift > 0) m = dim2(c, GCUT_DIM_SUB, n, m);
     gcut_ref part[] = {slice_axis(B, c->x[0], axis, m, n), slice_axis(B, c->x[0], axis, 0, m)};
     return op_with_axis(B, GCUT_OP_concat, part, 2, axis);

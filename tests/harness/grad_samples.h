@@ -259,7 +259,7 @@ static const sample samples[] = {
       "%y = take_along(%a, %i, axis=1)", -2, 2, 5),
     S(take_along, POS, "%a: f64[N, 4], %i: i64[N, 6]", "f64[N, 6]", "%y = take_along(%a, %i, axis=1)", -2, 2,
       4),
-    S(roll, POS, "%a: f32[N, 4]", "f32[N, 4]",
+    S(roll, SYM, "%a: f32[N, 4]", "f32[N, 4]",
       "%b = roll(%a, axis=1, shift=5) %y = roll(%b, axis=0, shift=-1)", -2, 2, 0),
     S(triu, SYM, "%a: f32[N, 3, 4]", "f32[N, 3, 4]", "%y = triu(%a, diagonal=1)", -2, 2, 0),
     S(tril, FIX, "%a: f64[3, 3]", "f64[3, 3]", "%y = tril(%a)", -2, 2, 0),
