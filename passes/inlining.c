@@ -12,6 +12,7 @@
  */
 #include "passes/inlining.h"
 
+#include "base/map.h"
 #include "graph/custom.h"
 #include "graph/node_draft.h"
 #include "graph/rewrite.h"
@@ -149,4 +150,66 @@ gcut_graph *gcut_pass_inline(gcut_graph *g, const char *name)
 gcut_graph *gcut_inline_underived(gcut_graph *g, const char *name)
 {
     return inlined(g, name, false);
+}
+
+/* ---- limits ---- */
+
+/* Of the ops in the bodies and functions of a graph, and of levels of these.  Functions that call the one before twice
+ * double the ops with each; passes recurse into bodies and functions. */
+enum { MOST_INNER = 1 << 20, MOST_DEPTH = 1000 };
+
+typedef struct extent {
+    uint64_t inner; /* nodes of bodies and functions, each as often as it is named */
+    uint32_t depth;
+} extent;
+
+typedef struct counting {
+    gcut_arena *arena;
+    const gcut_graph *whole;
+    gcut_map index; /* of `known`, plus 1, by the address of a graph */
+    GCUT_VEC(extent) known;
+} counting;
+
+static _Noreturn void refuse(const gcut_graph *g, const char *hint, const char *what)
+{
+    gcut_fail(g->module->env, GCUT_EUNSUPPORTED, gcut_loc_place(g->module, g->loc), hint,
+              "@%s has more than %s", g->name, what);
+}
+
+static _Noreturn void refuse_depth(const gcut_graph *g)
+{
+    refuse(g, NULL, gcut_printf(g->module->arena, "%d calls and bodies within each other", MOST_DEPTH));
+}
+
+/* Of g with its bodies and functions, `above` levels below the whole. */
+static extent extent_of(counting *c, const gcut_graph *g, uint32_t above)
+{
+    const uint32_t at = gcut_map_get(&c->index, gcut_map_key(g));
+    if (at) return c->known.at[at - 1];
+    extent e = {0};
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        for (uint32_t k = 0; k < n->nregs; k++) {
+            if (above == MOST_DEPTH) refuse_depth(c->whole);
+            const gcut_graph *body = gcut_region_at(g, n, k)->body;
+            const extent x = extent_of(c, body, above + 1);
+            e.inner += body->nodes.n + x.inner;
+            if (x.depth + 1 > e.depth) e.depth = x.depth + 1;
+        }
+        if (e.inner > MOST_INNER)
+            refuse(c->whole, "a function counts once for each call of it, also by those that are called",
+                   gcut_printf(c->arena, "%d ops in bodies and functions", MOST_INNER));
+    }
+    *GCUT_PUSH(c->arena, &c->known) = e;
+    *gcut_map_at(c->arena, &c->index, gcut_map_key(g)) = c->known.n;
+    return e;
+}
+
+void gcut_inline_check(const gcut_graph *g)
+{
+    gcut_env *env = g->module->env;
+    gcut_arena *scratch = gcut_arena_new(env, env->arena);
+    counting c = {.arena = scratch, .whole = g};
+    if (extent_of(&c, g, 0).depth > MOST_DEPTH) refuse_depth(g);
+    gcut_arena_free(scratch);
 }

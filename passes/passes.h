@@ -69,6 +69,9 @@ gcut_graph *gcut_expand_but(gcut_graph *g, const char *name, bool (*want)(gcut_o
 gcut_graph *gcut_pass_inline(gcut_graph *g, const char *name);
 /* The same, except for calls with a custom derivative, which stay. */
 gcut_graph *gcut_inline_underived(gcut_graph *g, const char *name);
+/* Throws GCUT_EUNSUPPORTED where calls would be replaced by too many nodes, or calls and bodies are too deep within each
+ * other. */
+void gcut_inline_check(const gcut_graph *g);
 /* Inlines one call that is not a node of dst: appends the ops of its function; out[k] is the value of
  * result k. all: inlines calls with a custom derivative too. */
 void gcut_inline_call(gcut_graph *dst, const gcut_node_spec *call, bool all, gcut_ref *out);

@@ -132,6 +132,7 @@ static gcut_pipeline *begin(const gcut_pass_table *passes, gcut_graphs_kept grap
     gcut_passes_check_without(p);
     p->dump = gcut_dump_new(p);
     gcut_graph *g[2] = {user, NULL};
+    gcut_inline_check(user);
     gcut_passes_apply(p, GCUT_MAKES_PRIMAL, g);
     p->primal = g[0];
     for (uint32_t i = 0; i < p->module->graphs.n; i++) unmark_kernels(p->module->graphs.at[i]);

@@ -68,6 +68,55 @@ static void check(void *arg)
     gcut_arena_free(a);
 }
 
+/* Functions each of which calls the one before `times` times. */
+typedef struct tower {
+    gcut_env *env;
+    int levels, times;
+} tower;
+
+static void check_tower(void *arg)
+{
+    const tower *t = arg;
+    gcut_arena *a = gcut_arena_new(t->env, t->env->arena);
+    gcut_text s = {.arena = a};
+    gcut_text_add(&s, "gcut 1\nfunc @f0(input %%x: f64[]) -> (out y: f64[]) { %%y = sin(%%x) return %%y }\n");
+    for (int i = 1; i <= t->levels; i++) {
+        gcut_text_add(&s, "func @f%d(input %%x0: f64[]) -> (out y: f64[]) {", i);
+        for (int k = 0; k < t->times; k++) gcut_text_add(&s, " %%x%d = call(@f%d, %%x%d)", k + 1, i - 1, k);
+        gcut_text_add(&s, " return %%x%d }\n", t->times);
+    }
+    gcut_module *m = gcut_parse_module(t->env, a, "tower.gcut", s.at, s.n);
+    gcut_inline_check(m->graphs.at[m->graphs.n - 1]);
+    gcut_arena_free(a);
+}
+
+/* Where each function calls the one before twice, 18 levels fit and 20 do not; 60 levels, 2^60 ops, are told at once. */
+static void calls_have_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        int levels, times;
+        const char *says;
+    } towers[] = {{18, 2, NULL},
+                  {20, 2, "@f20 has more than 1048576 ops in bodies and functions"},
+                  {60, 2, "@f60 has more than 1048576 ops in bodies and functions"},
+                  {1000, 1, NULL},
+                  {1001, 1, "@f1001 has more than 1000 calls and bodies within each other"},
+                  {100000, 1, "@f100000 has more than 1000 calls and bodies within each other"}};
+    for (size_t k = 0; k < sizeof towers / sizeof *towers; k++) {
+        gcut_env *env = gcut_env_new(NULL, NULL);
+        tower t = {env, towers[k].levels, towers[k].times};
+        TRY("%d levels of %d calls", t.levels, t.times);
+        if (towers[k].says) {
+            assert_int_equal(gcut_protect(env, check_tower, &t), GCUT_EUNSUPPORTED);
+            assert_non_null(strstr(env->diags[0].message, towers[k].says));
+        } else {
+            must(env, check_tower, &t);
+        }
+        gcut_env_free(env);
+    }
+}
+
 static void inlined_functions_compute_the_same(void **state)
 {
     (void)state;
@@ -80,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inlined_functions_compute_the_same),
+        cmocka_unit_test(calls_have_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
