@@ -26,11 +26,9 @@ typedef struct probe {
     double at_rest;       /* the objective at the unchanged parameters */
 } probe;
 
-/* The objective, the sum of <y, dy> over all results y with cotangents, after adding h to element i of
- * parameter k. */
-static double objective_at(const probe *q, uint32_t k, int64_t i, double h)
+/* The results after adding h to element i of parameter k. */
+static const gcut_array *results_at(const probe *q, gcut_arena *a, uint32_t k, int64_t i, double h)
 {
-    gcut_arena *a = gcut_arena_new(q->c->env, q->c->a);
     gcut_array *in = gcut_calloc(a, q->g->params.n + 1, sizeof *in),
                *out = gcut_calloc(a, q->g->results.n + 1, sizeof *out);
     memcpy(in, q->in, q->g->params.n * sizeof *in);
@@ -41,6 +39,14 @@ static double objective_at(const probe *q, uint32_t k, int64_t i, double h)
         in[k] = moved;
     }
     gcut_interp_at(q->g, GCUT_EXACT, a, in, q->s->size, q->s->nsizes, out, NULL);
+    return out;
+}
+
+/* The sum of <y, dy> over all results y with cotangents. */
+static double objective_at(const probe *q, uint32_t k, int64_t i, double h)
+{
+    gcut_arena *a = gcut_arena_new(q->c->env, q->c->a);
+    const gcut_array *out = results_at(q, a, k, i, h);
     double sum = 0;
     for (uint32_t r = 0; r < q->g->results.n; r++)
         for (int64_t e = 0; q->along[r] && e < out[r].n; e++) sum += q->along[r][e] * out[r].u.f[e];
@@ -227,6 +233,23 @@ static void refuse_no_gradient(const gcut_graph *joint)
               "@%s has no `grad` result to compare with differences", joint->name);
 }
 
+/* Differences of an infinity or a NaN say nothing of the derivative. */
+static void refuse_no_objective(const probe *q)
+{
+    const gcut_graph *g = q->g;
+    if (isfinite(q->at_rest)) return;
+    const gcut_array *out = results_at(q, q->c->a, 0, 0, 0);
+    const char *whose = "the sum of its results";
+    double value = q->at_rest;
+    for (uint32_t r = g->results.n; r-- > 0;)
+        for (int64_t e = 0; q->along[r] && e < out[r].n; e++)
+            if (!isfinite(out[r].u.f[e]))
+                value = out[r].u.f[e], whose = gcut_printf(q->c->a, "its result %s", g->results.at[r].name);
+    gcut_fail(q->c->env, GCUT_EGRAD, gcut_loc_place(g->module, g->loc),
+              "give inputs for which it is finite, or differentiate other results: --loss, --cotan",
+              "@%s: %s is %g, and differences of that say nothing of a gradient", g->name, whose, value);
+}
+
 static void gradcheck(gcut_trial *c)
 {
     gcut_settings o = gcut_trial_options(c, GCUT_BACKEND_JOINT);
@@ -245,6 +268,7 @@ static void gradcheck(gcut_trial *c)
     gcut_array *values[2] = {0};
     gcut_step_interpret(s, GCUT_RT_STEP, NULL, values); /* it replaces states */
     q.at_rest = objective_at(&q, 0, 0, 0);
+    refuse_no_objective(&q);
     compare_all(&q, s->p->joint, values[0]);
 }
 

@@ -317,13 +317,29 @@ static void late_result(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* No difference is taken of an infinity, and another result's gradient is not called wrong for it. */
+static void infinite_result(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g =
+        graph_from(ctx, "func @f(param %v: f32[2], input %x: f32[0]) -> (out loss: f32[], out e: f32[]) {\n"
+                        "  %e = logsumexp(%x)\n  %loss = sum(%v)\n  return %loss, %e\n}\n");
+    gcut_options o = TEST_OPTIONS;
+    assert_null(gcut_gradcheck(g, &o, NULL, 0, 0));
+    assert_says(ctx, GCUT_EGRAD, "its result e is -inf, and differences of that say nothing of a gradient");
+    o.loss = "loss";
+    assert_true(gradcheck(g, &o, NULL, 0, 0).ok);
+    gcut_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(late_result),     cmocka_unit_test(tensor_cotangent),
         cmocka_unit_test(transient_input), cmocka_unit_test(several_results),
         cmocka_unit_test(named_badly),     cmocka_unit_test(late_input),
-        cmocka_unit_test(written_by_hand),
+        cmocka_unit_test(written_by_hand), cmocka_unit_test(infinite_result),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
