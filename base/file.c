@@ -82,6 +82,8 @@ char *gcut_file_read(gcut_arena *arena, const char *path, size_t limit, size_t *
 
 /* ---- mapping ---- */
 
+#define MOST_READ ((size_t)1 << 30) /* of a pipe or device, which may never end */
+
 static void unmap(void *arg)
 {
     const gcut_file_bytes *m = arg;
@@ -102,7 +104,7 @@ gcut_file_bytes gcut_file_map(gcut_arena *arena, const char *path)
     }
     close(fd);
     m->mapped = at != MAP_FAILED;
-    m->at = m->mapped ? at : gcut_file_read(arena, path, SIZE_MAX / 4, &m->n);
+    m->at = m->mapped ? at : gcut_file_read(arena, path, MOST_READ, &m->n);
     if (m->mapped) gcut_arena_defer(arena, unmap, m);
     return *m;
 }

@@ -12,8 +12,9 @@
  */
 char *gcut_file_read(gcut_arena *arena, const char *path, size_t limit, size_t *size);
 
-/* The bytes of the file at path, read-only, until the arena is freed: mapped, or read where it cannot be mapped.  A mapped
- * file that is cut short meanwhile ends the process (SIGBUS).  Throws GCUT_EIO, naming the file. */
+/* The bytes of the file at path, read-only, until the arena is freed: mapped, or, up to 1 GiB, read where it cannot be
+ * mapped, as a pipe.  A mapped file that is cut short meanwhile ends the process (SIGBUS).  Throws GCUT_EIO, naming the
+ * file. */
 typedef struct gcut_file_bytes {
     const void *at;
     size_t n;
