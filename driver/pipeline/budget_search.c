@@ -26,7 +26,7 @@ static double base_bound(const gcut_candidates *o, const gcut_candidate_base *b,
 {
     const int64_t room = budget - o->resident;
     return b->work_ns - o->least_work +
-           fmax(gcut_bound_for_bytes(gcut_corners_of(b->problem, o->arena), room),
+           fmax(gcut_bound_for_bytes(b->frontier ? b->frontier : gcut_corners_of(b->problem, o->arena), room),
                 gcut_moment_bound(b->problem, o->arena, room));
 }
 

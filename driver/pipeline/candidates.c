@@ -60,7 +60,7 @@ static gcut_candidate_base *base_with(gcut_candidates *o, gcut_graph *planned, c
 }
 
 /* The base whose loops are planned under these options, or one that exists already and has the same loops. */
-static const gcut_candidate_base *base_of(gcut_candidates *o, const gcut_plan_options *asked)
+static gcut_candidate_base *base_of(gcut_candidates *o, const gcut_plan_options *asked)
 {
     gcut_graph *planned = gcut_pipeline_loops(o->p, asked);
     for (uint32_t i = 0; i < o->bases.n; i++)
@@ -130,11 +130,12 @@ static gcut_candidate *add(gcut_candidates *o, const gcut_candidate_base *b, con
     return x;
 }
 
-static void add_simulated(gcut_candidates *o, const gcut_candidate_base *b)
+static void add_simulated(gcut_candidates *o, gcut_candidate_base *b)
 {
     bool loops = b->planned != o->p->joint;
     const char *suffix = loops ? gcut_printf(o->arena, ", loops at lambda %g", b->options.lambda) : "";
     const gcut_simulated_plans *f = gcut_simulated_plans_of(b->problem, o->arena);
+    b->frontier = f->frontier;
     for (uint32_t k = 0; k < f->by_cost.n; k++)
         add(o, b, f->by_cost.at[k].choice, gcut_printf(o->arena, "%s%s", f->by_cost.at[k].label, suffix));
 }
@@ -213,7 +214,7 @@ gcut_candidates *gcut_candidates_of(gcut_pipeline *p, gcut_arena *arena)
     gcut_candidates *o = candidates_new(p, arena);
     for (size_t i = 0; i < sizeof loop_lambda / sizeof *loop_lambda; i++) {
         uint32_t before = o->bases.n;
-        const gcut_candidate_base *b = base_of(o, options_of(o, GCUT_POLICY_MINCUT, 0, loop_lambda[i]));
+        gcut_candidate_base *b = base_of(o, options_of(o, GCUT_POLICY_MINCUT, 0, loop_lambda[i]));
         if (o->bases.n > before) add_simulated(o, b);
         if (b->planned == p->joint) break; /* it has no loops */
     }

@@ -17,7 +17,8 @@ typedef struct gcut_candidate_base {
     gcut_plan_options options; /* of MINCUT, at the price of the loops' plans */
     gcut_graph *planned;
     gcut_problem *problem;
-    double work_ns; /* of all its nodes once; bases differ in it by their loop bodies */
+    double work_ns;                    /* of all its nodes once; bases differ in it by their loop bodies */
+    const gcut_cut_frontier *frontier; /* of the problem; NULL: not known */
     bool
         own_buffers; /* each saved value is known to have a buffer of its own (driver/pipeline/saved_storage.h) */
 } gcut_candidate_base;
@@ -64,7 +65,7 @@ typedef struct gcut_candidates {
     uint64_t nodes_tried; /* of the graphs of all plans whose peak was asked for: the work of the search */
     GCUT_VEC(gcut_known_plan) known; /* the plans lowered so far */
     gcut_map index;                  /* of known, plus 1, by the first bytes of its key */
-    GCUT_VEC(const gcut_candidate_base *) bases;
+    GCUT_VEC(gcut_candidate_base *) bases;
     /* By rising predicted time once all are lowered; by rising cost before that, and where they are too many to
      * lower them all for one budget. */
     GCUT_VEC(gcut_candidate) list;

@@ -46,7 +46,7 @@ static void add(gcut_simulated_plans *f, gcut_arena *arena, const gcut_problem *
 /* Adds every corner if there are few, and otherwise points at equal intervals of the index. */
 static void add_frontier(gcut_simulated_plans *f, gcut_arena *arena, const gcut_problem *p)
 {
-    const gcut_cut_frontier *h = gcut_cut_frontier_of(p, arena);
+    const gcut_cut_frontier *h = f->frontier = gcut_cut_frontier_of(p, arena);
     uint32_t n = h->points.n, corners = 0;
     for (uint32_t i = 0; i < n; i++) corners += !h->points.at[i].between;
     for (uint32_t i = 0, k = 0; i < n; i++) {

@@ -13,7 +13,7 @@
 #ifndef GCUT_PARTITION_BUDGET_SIMULATED_PLANS_H
 #define GCUT_PARTITION_BUDGET_SIMULATED_PLANS_H
 
-#include "partition/cut/decisions.h"
+#include "partition/cut/frontier.h"
 
 #define GCUT_MAX_SIMULATED 120
 
@@ -26,6 +26,7 @@ typedef struct gcut_simulated_plan {
 typedef struct gcut_simulated_plans {
     GCUT_VEC(gcut_simulated_plan)
     by_cost; /* rising cost at lambda 0 (fixed_ns), then falling saved bytes, then peak */
+    const gcut_cut_frontier *frontier; /* of the problem */
 } gcut_simulated_plans;
 
 /* Memory from `arena`. */

@@ -35,7 +35,8 @@
 #define FLOW_LIMIT ((double)(1 << 30)) /* quanta of one round */
 #define PRECISION 1e-12                /* of a cost */
 #define ROUNDS 6
-#define MANY_ARCS 16384 /* from here on GLPK gets what PHASES phases of shortest paths leave */
+#define MANY_ARCS                                                                                            \
+    1024 /* from here on GLPK gets what PHASES phases of shortest paths leave: they are faster */
 #define PHASES 100
 
 /* An arc of the network for one key. */
@@ -46,10 +47,12 @@ typedef struct link {
     double cap, flow;
 } link;
 
+/* Residual arcs: 2i is arc i, 2i + 1 the same arc against its direction. */
 typedef struct links {
     GCUT_VEC(link) arc;
     uint32_t nvertices;
     double tolerance, quantum;
+    gcut_arcs_by_tail edges; /* the residual arcs by tail; `head` has their indices */
 } links;
 
 typedef enum key { KEY_PRICE, KEY_BYTES, KEY_WEIGHT } key;
@@ -62,28 +65,40 @@ static double room(const link *a, bool against)
     return against ? a->flow : a->cap - a->flow;
 }
 
+static uint32_t head_of(const links *l, uint32_t e)
+{
+    return e % 2 ? l->arc.at[e / 2].from : l->arc.at[e / 2].to;
+}
+
+static double room_of(const links *l, uint32_t e)
+{
+    return room(&l->arc.at[e / 2], e % 2);
+}
+
+/* After the last arc: their ends do not change. */
+static void sort_edges(gcut_arena *arena, links *l)
+{
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+    gcut_ends *edge = gcut_alloc(scratch, (2 * (size_t)l->arc.n + 1) * sizeof *edge);
+    for (uint32_t e = 0; e < 2 * l->arc.n; e++) edge[e] = (gcut_ends){head_of(l, e ^ 1), e};
+    l->edges = gcut_sort_by_tail(arena, l->nvertices, edge, 2 * l->arc.n);
+    gcut_arena_free(scratch);
+}
+
 /* Marks what `start` reaches in the residual network (forwards), or what reaches it (backwards). */
 static bool *reach(gcut_arena *arena, const links *l, double more_than, uint32_t start, bool backwards)
 {
-    gcut_ends *arc = gcut_alloc(arena, (2 * (size_t)l->arc.n + 1) * sizeof *arc);
-    uint32_t *queue = gcut_alloc(arena, (size_t)l->nvertices * sizeof *queue);
+    uint32_t *queue = gcut_alloc(arena, (size_t)l->nvertices * sizeof *queue), n = 0;
     bool *seen = gcut_calloc(arena, l->nvertices, 1);
-    uint32_t narcs = 0, n = 0;
-    for (uint32_t i = 0; i < 2 * l->arc.n; i++) {
-        const link *a = &l->arc.at[i / 2];
-        const bool against = i % 2;
-        if (!(room(a, against) > more_than)) continue;
-        arc[narcs++] = against != backwards ? (gcut_ends){a->to, a->from} : (gcut_ends){a->from, a->to};
-    }
-    const gcut_arcs_by_tail arcs = gcut_sort_by_tail(arena, l->nvertices, arc, narcs);
     queue[n++] = start;
     seen[start] = true;
     for (uint32_t k = 0; k < n; k++)
-        for (uint32_t e = arcs.first[queue[k]]; e < arcs.first[queue[k] + 1]; e++)
-            if (!seen[arcs.head[e]]) {
-                seen[arcs.head[e]] = true;
-                queue[n++] = arcs.head[e];
-            }
+        for (uint32_t i = l->edges.first[queue[k]]; i < l->edges.first[queue[k] + 1]; i++) {
+            const uint32_t e = l->edges.head[i], v = head_of(l, e);
+            if (seen[v] || !(room_of(l, backwards ? e ^ 1 : e) > more_than)) continue;
+            seen[v] = true;
+            queue[n++] = v;
+        }
     return seen;
 }
 
@@ -148,7 +163,7 @@ static void augment(gcut_arena *arena, links *l, double quantum)
 
 /* ---- an initial flow ---- */
 
-/* The residual arcs of a network by tail: 2i is arc i, 2i + 1 the same arc against its direction. */
+/* A walk over the residual arcs. */
 typedef struct residual {
     links *l;
     const uint32_t *first, *edge; /* of vertex v: edge[first[v]] to edge[first[v + 1] - 1] */
@@ -157,29 +172,14 @@ typedef struct residual {
     uint32_t *path, *queue;
 } residual;
 
-static uint32_t head_of(const residual *r, uint32_t e)
-{
-    return e % 2 ? r->l->arc.at[e / 2].from : r->l->arc.at[e / 2].to;
-}
-
-static double room_of(const residual *r, uint32_t e)
-{
-    return room(&r->l->arc.at[e / 2], e % 2);
-}
-
 static residual residual_of(gcut_arena *a, links *l)
 {
-    const size_t nv = l->nvertices, ne = 2 * (size_t)l->arc.n;
-    residual r = {.l = l};
+    const size_t nv = l->nvertices;
+    residual r = {.l = l, .first = l->edges.first, .edge = l->edges.head};
     r.next = gcut_alloc(a, nv * sizeof *r.next);
     r.far = gcut_alloc(a, nv * sizeof *r.far);
     r.path = gcut_alloc(a, nv * sizeof *r.path);
     r.queue = gcut_alloc(a, nv * sizeof *r.queue);
-    gcut_ends *arc = gcut_alloc(a, (ne + 1) * sizeof *arc);
-    for (uint32_t e = 0; e < ne; e++) arc[e] = (gcut_ends){head_of(&r, e ^ 1), e};
-    const gcut_arcs_by_tail edges = gcut_sort_by_tail(a, l->nvertices, arc, (uint32_t)ne);
-    r.first = edges.first;
-    r.edge = edges.head;
     return r;
 }
 
@@ -193,8 +193,8 @@ static bool measure(residual *r)
     for (uint32_t k = 0; k < n && !r->far[GCUT_NET_SOURCE]; k++) {
         const uint32_t v = r->queue[k];
         for (uint32_t i = r->first[v]; i < r->first[v + 1]; i++) {
-            const uint32_t u = head_of(r, r->edge[i]);
-            if (r->far[u] || !(room_of(r, r->edge[i] ^ 1) > 0)) continue;
+            const uint32_t u = head_of(r->l, r->edge[i]);
+            if (r->far[u] || !(room_of(r->l, r->edge[i] ^ 1) > 0)) continue;
             r->far[u] = r->far[v] + 1;
             r->queue[n++] = u;
         }
@@ -205,8 +205,8 @@ static bool measure(residual *r)
 /* Does the search go on by that edge?  Forwards only, in a network without cycles, or nearer to the sink. */
 static bool leads(const residual *r, uint32_t v, uint32_t e, bool forwards)
 {
-    const uint32_t u = head_of(r, e);
-    if (!(room_of(r, e) > 0) || (u != GCUT_NET_SINK && r->next[u] == r->first[u + 1])) return false;
+    const uint32_t u = head_of(r->l, e);
+    if (!(room_of(r->l, e) > 0) || (u != GCUT_NET_SINK && r->next[u] == r->first[u + 1])) return false;
     return forwards ? e % 2 == 0 : r->far[u] && r->far[u] + 1 == r->far[v];
 }
 
@@ -215,7 +215,7 @@ static uint32_t push(residual *r, uint32_t depth)
 {
     double least = INFINITY;
     uint32_t full = 0;
-    for (uint32_t k = 0; k < depth; k++) least = fmin(least, room_of(r, r->path[k]));
+    for (uint32_t k = 0; k < depth; k++) least = fmin(least, room_of(r->l, r->path[k]));
     GCUT_ASSERT(least < INFINITY); /* a path of infinite arcs would be a wrong network */
     for (uint32_t k = depth; k-- > 0;) {
         link *a = &r->l->arc.at[r->path[k] / 2];
@@ -238,17 +238,17 @@ static void block(residual *r, bool forwards)
     for (uint32_t v = GCUT_NET_SOURCE;;) {
         if (v == GCUT_NET_SINK) {
             depth = push(r, depth);
-            v = head_of(r, r->path[depth] ^ 1);
+            v = head_of(r->l, r->path[depth] ^ 1);
         } else if (r->next[v] < r->first[v + 1]) {
             const uint32_t e = r->edge[r->next[v]];
             if (leads(r, v, e, forwards)) {
                 r->path[depth++] = e;
-                v = head_of(r, e);
+                v = head_of(r->l, e);
             } else {
                 r->next[v]++;
             }
         } else if (depth > 0) {
-            v = head_of(r, r->path[--depth] ^ 1);
+            v = head_of(r->l, r->path[--depth] ^ 1);
         } else {
             break;
         }
@@ -334,6 +334,7 @@ static links *first_links(const gcut_network *net, gcut_arena *arena, key k)
         const gcut_arc *a = &net->arcs.at[i];
         l->arc.at[i] = (link){a->from, a->to, isinf(a->price) ? UINT32_MAX : i, key_of(a, k), 0};
     }
+    sort_edges(arena, l);
     return l;
 }
 
@@ -346,6 +347,7 @@ bool gcut_network_feasible(const gcut_network *net, gcut_arena *arena)
         if (isinf(net->arcs.at[i].price))
             *GCUT_PUSH(scratch, &l.arc) =
                 (link){net->arcs.at[i].from, net->arcs.at[i].to, UINT32_MAX, INFINITY, 0};
+    sort_edges(scratch, &l);
     bool feasible = !reach(scratch, &l, 0, GCUT_NET_SOURCE, false)[GCUT_NET_SINK];
     gcut_arena_free(scratch);
     return feasible;
@@ -376,6 +378,7 @@ static links *next_links(const gcut_network *net, const links *l, gcut_arena *ar
         *GCUT_PUSH(arena, &out->arc) = (link){a->from, a->to, a->arc, key_of(&net->arcs.at[a->arc], k), 0};
     }
     gcut_arena_free(scratch);
+    sort_edges(arena, out);
     return out;
 }
 
