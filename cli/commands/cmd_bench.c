@@ -22,8 +22,8 @@ typedef struct class
 
 typedef struct bench {
     const gcut_profile *p;
+    const gcut_stats *stats;
     double compile_ns;
-    const char *blis, *gemm;
     class *at; /* the dearest first */
     size_t n;
     double launches; /* in one training step */
@@ -139,11 +139,17 @@ static void print_kernels(const bench *b)
 static void print_text(const bench *b)
 {
     const gcut_profile *p = b->p;
-    printf("compile: %.2f s\n", b->compile_ns / 1e9);
+    printf("compile: %.2f s\npeak: ", b->compile_ns / 1e9);
+    gcut_cli_bytes(stdout, b->stats->peak_bytes);
+    fputs(", predicted ", stdout);
+    gcut_cli_bytes(stdout, b->stats->predicted_bytes);
+    fputs("; saved ", stdout);
+    gcut_cli_bytes(stdout, b->stats->saved_bytes);
+    putchar('\n');
     printf("step: best %.4f ms, median %.4f ms", p->best_ns / 1e6, p->median_ns / 1e6);
     if (!isnan(p->median_lo_ns)) printf(" (%.4f to %.4f)", p->median_lo_ns / 1e6, p->median_hi_ns / 1e6);
     printf(", p90 %.4f ms of %d steps, %d thread%s, products by %s\n", p->p90_ns / 1e6, p->steps, p->threads,
-           p->threads == 1 ? "" : "s", b->gemm);
+           p->threads == 1 ? "" : "s", b->stats->gemm);
     printf("predicted: %.4f ms, %+.0f%% against the best, %+.0f%% against the median", p->predicted_ns / 1e6,
            100 * error_of(p->predicted_ns, p->best_ns), 100 * error_of(p->predicted_ns, p->median_ns));
     if (p->priced_threads != p->threads)
@@ -200,10 +206,13 @@ static void print_json(const bench *b)
                   p->median_ns, p->median_lo_ns, p->median_hi_ns, p->best_ns, p->p90_ns, p->predicted_ns,
                   ratio_of(p->predicted_ns, p->median_ns), error_of(p->predicted_ns, p->median_ns));
     gcut_cli_json(", \"flops\": $x, \"bytes\": $x, \"limit_flops_per_s\": $x, \"limit_bytes_per_s\": $x, "
+                  "\"peak_bytes\": $i, \"predicted_bytes\": $i, \"saved_bytes\": $i, "
                   "\"steps\": $i, \"threads\": $i, \"priced_threads\": $i, \"line_ratio\": $x, \"blis\": $s, "
                   "\"gemm\": $s, \"classes\": [",
-                  p->flops, p->bytes, p->peak_flops_per_second, p->peak_bytes_per_second, (int64_t)p->steps,
-                  (int64_t)p->threads, (int64_t)p->priced_threads, p->line_ratio, b->blis, b->gemm);
+                  p->flops, p->bytes, p->peak_flops_per_second, p->peak_bytes_per_second,
+                  b->stats->peak_bytes, b->stats->predicted_bytes, b->stats->saved_bytes, (int64_t)p->steps,
+                  (int64_t)p->threads, (int64_t)p->priced_threads, p->line_ratio, b->stats->blis,
+                  b->stats->gemm);
     for (size_t i = 0; i < b->n; i++) fputs(i ? ", " : "", stdout), json_class(&b->at[i]);
     fputs("], \"kernels\": [", stdout);
     for (size_t i = 0; i < p->n; i++) fputs(i ? ", " : "", stdout), json_kernel(p->at[i]);
@@ -262,7 +271,7 @@ int gcut_cmd_bench(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
     gcut_profile *p = gcut_step_profile(step, (int)c->steps);
     const gcut_stats *stats = p ? gcut_step_stats(step) : NULL;
     if (!stats) return gcut_cli_failed(ctx);
-    b.blis = stats->blis, b.gemm = stats->gemm;
+    b.stats = stats;
     b.p = p;
     int code = report(ctx, c, &b);
     gcut_free(p);
