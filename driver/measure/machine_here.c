@@ -33,15 +33,14 @@ const char *gcut_machine_here_key(gcut_arena *a)
     return gcut_hash_hex(&h, a);
 }
 
-/* A model that other programs disturbed is not kept.  Says where it is, after a comma. */
+/* A model that other programs disturbed is not kept.  Says where it is. */
 static const char *measure(const call *j, gcut_cache *cache, const char *key, const gcut_made *m)
 {
     gcut_machine_report *out = m->object;
     gcut_calibrate_briefly(j->env, m);
-    if (out->busy)
-        return gcut_printf(m->scratch, ", and not kept, since the machine was busy: %s", out->busy);
+    if (out->busy) return gcut_printf(m->scratch, "is not kept, since the machine was busy: %s", out->busy);
     gcut_cache_put(cache, GCUT_CACHE_MACHINE, key, out->json, strlen(out->json));
-    return cache ? ", and kept in the cache" : "";
+    return cache ? "is kept in the cache" : "is not kept, as there is no cache";
 }
 
 static void find(void *arg, const gcut_made *m)
@@ -51,7 +50,7 @@ static void find(void *arg, const gcut_made *m)
     out->path = gcut_keep(m->keep, gcut_machine_path(m->scratch, j->machine));
     if (out->path) return;
     gcut_cache *cache = gcut_cache_open(m->scratch, NULL, NULL);
-    const char *key = gcut_machine_here_key(m->scratch), *kept = ", and comes from the cache";
+    const char *key = gcut_machine_here_key(m->scratch), *kept = "is from the cache";
     size_t n;
     out->json = gcut_cache_get(cache, GCUT_CACHE_MACHINE, key, m->keep, &n);
     if (!out->json) kept = measure(j, cache, key, m);
@@ -65,10 +64,9 @@ static void find(void *arg, const gcut_made *m)
         out->text = table.at;
     }
     out->said = gcut_printf(m->keep,
-                            "there is no model of this machine (%s): one that was measured briefly predicts "
-                            "times and decides the "
-                            "plan%s; `gradcut calibrate` makes one for plan and compile too, which use the "
-                            "shipped model until then",
+                            "there is no model of this machine: a brief measurement of it (%s), which %s, "
+                            "predicts times and chooses the plan; `gradcut calibrate` makes a model for plan "
+                            "and compile, too, which use the shipped one until then",
                             model->made, kept);
 }
 

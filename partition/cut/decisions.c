@@ -69,7 +69,7 @@ double gcut_save_price(const gcut_problem *p, gcut_ref v, double lambda, const c
     if (gcut_value_is(p->g, v, GCUT_CLASS_CONSTANT))
         return *why = "a constant: made where it is needed", INFINITY;
     if (p->force[v] == GCUT_CONSTRAINT_RECOMPUTE) return *why = "must be recomputed, as asked for", INFINITY;
-    if (is_given(p, v)) return *why = "a parameter: alive anyway", 0;
+    if (is_given(p, v)) return *why = "given by the caller: alive anyway", 0;
     if (p->facts->kept[v]) return *why = "a result of the forward graph: alive anyway", 0;
     if (gcut_value_is(p->g, v, GCUT_CLASS_VIEW)) return *why = "a view: its base stands for it", INFINITY;
     return gcut_saved_ns(p, v, p->format[v]) + lambda * (double)gcut_value_saved_bytes(p, v, p->format[v]);

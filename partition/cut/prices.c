@@ -416,7 +416,7 @@ gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_plan_
         c->bytes = p.numel[v] * gcut_dtype_bytes(gcut_type_of(g, v)->dtype);
         c->trip_ns = gcut_machine_dram_trip_ns(m, (double)c->bytes);
         c->convert_ns = convert_price(&p, v);
-        const char *param = !gcut_value_is_lost(g, v) ? "a parameter: alive anyway"
+        const char *param = !gcut_value_is_lost(g, v) ? "given by the caller: alive anyway"
                             : g->is_body              ? "carried by the forward loop, which is over"
                                                       : "#transient: gone when the backward call comes";
         c->why = n ? zero_reason(&p, n) : param;

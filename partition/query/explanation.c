@@ -90,7 +90,7 @@ static const char *fixed_reason(const gcut_why *w)
         return "it depends on a gradient: the backward graph computes it, once";
     if (d->decision == GCUT_PLAN_ALIVE && gcut_value_is(g, w->v, GCUT_CLASS_CONSTANT))
         return "a constant: made where it is needed";
-    if (d->decision == GCUT_PLAN_ALIVE && !gcut_def(g, w->v)) return "a parameter: alive anyway";
+    if (d->decision == GCUT_PLAN_ALIVE && !gcut_def(g, w->v)) return "given by the caller: alive anyway";
     if (d->decision == GCUT_PLAN_ALIVE) return "a result of the forward graph: alive anyway";
     if (d->decision == GCUT_PLAN_UNUSED) return "the backward graph does without it";
     if (gcut_value_runs_once(g, w->v)) return "made by an external kernel that is not pure and runs once";

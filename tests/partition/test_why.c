@@ -433,7 +433,7 @@ static void it_names_readers_and_their_rules(void **state)
     gcut_graph *six = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/plans/six.gcut", NULL);
     expect(six, &o, "a",
            SAYS("%a: ", "%b mul, computed again there\n", "%db.1 mul, for the derivative of %b mul"));
-    expect(six, &o, "%w", SAYS("%w: free", "param of @six.joint", "a parameter: alive anyway"));
+    expect(six, &o, "%w", SAYS("%w: free", "param of @six.joint", "given by the caller: alive anyway"));
     expect(six, &o, "loss", SAYS("%loss: free", "a result of the forward graph: alive anyway"));
     expect(six, &o, "db.1", SAYS("%db.1: backward", "depends on a gradient"));
     o.save = SAYS("b"), o.nsave = 1;
