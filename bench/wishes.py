@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether one --save or --recompute makes the plan of a budget better: `bench/wishes.py [--seed S] [--wishes N] [MODEL…]`.
+
+For each model of tests/models, at budgets from the smallest peak up in eighths to that of save-all: the plan, and the plans
+that `gradcut plan` finds for the same budget with one of N of its decisions forced the other way (0: all), drawn by the
+seed.  Prints a line for each of these that is faster by more than 0.1 % of the step, and for each that keeps a budget of one
+byte less than the smallest peak.  Predictions are of the shipped machine model.
+
+  BUILD  the build (build)      JOBS  plans at a time (all processors)
+"""
+import argparse
+import json
+import multiprocessing
+import os
+import pathlib
+import random
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
+ENV = dict(os.environ, GRADCUT_MACHINE="shipped", GRADCUT_CACHE="off")
+WORTH = 1e-3
+
+
+def plan(model, budget, *more):
+    """The plan as JSON; None: the budget is refused."""
+    command = [BUILD / "gradcut", "plan", ROOT / "tests/models" / (model + ".gcut"), "--budget", str(budget), *more, "--json"]
+    out = subprocess.run(command, capture_output=True, text=True, env=ENV, check=False)
+    return json.loads(out.stdout) if out.returncode == 0 else None
+
+
+def wish(job):
+    model, budget, step, how, value = job
+    found = plan(model, budget, how, value)
+    if not found or (step and found["step_ns"] >= step * (1 - WORTH)):
+        return None
+    what = "%.2f %% faster" % (100 - 100 * found["step_ns"] / step) if step else "fits"
+    return "%s, --budget %d %s %s: %s" % (model, budget, how, value, what)
+
+
+def jobs_of(model, wishes, draw):
+    least = plan(model, "min")
+    command = [BUILD / "gradcut", "plan", ROOT / "tests/models" / (model + ".gcut"), "--policy", "save-all", "--json"]
+    most = json.loads(subprocess.run(command, capture_output=True, text=True, env=ENV, check=True).stdout)["peak_bytes"]
+    jobs = []
+    for k in range(-1, 8):
+        budget = least["peak_bytes"] + (most - least["peak_bytes"]) * k // 8 if k >= 0 else least["peak_bytes"] - 1
+        of = plan(model, budget) if k >= 0 else least
+        lines = [x for x in of["values"] if not x.get("forced")]
+        lines = draw.sample(lines, wishes) if 0 < wishes < len(lines) else lines
+        jobs += [(model, budget, of["step_ns"] if k >= 0 else 0, "--save" if x["fate"] == "recomputed" else "--recompute",
+                  x["value"]) for x in lines]
+    return jobs
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--wishes", type=int, default=0)
+    parser.add_argument("models", nargs="*")
+    given = parser.parse_args()
+    models = given.models or sorted(p.stem for p in (ROOT / "tests/models").glob("*.gcut"))
+    draw = random.Random(given.seed)
+    with multiprocessing.Pool(int(os.environ.get("JOBS", os.cpu_count()))) as pool:
+        for model in models:
+            jobs = jobs_of(model, given.wishes, draw)
+            better = [x for x in pool.imap(wish, jobs) if x]
+            print("\n".join(better + ["%s: %d wishes at 9 budgets, %d better" % (model, len(jobs), len(better))]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
