@@ -129,6 +129,8 @@ void gcut_write_sizes(const gcut_size *at, size_t n, const char *first, gcut_tex
  * GCUT_SAVE_NOTHING as 0. */
 double gcut_plan_price(const gcut_plan_info *p);
 int64_t gcut_plan_saved_limit(int64_t saved_budget);
+/* "replayed, made for a budget of 24,000 bytes (23.4 KiB)"; NULL: the plan is no replay of one that had a limit. */
+const char *gcut_replayed_text(gcut_arena *a, const gcut_plan_info *p);
 /* Members of an object: "name:kind other:kind" with a value for each.  Kinds: s, a string or NULL; i, an
  * int64_t; k, an int64_t that is unknown (null) below 0; r, a double; b, a bool. */
 void gcut_json_members(gcut_json *j, const char *form, ...);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "report/report.h"
 
 const char *gcut_decision_word(gcut_plan_decision d)
@@ -35,6 +36,15 @@ double gcut_plan_price(const gcut_plan_info *p)
 int64_t gcut_plan_saved_limit(int64_t saved_budget)
 {
     return saved_budget == GCUT_SAVE_NOTHING ? 0 : saved_budget ? saved_budget : -1;
+}
+
+const char *gcut_replayed_text(gcut_arena *a, const gcut_plan_info *p)
+{
+    if (p->file_budget)
+        return gcut_printf(a, "replayed, made for a budget of %s", gcut_bytes_text(a, p->file_budget));
+    if (!p->file_saved_budget) return NULL;
+    return gcut_printf(a, "replayed, made for at most %s saved",
+                       gcut_bytes_text(a, gcut_plan_saved_limit(p->file_saved_budget)));
 }
 
 void gcut_json_members(gcut_json *j, const char *form, ...)

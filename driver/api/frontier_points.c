@@ -54,7 +54,7 @@ static double first_known(double a, double b)
 
 static double predicted(const gcut_candidate *of)
 {
-    return first_known(of->step_ns, of->base->work_ns + of->choice->fixed_ns);
+    return first_known(of->step_ns, gcut_candidate_total_ns(of));
 }
 
 static void tell(void *user, size_t done, size_t all)

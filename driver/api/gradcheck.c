@@ -233,7 +233,7 @@ static void refuse_no_gradient(const gcut_graph *joint)
               "@%s has no `grad` result to compare with differences", joint->name);
 }
 
-/* Differences of an infinity or a NaN say nothing of the derivative. */
+/* Finite differences of an infinity or a NaN are NaN. */
 static void refuse_no_objective(const probe *q)
 {
     const gcut_graph *g = q->g;
@@ -247,7 +247,8 @@ static void refuse_no_objective(const probe *q)
                 value = out[r].u.f[e], whose = gcut_printf(q->c->a, "its result %s", g->results.at[r].name);
     gcut_fail(q->c->env, GCUT_EGRAD, gcut_loc_place(g->module, g->loc),
               "give inputs for which it is finite, or differentiate other results: --loss, --cotan",
-              "@%s: %s is %g, and differences of that say nothing of a gradient", g->name, whose, value);
+              "@%s: %s is %g, so finite differences of it cannot be compared with gradients", g->name, whose,
+              value);
 }
 
 static void gradcheck(gcut_trial *c)

@@ -536,7 +536,8 @@ static bool check_bound(checking *s)
 
 /* ---- the cost ---- */
 
-/* Under a budget the cost of a plan of loops is above that of the best plan of them, which the file does not have. */
+/* Under a budget, a graph whose loops are planned has a cost relative to the cheapest plan of the loops
+ * (gcut_candidate_cost), which the file does not contain. */
 static bool check_cost(checking *s)
 {
     const gcut_certificate *c = s->c;

@@ -33,7 +33,8 @@ const char *gcut_machine_here_key(gcut_arena *a)
     return gcut_hash_hex(&h, a);
 }
 
-/* A model that other programs disturbed is not kept.  Says where it is. */
+/* Measures the model into m, and stores it in the cache unless the machine was busy.  Returns the predicate of a sentence:
+ * whether the model was stored. */
 static const char *measure(const call *j, gcut_cache *cache, const char *key, const gcut_made *m)
 {
     gcut_machine_report *out = m->object;

@@ -102,7 +102,7 @@ static int cheaper(const void *a, const void *b)
     const gcut_candidate *x = a, *y = b;
     if (!isnan(x->step_ns) && !isnan(y->step_ns) && x->step_ns != y->step_ns)
         return x->step_ns < y->step_ns ? -1 : 1;
-    const double c = x->base->work_ns + x->choice->fixed_ns, d = y->base->work_ns + y->choice->fixed_ns;
+    const double c = gcut_candidate_total_ns(x), d = gcut_candidate_total_ns(y);
     if (c != d) return c < d ? -1 : 1;
     int64_t s = x->choice->saved_bytes, t = y->choice->saved_bytes;
     if (s != t) return s < t ? 1 : -1;
@@ -246,7 +246,7 @@ gcut_plan *gcut_candidate_plan(const gcut_candidate *of, const gcut_problem *pro
     gcut_plan_options options = *of->options;
     gcut_choice choice = *of->choice;
     if (of->budget != GCUT_CANDIDATE_NO_BUDGET)
-        options.lambda = choice.lambda = 0; /* bytes have a limit, no price */
+        options.lambda = choice.lambda = 0; /* a budget limits bytes instead of pricing them */
     gcut_plan *plan = gcut_plan_from(problem, &options, &choice);
     for (uint32_t i = 0; of->less_workspace && i < of->less_workspace->n; i++)
         plan->value[of->less_workspace->at[i]].less_workspace = true;

@@ -88,7 +88,12 @@ gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candida
 /* Records in the plan of a candidate which budget it was found for. */
 void gcut_candidate_record(gcut_plan *plan, const gcut_candidates *o, const gcut_candidate *of,
                            int64_t budget);
-/* Of saving and recomputing, without a price of bytes, above the least work_ns of all bases. */
+/* All nodes of the base once, saving and recomputing, without a price of bytes. */
+static inline double gcut_candidate_total_ns(const gcut_candidate *of)
+{
+    return of->base->work_ns + of->choice->fixed_ns;
+}
+/* The same less the least work_ns of all bases: the cost of its plan. */
 double gcut_candidate_cost(const gcut_candidates *o, const gcut_candidate *of);
 /* Reports progress of a search; the caller may cancel it. */
 void gcut_candidates_tell(const gcut_candidates *o);

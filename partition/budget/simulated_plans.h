@@ -26,7 +26,7 @@ typedef struct gcut_simulated_plan {
 typedef struct gcut_simulated_plans {
     GCUT_VEC(gcut_simulated_plan)
     by_cost; /* rising cost at lambda 0 (fixed_ns), then falling saved bytes, then peak */
-    const gcut_cut_frontier *frontier; /* of the problem */
+    const gcut_cut_frontier *frontier; /* all minimum cuts of the problem */
 } gcut_simulated_plans;
 
 /* Memory from `arena`. */

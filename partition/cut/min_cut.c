@@ -35,8 +35,9 @@
 #define FLOW_LIMIT ((double)(1 << 30)) /* quanta of one round */
 #define PRECISION 1e-12                /* of a cost */
 #define ROUNDS 6
-#define MANY_ARCS                                                                                            \
-    1024 /* from here on GLPK gets what PHASES phases of shortest paths leave: they are faster */
+/* A network of this many arcs gets an initial flow by PHASES phases of shortest augmenting paths (Dinic), which leave GLPK
+ * few paths to find. */
+#define MANY_ARCS 1024
 #define PHASES 100
 
 /* An arc of the network for one key. */
@@ -75,7 +76,7 @@ static double room_of(const links *l, uint32_t e)
     return room(&l->arc.at[e / 2], e % 2);
 }
 
-/* After the last arc: their ends do not change. */
+/* Call it once, after the last arc was added: only flows change later. */
 static void sort_edges(gcut_arena *arena, links *l)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);

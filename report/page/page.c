@@ -63,8 +63,9 @@ static void put_choice(const gcut_plan_info *p, gcut_text *out)
     if (p->saved_budget)
         gcut_page_say(out, ", with at most %s saved",
                       gcut_bytes_text(out->arena, gcut_plan_saved_limit(p->saved_budget)));
-    if (p->file_budget || p->file_saved_budget)
-        gcut_page_say(out, ", replayed from a plan that was made for a limit");
+    const char *replayed = gcut_replayed_text(out->arena, p);
+    if (replayed)
+        gcut_page_say(out, ", %s", replayed);
     else if (!p->budget && !p->saved_budget)
         gcut_page_say(out, " at %g ns for a saved byte%s%s", gcut_plan_price(p), p->label ? ", " : "",
                       p->label ? p->label : "");

@@ -105,7 +105,7 @@ static void print_table(const gcut_plan_diff *d, const gcut_table_options *o, gc
     gcut_table_print_all(&t, out);
 }
 
-static const char *limit_text(gcut_arena *a, const gcut_plan_side *s)
+static const char *objective_text(gcut_arena *a, const gcut_plan_side *s)
 {
     if (s->budget >= 0) return gcut_printf(a, "budget %s", gcut_bytes_text(a, s->budget));
     if (s->saved_budget >= 0) return gcut_printf(a, "at most %s saved", gcut_bytes_text(a, s->saved_budget));
@@ -114,7 +114,7 @@ static const char *limit_text(gcut_arena *a, const gcut_plan_side *s)
 
 static void print_head(const char *which, const gcut_plan_side *s, gcut_text *out)
 {
-    gcut_text_add(out, "%s: %s, %s, %s", which, s->file, s->policy, limit_text(out->arena, s));
+    gcut_text_add(out, "%s: %s, %s, %s", which, s->file, s->policy, objective_text(out->arena, s));
     gcut_write_sizes(s->at, s->nat, ", at ", out);
     gcut_text_add(out, "\n");
 }
@@ -134,10 +134,10 @@ static void print_time(const char *what, double a, double b, gcut_text *out)
                   gcut_time_text(out->arena, b), b < a ? "-" : "+", gcut_time_text(out->arena, fabs(b - a)));
 }
 
-/* free: saved bytes have no price, as under a budget. */
-static double cost_of(const gcut_plan_side *s, bool free)
+/* unpriced: without the price of saved bytes, which a plan under a budget does not have. */
+static double cost_of(const gcut_plan_side *s, bool unpriced)
 {
-    return s->cost_ns - (free ? s->lambda * (double)s->saved_bytes : 0);
+    return s->cost_ns - (unpriced ? s->lambda * (double)s->saved_bytes : 0);
 }
 
 void gcut_write_diff_text(const gcut_plan_diff *d, const gcut_table_options *o, gcut_text *out)
@@ -160,9 +160,9 @@ void gcut_write_diff_text(const gcut_plan_diff *d, const gcut_table_options *o, 
     print_bytes("saved bytes", d->a->saved_bytes, d->b->saved_bytes, out);
     print_bytes("peak bytes", d->a->peak_bytes, d->b->peak_bytes, out);
     print_time("recompute", d->a->recompute_ns, d->b->recompute_ns, out);
-    const bool apart = d->a->lambda != d->b->lambda;
-    print_time(apart ? "cost, saved bytes without their price" : "cost", cost_of(d->a, apart),
-               cost_of(d->b, apart), out);
+    const bool unpriced = d->a->lambda != d->b->lambda;
+    print_time(unpriced ? "cost without the price of saved bytes" : "cost", cost_of(d->a, unpriced),
+               cost_of(d->b, unpriced), out);
     print_time("step", d->a->step_ns, d->b->step_ns, out);
 }
 

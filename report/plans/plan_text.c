@@ -108,12 +108,8 @@ static const char *choice_text(gcut_arena *a, const gcut_plan_info *p)
     if (p->saved_budget)
         return gcut_printf(a, "%s, at most %s saved", p->policy,
                            gcut_bytes_text(a, gcut_plan_saved_limit(p->saved_budget)));
-    if (p->file_budget)
-        return gcut_printf(a, "%s, replayed, made for a budget of %s", p->policy,
-                           gcut_bytes_text(a, p->file_budget));
-    if (p->file_saved_budget)
-        return gcut_printf(a, "%s, replayed, made for at most %s saved", p->policy,
-                           gcut_bytes_text(a, gcut_plan_saved_limit(p->file_saved_budget)));
+    const char *replayed = gcut_replayed_text(a, p);
+    if (replayed) return gcut_printf(a, "%s, %s", p->policy, replayed);
     return gcut_printf(a, "%s, lambda %g ns/B%s%s", p->policy, gcut_plan_price(p), p->label ? ", " : "",
                        p->label ? p->label : "");
 }

@@ -162,8 +162,8 @@ static void no_flip_is_better(void **state)
     assert_true(n.all > 10 && n.priced > n.all / 2);
 }
 
-/* A U-Net at the budget where a wish used to be worth 16 % of the step, and below the smallest candidate. */
-static void no_wish_is_better(void **state)
+/* A U-Net at the budget where a constraint used to be worth 16 % of the step, and below the smallest candidate. */
+static void no_constraint_is_better(void **state)
 {
     (void)state;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
@@ -262,7 +262,7 @@ static void signs_take_the_place_of_operands(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_flip_is_better), cmocka_unit_test(no_wish_is_better),
+        cmocka_unit_test(no_flip_is_better), cmocka_unit_test(no_constraint_is_better),
         cmocka_unit_test(loops_are_saved_whole), cmocka_unit_test(signs_take_the_place_of_operands)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

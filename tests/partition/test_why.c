@@ -408,7 +408,7 @@ static void a_budget_s_plan_costs_the_same_replayed(void **state)
     write_plan(plan[1], path[1]);
     d = gcut_diff_plans(ctx, path[0], path[1]);
     text = gcut_diff_text(ctx, d, NULL);
-    assert_non_null(strstr(text, "\ncost, saved bytes without their price: "));
+    assert_non_null(strstr(text, "\ncost without the price of saved bytes: "));
     gcut_free(text);
     gcut_free(d);
     for (int i = 0; i < 2; i++) gcut_plan_free(plan[i]), unlink(path[i]);

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether one --save or --recompute makes the plan of a budget better: `bench/wishes.py [--seed S] [--wishes N] [MODEL…]`.
+"""Count the constraints, one --save or --recompute each, that improve the plan of a budget:
+`bench/single_constraints.py [--seed S] [--constraints N] [MODEL…]`.
 
-For each model of tests/models, at budgets from the smallest peak up in eighths to that of save-all: the plan, and the plans
-that `gradcut plan` finds for the same budget with one of N of its decisions forced the other way (0: all), drawn by the
-seed.  Prints a line for each of these that is faster by more than 0.1 % of the step, and for each that keeps a budget of one
-byte less than the smallest peak.  Predictions are of the shipped machine model.
+For each model of tests/models, the script plans eight budgets: the smallest peak, and each further eighth of the way to the
+peak of save-all.  It draws N decisions of each plan by the seed (0: all of them), and plans the same budget again with that
+decision forced the other way.  It prints each constraint whose plan is faster by more than 0.1 % of the step, and each with
+which a budget of one byte less than the smallest peak is met.  Times are predicted by the shipped machine model.
 
   BUILD  the build (build)      JOBS  plans at a time (all processors)
 """
@@ -30,16 +31,16 @@ def plan(model, budget, *more):
     return json.loads(out.stdout) if out.returncode == 0 else None
 
 
-def wish(job):
-    model, budget, step, how, value = job
-    found = plan(model, budget, how, value)
+def improvement(job):
+    model, budget, step, option, value = job
+    found = plan(model, budget, option, value)
     if not found or (step and found["step_ns"] >= step * (1 - WORTH)):
         return None
     what = "%.2f %% faster" % (100 - 100 * found["step_ns"] / step) if step else "fits"
-    return "%s, --budget %d %s %s: %s" % (model, budget, how, value, what)
+    return "%s, --budget %d %s %s: %s" % (model, budget, option, value, what)
 
 
-def jobs_of(model, wishes, draw):
+def jobs_of(model, constraints, generator):
     least = plan(model, "min")
     command = [BUILD / "gradcut", "plan", ROOT / "tests/models" / (model + ".gcut"), "--policy", "save-all", "--json"]
     most = json.loads(subprocess.run(command, capture_output=True, text=True, env=ENV, check=True).stdout)["peak_bytes"]
@@ -48,7 +49,7 @@ def jobs_of(model, wishes, draw):
         budget = least["peak_bytes"] + (most - least["peak_bytes"]) * k // 8 if k >= 0 else least["peak_bytes"] - 1
         of = plan(model, budget) if k >= 0 else least
         lines = [x for x in of["values"] if not x.get("forced")]
-        lines = draw.sample(lines, wishes) if 0 < wishes < len(lines) else lines
+        lines = generator.sample(lines, constraints) if 0 < constraints < len(lines) else lines
         jobs += [(model, budget, of["step_ns"] if k >= 0 else 0, "--save" if x["fate"] == "recomputed" else "--recompute",
                   x["value"]) for x in lines]
     return jobs
@@ -57,16 +58,16 @@ def jobs_of(model, wishes, draw):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--wishes", type=int, default=0)
+    parser.add_argument("--constraints", type=int, default=0)
     parser.add_argument("models", nargs="*")
-    given = parser.parse_args()
-    models = given.models or sorted(p.stem for p in (ROOT / "tests/models").glob("*.gcut"))
-    draw = random.Random(given.seed)
+    arguments = parser.parse_args()
+    models = arguments.models or sorted(p.stem for p in (ROOT / "tests/models").glob("*.gcut"))
+    generator = random.Random(arguments.seed)
     with multiprocessing.Pool(int(os.environ.get("JOBS", os.cpu_count()))) as pool:
         for model in models:
-            jobs = jobs_of(model, given.wishes, draw)
-            better = [x for x in pool.imap(wish, jobs) if x]
-            print("\n".join(better + ["%s: %d wishes at 9 budgets, %d better" % (model, len(jobs), len(better))]), flush=True)
+            jobs = jobs_of(model, arguments.constraints, generator)
+            better = [x for x in pool.imap(improvement, jobs) if x]
+            print("\n".join(better + ["%s: %d constraints at 9 budgets, %d better" % (model, len(jobs), len(better))]), flush=True)
 
 
 if __name__ == "__main__":
