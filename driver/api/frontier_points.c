@@ -14,7 +14,7 @@
 
 #include "driver/api/timed.h"
 #include "driver/options/options.h"
-#include "driver/pipeline/budget_search.h"
+#include "driver/search/budget_search.h"
 #include "driver/pipeline/given_pair.h"
 #include "driver/pipeline/plan_info.h"
 #include "gradcut/gradcut_rt.h"

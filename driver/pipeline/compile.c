@@ -7,7 +7,7 @@
 #include "driver/options/default_sizes.h"
 #include "driver/options/machine_choice.h"
 #include "driver/options/plan_options.h"
-#include "driver/pipeline/budget_search.h"
+#include "driver/search/budget_search.h"
 #include "driver/dump/dump.h"
 #include "driver/pipeline/given_pair.h"
 #include "graph/custom.h"

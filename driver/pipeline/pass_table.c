@@ -7,8 +7,8 @@
 
 #include "driver/options/default_sizes.h"
 #include "driver/options/plan_options.h"
-#include "driver/pipeline/budget_search.h"
-#include "driver/pipeline/local_search.h"
+#include "driver/search/budget_search.h"
+#include "driver/search/local_search.h"
 #include "driver/pipeline/pipeline.h"
 #include "graph/verify.h"
 #include "passes/passes.h"

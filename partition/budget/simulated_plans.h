@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The plans among which a budget on the peak chooses, with their simulated peaks.  The driver lowers them to
- * learn their exact ones (driver/pipeline/candidates.h).
+ * learn their exact ones (driver/search/candidates.h).
  *
  *   save-all, the frontier of minimum cuts (its corners, and points between them)      one copy, lazily
  *   nested checkpoints over the blocks of the forward graph, for many sizes of memory   checkpoint_levels.c

@@ -14,8 +14,8 @@
 #include "harness.h"
 
 #include "driver/options/options.h"
-#include "driver/pipeline/candidates.h"
-#include "driver/pipeline/peak_bound.h"
+#include "driver/search/candidates.h"
+#include "driver/search/peak_bound.h"
 #include "gradcut/gradcut.h"
 #include "graph_gen.h"
 #include "models/models.h"

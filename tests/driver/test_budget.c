@@ -15,8 +15,8 @@
 #include <dlfcn.h>
 
 #include "driver/options/options.h"
-#include "driver/pipeline/budget_search.h"
-#include "driver/pipeline/peak_bound.h"
+#include "driver/search/budget_search.h"
+#include "driver/search/peak_bound.h"
 #include "driver/load/step.h"
 #include "graph_gen.h"
 #include "nightly.h"

@@ -10,7 +10,7 @@
 #include "harness.h"
 #include "nightly.h"
 #include "models/models.h"
-#include "driver/pipeline/local_search.h"
+#include "driver/search/local_search.h"
 #include "public.h"
 
 /* Above the search's own threshold by what rounding of sums may add. */

@@ -37,7 +37,7 @@
 
 #include "driver/options/options.h"
 #include "driver/options/plan_options.h"
-#include "driver/pipeline/peak_bound.h"
+#include "driver/search/peak_bound.h"
 #include "graph/ops/node_facts.h"
 #include "graph/rewrite.h"
 #include "graph_gen.h"

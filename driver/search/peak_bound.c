@@ -18,7 +18,7 @@
  * depends on the same values.
  */
 #include "driver/options/plan_options.h"
-#include "driver/pipeline/peak_bound.h"
+#include "driver/search/peak_bound.h"
 
 #include <stdlib.h>
 

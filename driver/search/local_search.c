@@ -2,13 +2,6 @@
  *
  * Rounds over all flips, until a round finds none.
  *
- * A flip changes the decision of one value: what is saved becomes recomputed, or the other way round.  All
- * other decisions stay, except of values that only this one needs, and the schedule is rebuilt.  Of a node that makes
- * several values, as a loop does, all that have one decision may change together.  Where a value is no longer saved,
- * its operands may be saved instead: that is a flip, too.  So may what is computed from it, where that takes fewer
- * bytes, as several masks of one value do: this is tried of a plan that does not fit and that no other flip makes
- * smaller.
- *
  * A round lowers the plan once for each of the most promising flips and takes those that are better, the best
  * first, each again from the plan so far; it goes on to less promising ones as long as none is better.  Values
  * that the graph has several times, as the layers of a network have, form a class: one of them stands for all, and
@@ -25,7 +18,7 @@
  * Without a budget a flip that was not better is tried again only after a change near its value: what others gain does
  * not depend on it, while under a budget it depends on the bytes that are left.
  */
-#include "driver/pipeline/local_search.h"
+#include "driver/search/local_search.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,23 +37,9 @@ enum {
     EXCHANGES = 4,      /* begun, the most promising first, before the search ends */
 };
 
-/* A value that is recomputed has three flips: it becomes saved, alone or with the other results of its node, or it loses
- * its further copies and waits for all readers.  One that is saved has five: it becomes recomputed, alone or with the
- * other results, or its operands or its readers are saved in its place, or it stays saved in its other storage
- * format. */
-typedef enum flip_kind {
-    FLIP_VALUE,
-    FLIP_NODE,
-    FLIP_COPIES,
-    FLIP_OPERANDS,
-    FLIP_READERS,
-    FLIP_FORMAT,
-    NFLIP_KINDS
-} flip_kind;
-
 typedef struct flip {
     gcut_ref v;
-    flip_kind kind;
+    gcut_flip_kind kind;
     double gain; /* promise_of, then gain_of */
 } flip;
 
@@ -77,8 +56,8 @@ typedef struct search {
     uint64_t *alike; /* by value: its class */
     bool *keeps;     /* by value: its decision is not changed */
     bool formats;    /* they alone are flipped */
-    bool stuck;      /* the plan does not fit and no other kind is better: FLIP_READERS alone are tried */
-    bool *vain[NFLIP_KINDS]; /* by value: not better when last tried, and nothing near it has changed */
+    bool stuck; /* the plan does not fit and no other kind is better: GCUT_FLIP_READERS alone are tried */
+    bool *vain[GCUT_NFLIPS]; /* by value: not better when last tried, and nothing near it has changed */
     uint32_t flips;          /* taken */
     uint64_t end;            /* o->nodes_tried at which the search ends */
     /* The flips of the last round that are faster and do not fit; gain: the ns that they save, times ns for each byte
@@ -131,147 +110,6 @@ static uint64_t *classes_of(const gcut_graph *g, gcut_arena *a)
 
 /* ---- flips ---- */
 
-static bool is_flippable(const gcut_problem *p, const gcut_choice *c, gcut_ref v)
-{
-    if (p->force[v] != GCUT_CONSTRAINT_NONE || !gcut_def(p->g, v)) return false;
-    if (c->decision[v] != GCUT_PLAN_SAVED && c->decision[v] != GCUT_PLAN_RECOMPUTED) return false;
-    const char *why;
-    return isfinite(gcut_save_price(p, v, 0, &why)) && isfinite(p->price[v].recompute_ns) &&
-           !gcut_value_runs_once(p->g, v);
-}
-
-/* The same one where v has no choice: in a gradient's memory it costs nothing. */
-static gcut_format changed_format(const gcut_problem *p, gcut_ref v, gcut_format format)
-{
-    const gcut_format other = gcut_other_format(p, v);
-    if (other == GCUT_FORMAT_GRAD) return format;
-    return format == GCUT_FORMAT_PLAIN ? other : GCUT_FORMAT_PLAIN;
-}
-
-static gcut_problem in_formats_of(const gcut_problem *p, gcut_arena *arena, const gcut_choice *from)
-{
-    gcut_problem q = *p;
-    q.format = gcut_memdup(arena, p->format, p->g->values.n * sizeof *p->format);
-    for (gcut_ref v = 1; v < p->g->values.n; v++)
-        if (from->decision[v] == GCUT_PLAN_SAVED) q.format[v] = from->format[v];
-    return q;
-}
-
-/* The values of `changed` get their other format. */
-static gcut_choice *choice_with(const gcut_problem *p, gcut_arena *arena, const gcut_choice *from,
-                                const bool *saved, const gcut_ref *changed, uint32_t nchanged)
-{
-    gcut_recomputations *again =
-        gcut_schedule_recomputations(arena, p->facts, from->decision, &from->backward);
-    gcut_problem q = in_formats_of(p, arena, from);
-    for (uint32_t i = 0; i < nchanged; i++)
-        q.format[changed[i]] = changed_format(p, changed[i], q.format[changed[i]]);
-    return gcut_choice_saving(&q, arena, saved, again, from->lambda);
-}
-
-static bool same_decision(const gcut_choice *x, const gcut_choice *y, gcut_ref v)
-{
-    return x->decision[v] == y->decision[v] &&
-           (x->decision[v] != GCUT_PLAN_SAVED || x->format[v] == y->format[v]);
-}
-
-static bool same_decisions(const gcut_problem *p, const gcut_choice *x, const gcut_choice *y)
-{
-    bool same = true;
-    for (gcut_ref v = 1; same && v < p->g->values.n; v++) same = same_decision(x, y, v);
-    return same;
-}
-
-/* Adds the operands of v that c recomputes and `from` does not.  False: there are none. */
-static bool save_operands(const gcut_problem *p, const gcut_choice *from, const gcut_choice *c, gcut_ref v,
-                          bool *saved)
-{
-    const gcut_node *x = gcut_def(p->g, v);
-    bool any = false;
-    for (uint32_t k = 0; k < x->nargs; k++) {
-        gcut_ref u = p->facts->base[gcut_arg(p->g, x, k)];
-        if (c->decision[u] != GCUT_PLAN_RECOMPUTED || from->decision[u] == GCUT_PLAN_RECOMPUTED) continue;
-        saved[u] = any = true;
-    }
-    return any;
-}
-
-/* Adds what c recomputes from v, but for views.  False: there is nothing. */
-static bool save_readers(const gcut_problem *p, const gcut_choice *c, gcut_ref v, bool *saved)
-{
-    const gcut_graph *g = p->g;
-    bool any = false;
-    for (uint32_t i = g->values.at[v].def + 1; i < g->nodes.n; i++) {
-        const gcut_node *x = gcut_node_at(g, i);
-        bool reads = false;
-        for (uint32_t k = 0; k < x->nargs; k++) reads |= p->facts->base[gcut_arg(g, x, k)] == v;
-        if (!reads || gcut_node_class(x) == GCUT_CLASS_VIEW) continue;
-        for (gcut_ref u = x->res0; u < x->res0 + x->nres; u++)
-            if (c->decision[u] == GCUT_PLAN_RECOMPUTED) saved[u] = any = true;
-    }
-    return any;
-}
-
-/* Flips what has the decision of v among the results of its node, of which it must be the first.  False: it is not, or
- * there is no other. */
-static bool flip_run(const gcut_problem *p, const gcut_choice *from, gcut_ref v, bool *saved)
-{
-    const gcut_node *x = gcut_def(p->g, v);
-    uint32_t n = 0;
-    for (gcut_ref r = x->res0; r < x->res0 + x->nres; r++) {
-        if (from->decision[r] != from->decision[v] || !is_flippable(p, from, r)) continue;
-        if (r < v) return false;
-        saved[r] = from->decision[v] != GCUT_PLAN_SAVED;
-        n++;
-    }
-    return n > 1;
-}
-
-/* The values of the list have no copies but the first.  NULL: they have none. */
-static const gcut_choice *copied_once(const search *s, const gcut_choice *from, const gcut_ref *v, uint32_t n)
-{
-    const gcut_problem *p = s->p;
-    bool *once = gcut_calloc(s->round, (size_t)p->g->nodes.n + 1, sizeof *once), any = false;
-    gcut_recomputations *copies =
-        gcut_schedule_recomputations(s->round, p->facts, from->decision, &from->backward);
-    uint32_t npos;
-    gcut_backward_order(s->round, p->facts, &npos);
-    for (uint32_t i = 0; i < n; i++) once[p->g->values.at[v[i]].def] = true;
-    for (uint32_t i = 0; i <= npos; i++) {
-        uint32_t kept = 0;
-        for (uint32_t k = 0; k < copies[i].n; k++)
-            if (!once[copies[i].at[k]]) copies[i].at[kept++] = copies[i].at[k];
-        any |= kept < copies[i].n;
-        copies[i].n = kept;
-    }
-    if (!any) return NULL;
-    const gcut_problem q = in_formats_of(p, s->round, from);
-    return gcut_choice_saving(&q, s->round, gcut_saved_of(p, s->round, from->decision), copies, from->lambda);
-}
-
-/* All values of the list flipped.  Readers are saved in their place only where they are smaller: masks, instead of what
- * they are computed from. */
-static const gcut_choice *flipped(const search *s, const gcut_choice *from, const gcut_ref *v, uint32_t n,
-                                  flip_kind kind)
-{
-    const gcut_problem *p = s->p;
-    bool *saved = gcut_saved_of(p, s->round, from->decision), any = false;
-    if (kind == FLIP_COPIES) return copied_once(s, from, v, n);
-    if (kind != FLIP_FORMAT)
-        for (uint32_t i = 0; i < n; i++) saved[v[i]] = from->decision[v[i]] != GCUT_PLAN_SAVED;
-    for (uint32_t i = 0; i < n; i++)
-        if (kind == FLIP_NODE && !flip_run(p, from, v[i], saved)) return NULL;
-    const gcut_choice *c = choice_with(p, s->round, from, saved, v, kind == FLIP_FORMAT ? n : 0);
-    for (uint32_t i = 0; i < n; i++) {
-        if (kind == FLIP_OPERANDS) any |= save_operands(p, from, c, v[i], saved);
-        if (kind == FLIP_READERS) any |= save_readers(p, c, v[i], saved);
-    }
-    if (any) c = choice_with(p, s->round, from, saved, NULL, 0);
-    if ((kind == FLIP_OPERANDS || kind == FLIP_READERS) && !any) return NULL;
-    if (kind == FLIP_READERS && c->saved_bytes >= from->saved_bytes) return NULL;
-    return same_decisions(p, c, from) ? NULL : c;
-}
-
 /* What the search makes less. */
 static double worth_of(const search *s, const gcut_candidate *x)
 {
@@ -283,22 +121,6 @@ static bool has_budget(const search *s)
     return s->budget != INT64_MAX;
 }
 
-/* The bytes alive above the budget, summed over the steps; 0: it fits.  What the peak has beside what is alive, counts
- * at every step. */
-static double bytes_above(const search *s, const gcut_candidate *x)
-{
-    const gcut_known_plan *known = &s->o->known.at[x->known - 1];
-    int64_t most = 0;
-    double sum = 0;
-    if (x->peak_bytes <= s->budget) return 0;
-    for (uint32_t i = 0; i < known->nsteps; i++)
-        if (known->alive[i] > most) most = known->alive[i];
-    const int64_t room = s->budget - (x->peak_bytes - most);
-    for (uint32_t i = 0; i < known->nsteps; i++)
-        if (known->alive[i] > room) sum += (double)(known->alive[i] - room);
-    return sum;
-}
-
 /* An estimate of what this choice may gain, by which flips are ordered.  Without a budget: the most that it may gain by
  * these prices.  Of a plan that fits a budget: the prices of what is no longer saved or recomputed, as if all else were
  * free.  Of one that does not: the bytes of the values whose decision changes, for each ns by the prices.  0: it is too
@@ -308,7 +130,7 @@ static double promise_of(const search *s, const gcut_choice *c)
     const gcut_choice *now = s->best.choice;
     double ns = 0, added = 0, bytes = 0, worth = GCUT_FLIP_WORTH * s->best.step_ns;
     for (gcut_ref v = 1; v < s->p->g->values.n; v++) {
-        if (same_decision(c, now, v)) continue;
+        if (gcut_same_decision(c, now, v)) continue;
         bytes += (double)s->p->price[v].bytes;
         ns += s->p->opt->machine.kernel_ns;
         if (now->decision[v] == GCUT_PLAN_RECOMPUTED && isfinite(s->p->price[v].recompute_ns))
@@ -320,8 +142,8 @@ static double promise_of(const search *s, const gcut_choice *c)
     }
     if (bytes == 0) ns = now->recompute_ns - c->recompute_ns; /* the same decisions, fewer copies */
     if (!has_budget(s)) {
-        double gain =
-            DOUBT * ns - added / DOUBT_ADDED + s->lambda * (double)(now->saved_bytes - c->saved_bytes);
+        double gain = DOUBT * ns - added / DOUBT_ADDED +
+                      s->lambda * (double)(now->saved_bytes - c->saved_bytes);
         return gain > worth ? gain : 0;
     }
     double excess = (double)s->best.peak_bytes - (double)s->budget;
@@ -349,11 +171,12 @@ static double gain_of(const search *s, const gcut_candidate *x)
     double longer = worth_of(s, x) - worth_of(s, &s->best), worth = GCUT_FLIP_WORTH * s->best.step_ns;
     if (isnan(x->step_ns)) return 0;
     if (s->best.peak_bytes <= s->budget) return x->peak_bytes <= s->budget && -longer > worth ? -longer : 0;
-    return fmax(0, bytes_above(s, &s->best) - bytes_above(s, x)) / fmax(longer, worth);
+    return fmax(0, gcut_bytes_above(s->o, &s->best, s->budget) - gcut_bytes_above(s->o, x, s->budget)) /
+           fmax(longer, worth);
 }
 
 /* No flip of the class of v, whose values have its decision now, is better. */
-static void settle(search *s, gcut_ref v, flip_kind kind)
+static void settle(search *s, gcut_ref v, gcut_flip_kind kind)
 {
     const gcut_plan_decision *now = s->best.choice->decision;
     for (gcut_ref u = 1; u < s->p->g->values.n; u++)
@@ -364,23 +187,11 @@ static void settle(search *s, gcut_ref v, flip_kind kind)
 static void unsettle(search *s, const gcut_plan_decision *from, const gcut_plan_decision *to)
 {
     const gcut_graph *g = s->p->g;
-    bool *near = gcut_calloc(s->round, g->values.n, sizeof *near);
-    for (gcut_ref v = 1; v < g->values.n; v++) near[v] = from[v] != to[v];
-    for (int step = 0; step < NEAR_STEPS; step++) {
-        bool *next = gcut_memdup(s->round, near, g->values.n * sizeof *near);
-        for (uint32_t i = 0; i < g->nodes.n; i++) {
-            const gcut_node *n = gcut_node_at(g, i);
-            bool any = false;
-            for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) any |= near[v];
-            for (uint32_t k = 0; k < n->nargs; k++) {
-                next[gcut_arg(g, n, k)] |= any;
-                for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) next[v] |= near[gcut_arg(g, n, k)];
-            }
-        }
-        near = next;
-    }
+    bool *differs = gcut_calloc(s->round, g->values.n, sizeof *differs);
+    for (gcut_ref v = 1; v < g->values.n; v++) differs[v] = from[v] != to[v];
+    const bool *near = gcut_near_values(s->round, g, differs, NEAR_STEPS);
     for (gcut_ref v = 1; v < g->values.n; v++)
-        for (int k = 0; k < NFLIP_KINDS; k++) s->vain[k][v] = s->vain[k][v] && !near[v];
+        for (int k = 0; k < GCUT_NFLIPS; k++) s->vain[k][v] = s->vain[k][v] && !near[v];
 }
 
 /* Takes that choice if it is worth it. */
@@ -390,7 +201,7 @@ static bool take(search *s, const gcut_choice *c)
     gcut_candidate x = evaluate(s, c);
     if (!(gain_of(s, &x) > 0)) return false;
     unsettle(s, s->best.choice->decision, c->decision);
-    x.choice = choice_with(s->p, s->arena, c, gcut_saved_of(s->p, s->round, c->decision), NULL, 0);
+    x.choice = gcut_flip_kept(s->p, s->arena, c);
     s->best = x;
     s->flips++;
     return true;
@@ -403,11 +214,13 @@ static int by_gain(const void *a, const void *b)
     return x->v != y->v ? (x->v > y->v) - (x->v < y->v) : (int)x->kind - (int)y->kind;
 }
 
-/* Formats are flipped last: by the prices, which assume a trip to DRAM, packed masks are always the better ones. */
-static bool is_tried(const search *s, flip_kind kind)
+/* Formats are flipped last: by the prices, which assume a trip to DRAM, packed masks are always the better ones.  Copies
+ * are added and values swapped by tabu search alone. */
+static bool is_tried(const search *s, gcut_flip_kind kind)
 {
-    if (s->formats || kind == FLIP_FORMAT) return s->formats && kind == FLIP_FORMAT;
-    return s->stuck == (kind == FLIP_READERS);
+    if (kind == GCUT_FLIP_AGAIN || kind == GCUT_FLIP_SWAP) return false;
+    if (s->formats || kind == GCUT_FLIP_FORMAT) return s->formats && kind == GCUT_FLIP_FORMAT;
+    return s->stuck == (kind == GCUT_FLIP_READERS);
 }
 
 /* Notes v in `seen`.  True: no other value of its class and with its decision was noted, as one with copies or as any. */
@@ -416,7 +229,7 @@ static bool note_first(const search *s, gcut_arena *a, gcut_map *seen, gcut_ref 
     return !(*gcut_map_at(a, seen, mix(s->alike[v], 2 * (uint64_t)s->best.choice->decision[v] + copied)))++;
 }
 
-/* The promising flips, the most promising first.  One value of each class is flipped: for FLIP_COPIES the first that has
+/* The promising flips, the most promising first.  One value of each class is flipped: for GCUT_FLIP_COPIES the first that has
  * copies, for all other kinds the first. */
 static flips find_flips(search *s)
 {
@@ -425,24 +238,23 @@ static flips find_flips(search *s)
     gcut_arena *round = s->round;
     gcut_map seen = {0};
     flips out = {0};
-    uint32_t values = 0;
     uint32_t *runs = gcut_calloc(round, (size_t)g->nodes.n + 1, sizeof *runs);
     for (uint32_t t = 0; t < now->backward.n; t++) runs[now->backward.node[t]]++;
-    for (gcut_ref v = 1; v < g->values.n; v++) values += is_flippable(s->p, now, v);
-    const bool few = has_budget(s) && values <= FEW_VALUES;
+    const bool few = has_budget(s) && gcut_count_flippable(s->p, now) <= FEW_VALUES;
     for (gcut_ref v = 1; v < g->values.n; v++) {
-        if (s->keeps[v] || !is_flippable(s->p, now, v)) continue;
+        if (s->keeps[v] || !gcut_is_flippable(s->p, now, v)) continue;
         const bool saved = now->decision[v] == GCUT_PLAN_SAVED,
                    copied = !saved && runs[g->values.at[v].def] > 1,
                    first = note_first(s, round, &seen, v, false) || few,
                    first_copied = copied && (note_first(s, round, &seen, v, true) || few);
-        for (int k = FLIP_VALUE; k < (saved ? NFLIP_KINDS : FLIP_OPERANDS); k++) {
-            if (!is_tried(s, (flip_kind)k) || s->vain[k][v]) continue;
-            if (k == FLIP_COPIES ? !first_copied : !first) continue;
+        for (int k = 0; k < GCUT_NFLIPS; k++) {
+            if (!gcut_flip_fits((gcut_flip_kind)k, now->decision[v])) continue;
+            if (!is_tried(s, (gcut_flip_kind)k) || s->vain[k][v]) continue;
+            if (k == GCUT_FLIP_COPIES ? !first_copied : !first) continue;
             s->round = gcut_arena_new(gcut_arena_env(round), round);
-            const gcut_choice *c = flipped(s, now, &v, 1, (flip_kind)k);
+            const gcut_choice *c = gcut_flipped(s->p, s->round, now, &v, 1, (gcut_flip_kind)k);
             double promise = c ? promise_of(s, c) : 0;
-            if (promise > 0) *GCUT_PUSH(round, &out) = (flip){v, (flip_kind)k, promise};
+            if (promise > 0) *GCUT_PUSH(round, &out) = (flip){v, (gcut_flip_kind)k, promise};
             gcut_arena_free(s->round);
         }
     }
@@ -460,14 +272,15 @@ static void keep_better(search *s, flips *m)
     for (uint32_t i = 0; i < m->n && s->o->nodes_tried < s->end; i++) {
         if (kept && i >= TRIED_AT_ONCE) break;
         const flip f = m->at[i];
-        gcut_candidate x = evaluate(s, flipped(s, s->best.choice, &f.v, 1, f.kind));
+        gcut_candidate x = evaluate(s, gcut_flipped(s->p, s->round, s->best.choice, &f.v, 1, f.kind));
         double gain = gain_of(s, &x), shorter = s->best.step_ns - x.step_ns;
         if (gain > 0)
             m->at[kept++] = (flip){f.v, f.kind, gain};
         else if (!has_budget(s))
             settle(s, f.v, f.kind);
         if (fits && x.peak_bytes > s->budget && shorter > GCUT_FLIP_WORTH * s->best.step_ns)
-            *GCUT_PUSH(s->arena, &s->too_large) = (flip){f.v, f.kind, shorter * shorter / bytes_above(s, &x)};
+            *GCUT_PUSH(s->arena, &s->too_large) =
+                (flip){f.v, f.kind, shorter * shorter / gcut_bytes_above(s->o, &x, s->budget)};
     }
     m->n = kept;
     if (kept) qsort(m->at, kept, sizeof *m->at, by_gain);
@@ -479,13 +292,13 @@ static bool apply(search *s, const flip *m)
     const gcut_choice *now = s->best.choice;
     gcut_ref *all = gcut_calloc(s->round, g->values.n, sizeof *all);
     uint32_t n = 0;
-    if (!is_flippable(s->p, now, m->v)) return false;
+    if (!gcut_is_flippable(s->p, now, m->v)) return false;
     for (gcut_ref v = 1; v < g->values.n; v++)
         if (s->alike[v] == s->alike[m->v] && now->decision[v] == now->decision[m->v] &&
-            now->format[v] == now->format[m->v] && is_flippable(s->p, now, v) && !s->keeps[v])
+            now->format[v] == now->format[m->v] && gcut_is_flippable(s->p, now, v) && !s->keeps[v])
             all[n++] = v;
-    if (n > 1 && take(s, flipped(s, now, all, n, m->kind))) return true;
-    return take(s, flipped(s, now, &m->v, 1, m->kind));
+    if (n > 1 && take(s, gcut_flipped(s->p, s->round, now, all, n, m->kind))) return true;
+    return take(s, gcut_flipped(s->p, s->round, now, &m->v, 1, m->kind));
 }
 
 /* Rounds until one finds nothing better. */
@@ -510,9 +323,9 @@ static bool exchange(search *s, const flip *f)
 {
     search t = *s;
     t.round = gcut_arena_new(gcut_arena_env(s->o->arena), s->o->arena);
-    const gcut_choice *c = flipped(&t, s->best.choice, &f->v, 1, f->kind);
+    const gcut_choice *c = gcut_flipped(s->p, t.round, s->best.choice, &f->v, 1, f->kind);
     t.best = evaluate(&t, c);
-    t.best.choice = choice_with(s->p, s->arena, c, gcut_saved_of(s->p, t.round, c->decision), NULL, 0);
+    t.best.choice = gcut_flip_kept(s->p, s->arena, c);
     t.flips++;
     gcut_arena *mine = t.round;
     t.too_large = (flips){0};
@@ -542,7 +355,7 @@ static search search_of(gcut_candidates *o, const gcut_candidate *from, int64_t 
     gcut_candidate_peak(o, &s.best);
     s.alike = classes_of(g, o->arena);
     s.keeps = gcut_calloc(o->arena, g->values.n, sizeof *s.keeps);
-    for (int k = 0; k < NFLIP_KINDS; k++) s.vain[k] = gcut_calloc(o->arena, g->values.n, sizeof *s.vain[k]);
+    for (int k = 0; k < GCUT_NFLIPS; k++) s.vain[k] = gcut_calloc(o->arena, g->values.n, sizeof *s.vain[k]);
     return s;
 }
 

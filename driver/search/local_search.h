@@ -2,10 +2,10 @@
  *
  * Local search: a plan is changed by one decision at a time while its lowered step gets better.
  */
-#ifndef GCUT_DRIVER_PIPELINE_LOCAL_SEARCH_H
-#define GCUT_DRIVER_PIPELINE_LOCAL_SEARCH_H
+#ifndef GCUT_DRIVER_SEARCH_LOCAL_SEARCH_H
+#define GCUT_DRIVER_SEARCH_LOCAL_SEARCH_H
 
-#include "driver/pipeline/candidates.h"
+#include "driver/search/flips.h"
 
 /* A flip that saves less than this share of the step's time is not worth a change. */
 #define GCUT_FLIP_WORTH 1e-3

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Candidate plans: plans in the order of their predicted time, each lowered to know its exact peak.  A budget
- * search (driver/pipeline/budget_search.h) starts from them.  They depend on the graph and on the options other than
+ * search (driver/search/budget_search.h) starts from them.  They depend on the graph and on the options other than
  * the budget.
  */
-#ifndef GCUT_DRIVER_PIPELINE_CANDIDATES_H
-#define GCUT_DRIVER_PIPELINE_CANDIDATES_H
+#ifndef GCUT_DRIVER_SEARCH_CANDIDATES_H
+#define GCUT_DRIVER_SEARCH_CANDIDATES_H
 
 #include "base/hash.h"
 #include "base/map.h"

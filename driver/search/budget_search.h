@@ -2,10 +2,10 @@
  *
  * Budgets on the peak of the whole step.
  */
-#ifndef GCUT_DRIVER_PIPELINE_BUDGET_SEARCH_H
-#define GCUT_DRIVER_PIPELINE_BUDGET_SEARCH_H
+#ifndef GCUT_DRIVER_SEARCH_BUDGET_SEARCH_H
+#define GCUT_DRIVER_SEARCH_BUDGET_SEARCH_H
 
-#include "driver/pipeline/candidates.h"
+#include "driver/search/candidates.h"
 
 /* The fastest plan that the search finds for that budget; where it finds none that fits, gcut_budget_least.
  * Every plan "at equal peak" is found by this function.  The candidates are lowered and sorted. */

@@ -3,17 +3,17 @@
  * Budgets on the peak: the fastest plan that local search finds from the candidates, or the values that make up the
  * smallest peak.
  */
-#include "driver/pipeline/budget_search.h"
+#include "driver/search/budget_search.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
-#include "driver/pipeline/candidates.h"
-#include "driver/pipeline/less_workspace.h"
-#include "driver/pipeline/local_search.h"
-#include "driver/pipeline/peak_bound.h"
+#include "driver/search/candidates.h"
+#include "driver/search/less_workspace.h"
+#include "driver/search/local_search.h"
+#include "driver/search/peak_bound.h"
 #include "graph/ops/value_bytes.h"
 #include "partition/bounds/moment_bound.h"
 #include "partition/cut/frontier.h"

@@ -7,7 +7,7 @@
  * A candidate is lowered in a scratch module, a clone of that of its base.
  */
 #include "driver/options/plan_options.h"
-#include "driver/pipeline/candidates.h"
+#include "driver/search/candidates.h"
 
 #include <math.h>
 #include <stdlib.h>

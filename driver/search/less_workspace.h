@@ -2,10 +2,10 @@
  *
  * Convolutions that take the algorithm with less workspace, so that a plan fits a budget.
  */
-#ifndef GCUT_DRIVER_PIPELINE_LESS_WORKSPACE_H
-#define GCUT_DRIVER_PIPELINE_LESS_WORKSPACE_H
+#ifndef GCUT_DRIVER_SEARCH_LESS_WORKSPACE_H
+#define GCUT_DRIVER_SEARCH_LESS_WORKSPACE_H
 
-#include "driver/pipeline/candidates.h"
+#include "driver/search/candidates.h"
 
 /* `from` with less workspace where its peak is above the budget for the workspace of convolutions: a peak no
  * larger than before, at the budget or below it where that can be.  `from` itself, lowered, where nothing is

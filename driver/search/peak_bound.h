@@ -2,8 +2,8 @@
  *
  * A lower bound of the peak of every plan of a joint graph.
  */
-#ifndef GCUT_DRIVER_PIPELINE_PEAK_BOUND_H
-#define GCUT_DRIVER_PIPELINE_PEAK_BOUND_H
+#ifndef GCUT_DRIVER_SEARCH_PEAK_BOUND_H
+#define GCUT_DRIVER_SEARCH_PEAK_BOUND_H
 
 #include "driver/pipeline/pipeline.h"
 

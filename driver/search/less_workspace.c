@@ -9,7 +9,7 @@
  * All copies of a convolution change with it, so that a recomputed value has the bits of the one that was
  * computed first.
  */
-#include "driver/pipeline/less_workspace.h"
+#include "driver/search/less_workspace.h"
 
 #include <math.h>
 #include <string.h>
