@@ -14,6 +14,7 @@
 #include "driver/search/less_workspace.h"
 #include "driver/search/local_search.h"
 #include "driver/search/peak_bound.h"
+#include "driver/search/tabu_search.h"
 #include "graph/ops/value_bytes.h"
 #include "partition/bounds/moment_bound.h"
 #include "partition/cut/frontier.h"
@@ -95,10 +96,18 @@ static _Noreturn void refuse(gcut_candidates *o, const gcut_candidate *least)
 
 /* ---- local search ---- */
 
-/* Nodes of the graphs that a search lowers.  A budget has one search, and one more with less workspace. */
-#define NODES_SEARCHED UINT64_C(200000)
+/* Nodes of the graphs that a search lowers, in rounds over all flips or in tabu searches.  A budget has one search, one
+ * more with less workspace, and one from the best plan of both. */
+#define NODES_OF_ROUNDS UINT64_C(200000)
+#define NODES_OF_TABU UINT64_C(400000)
+/* Tabu searches begin where all flips can be tried in these nodes: from each start, and from the best plan. */
+#define TABU_FROM_START (NODES_OF_TABU / 8)
+#define TABU_FROM_BEST (NODES_OF_TABU * 5 / 8)
+/* Steps without a better plan after which they end. */
+#define STEPS_FROM_START 10
+#define STEPS_FROM_BEST 100
 /* A search ends when this many starts in a row have given no better plan; of starts with less workspace, fewer. */
-#define STARTS_IN_VAIN 16
+#define STARTS_IN_VAIN 24
 #define CHANGED_IN_VAIN 6
 /* The smallest peak is searched for in targets, each this part of the arena below the peak found so far: a far target
  * counts the bytes of many steps, a near one those of the fullest. */
@@ -155,7 +164,7 @@ static void add_starts(const gcut_candidates *o, const bool *chosen, starts *out
 /* Is x the better plan for the budget?  One that fits and is faster; while none fits, a smaller peak. */
 static bool is_better(const gcut_candidate *x, const gcut_candidate *best, int64_t budget)
 {
-    if (best->peak_bytes <= budget) return x->peak_bytes <= budget && x->step_ns < best->step_ns;
+    if (best->peak_bytes <= budget) return x->peak_bytes <= budget && gcut_candidate_is_faster(x, best);
     return x->peak_bytes < best->peak_bytes ||
            (x->peak_bytes == best->peak_bytes && x->step_ns < best->step_ns);
 }
@@ -164,11 +173,20 @@ static bool is_better(const gcut_candidate *x, const gcut_candidate *best, int64
 static uint64_t nodes_for(const gcut_candidates *o, const gcut_candidate *start, uint64_t begin,
                           int64_t budget)
 {
-    const uint64_t spent = o->nodes_tried - begin, left = spent < NODES_SEARCHED ? NODES_SEARCHED - spent : 0;
-    return start->peak_bytes <= budget || left < NODES_SEARCHED / 2 ? left : NODES_SEARCHED / 2;
+    const uint64_t all = gcut_tabu_affords(start, TABU_FROM_START) ? NODES_OF_TABU : NODES_OF_ROUNDS;
+    const uint64_t spent = o->nodes_tried - begin, left = spent < all ? all - spent : 0;
+    return start->peak_bytes <= budget || left < all / 2 ? left : all / 2;
 }
 
 static const gcut_candidate none_yet = {.peak_bytes = INT64_MAX, .step_ns = INFINITY};
+
+/* By tabu search where there are few flips, else in rounds. */
+static gcut_candidate search_from_start(gcut_candidates *o, const gcut_candidate *start, int64_t budget,
+                                        uint64_t nodes)
+{
+    if (!gcut_tabu_affords(start, TABU_FROM_START)) return gcut_candidate_refined(o, start, budget, 0, nodes);
+    return gcut_candidate_tabu(o, start, budget, STEPS_FROM_START, nodes);
+}
 
 /* Of what it finds from these starts the fastest that fits, or, where none does, the one with the smallest
  * peak. */
@@ -180,7 +198,7 @@ static gcut_candidate search_from(gcut_candidates *o, const starts *from, int64_
     for (uint32_t k = 0; k < from->n && vain < STARTS_IN_VAIN; k++) {
         const uint64_t left = nodes_for(o, &from->at[k], begin, budget);
         if (!left) break;
-        gcut_candidate x = gcut_candidate_refined(o, &from->at[k], budget, 0, left);
+        gcut_candidate x = search_from_start(o, &from->at[k], budget, left);
         const bool better = is_better(&x, &best, budget);
         if (better) best = x;
         vain = better ? 0 : vain + 1;
@@ -233,7 +251,7 @@ static gcut_candidate search_less_workspace(gcut_candidates *o, const starts *fr
         if (x.less_workspace == start->less_workspace || (fits && x.peak_bytes > budget)) continue;
         const uint64_t left = nodes_for(o, &x, begin, budget);
         if (!left) break;
-        x = gcut_candidate_refined(o, &x, budget, 0, left);
+        x = search_from_start(o, &x, budget, left);
         x = gcut_candidate_with_less_workspace(o, &x, budget);
         const bool better = is_better(&x, &best, budget);
         if (better) best = x;
@@ -272,9 +290,11 @@ static gcut_candidate search_within(gcut_candidates *o, int64_t budget, const gc
         *GCUT_PUSH(o->arena, &from) = o->list.at[fit];
     add_starts(o, chosen, &from);
     gcut_candidate best = search_both(o, &from, budget);
-    /* Where a search was cut short, flips of the best plan may be left; else all of these plans are known. */
-    if (best.peak_bytes <= budget) best = gcut_candidate_refined(o, &best, budget, 0, NODES_SEARCHED);
-    return gcut_candidate_reformatted(o, &best, budget, NODES_SEARCHED);
+    if (gcut_tabu_affords(&best, TABU_FROM_BEST))
+        best = gcut_candidate_tabu(o, &best, budget, STEPS_FROM_BEST, NODES_OF_TABU);
+    /* So that no flip is better, though a search was cut short or had effects of other plans. */
+    if (best.peak_bytes <= budget) best = gcut_candidate_refined(o, &best, budget, 0, NODES_OF_ROUNDS);
+    return gcut_candidate_reformatted(o, &best, budget, NODES_OF_ROUNDS);
 }
 
 /* The plan with the smallest peak that falling targets lead to. */

@@ -231,6 +231,13 @@ double gcut_candidate_cost(const gcut_candidates *o, const gcut_candidate *of)
     return of->base->work_ns - o->least_work + of->choice->fixed_ns;
 }
 
+bool gcut_candidate_is_faster(const gcut_candidate *x, const gcut_candidate *y)
+{
+    const double saved_ns = y->step_ns - x->step_ns;
+    return saved_ns > 1e-6 * y->step_ns &&
+           gcut_candidate_total_ns(x) - gcut_candidate_total_ns(y) <= GCUT_PRICE_DOUBT * saved_ns;
+}
+
 /* Drops the lower bound: it is of a cut at a price per byte, not of a plan within a budget. */
 void gcut_candidate_record(gcut_plan *plan, const gcut_candidates *o, const gcut_candidate *of,
                            int64_t budget)

@@ -30,8 +30,7 @@ enum {
     ALIKE_STEPS = 3,    /* values of a class have equal neighbours up to this distance */
     NEAR_STEPS = 6,     /* a change may make flips of values up to this distance better */
     FEW_VALUES = 160,   /* under a budget: with fewer values to flip, each is a class of its own */
-    DOUBT = 32,         /* a price is assumed to be at least 1/DOUBT of the time of its kernels */
-    DOUBT_ADDED = 4,    /* and at most DOUBT_ADDED times that */
+    DOUBT_ADDED = 4,    /* a price is assumed to be at most DOUBT_ADDED times the time of its kernels */
     EXCESS_PARTS = 64,  /* flips of less than 1/EXCESS_PARTS of the bytes above the budget are not tried */
     TRIED_AT_ONCE = 12, /* flips of a round before those that were better are taken */
     EXCHANGES = 4,      /* begun, the most promising first, before the search ends */
@@ -142,13 +141,13 @@ static double promise_of(const search *s, const gcut_choice *c)
     }
     if (bytes == 0) ns = now->recompute_ns - c->recompute_ns; /* the same decisions, fewer copies */
     if (!has_budget(s)) {
-        double gain = DOUBT * ns - added / DOUBT_ADDED +
+        double gain = GCUT_PRICE_DOUBT * ns - added / DOUBT_ADDED +
                       s->lambda * (double)(now->saved_bytes - c->saved_bytes);
         return gain > worth ? gain : 0;
     }
     double excess = (double)s->best.peak_bytes - (double)s->budget;
     if (excess > 0) return bytes * EXCESS_PARTS > excess ? bytes / fmax(added - ns, worth) : 0;
-    return ns * DOUBT > worth ? ns : 0;
+    return ns * GCUT_PRICE_DOUBT > worth ? ns : 0;
 }
 
 /* The plan so far with that choice; its step_ns stays NAN where it cannot be better. */

@@ -27,7 +27,7 @@ enum { THREADS = 2 };
 
 static int budgets(void)
 {
-    return nightly() ? 8 : 5;
+    return nightly() ? 8 : 3;
 }
 
 static int part = 0, parts = 1; /* of the models and graphs: test_budget PART PARTS */
