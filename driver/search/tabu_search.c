@@ -122,7 +122,7 @@ static const gcut_choice *choice_of(const tabu *s, const move *m)
                                      : gcut_flipped(s->p, s->round, s->now.choice, &m->v, 1, m->kind);
 }
 
-/* Lowers x, whose choice is given. */
+/* Lowers x, whose choice is given; its bytes above the budget. */
 static double lower(const tabu *s, gcut_candidate *x)
 {
     x->peak_bytes = -1;
