@@ -4,9 +4,10 @@
 `bench/single_constraints.py [--zoo] [--seed S] [--constraints N] [MODEL…]`.
 
 For each model of tests/models (--zoo: each of the zoo, at the sizes of bench/gaps.csv), the script plans eight budgets: the
-smallest peak, and each further eighth of the way to the peak of save-all.  It draws N decisions of each plan by the seed (0: all of them), and plans the same budget again with that
-decision forced the other way.  It prints each constraint whose plan is faster by more than 0.1 % of the step, and each with
-which a budget of one byte less than the smallest peak is met.  Times are predicted by the shipped machine model.
+smallest peak, and each further eighth of the way to the peak of save-all.  It draws N decisions of each plan by the seed (0:
+all of them), and plans the same budget again with that decision forced the other way.  It prints each constraint whose plan
+is faster by more than 0.1 % of the step, and each with which a budget of one byte less than the smallest peak is met.  Times
+are predicted by the shipped machine model.
 
   BUILD  the build (build)      JOBS  plans at a time (all processors)
 """

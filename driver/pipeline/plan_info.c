@@ -146,13 +146,13 @@ static const char *hash_of(const gcut_machine_model *machine, gcut_arena *a)
     return gcut_plan_hash(t.at, t.n, a);
 }
 
-/* What the prices are for; and of a replayed plan file, what its prices were for. */
-/* As gcut_options has it. */
+/* The limit of a plan file as gcut_options has it. */
 static int64_t limit_given(int64_t saved_bytes)
 {
     return saved_bytes ? saved_bytes : GCUT_SAVE_NOTHING;
 }
 
+/* What the prices are for; and of a replayed plan file, what its prices were for. */
 static void add_machine(const looking *j, gcut_plan_info *out)
 {
     const gcut_pipeline *p = j->plan->pipeline;

@@ -100,12 +100,13 @@ static _Noreturn void refuse(gcut_candidates *o, const gcut_candidate *least)
  * more with less workspace, and one from the best plan of both. */
 #define NODES_OF_ROUNDS UINT64_C(200000)
 #define NODES_OF_TABU UINT64_C(400000)
-/* Tabu searches begin where all flips can be tried in these nodes: from each start, and from the best plan. */
+/* A tabu search begins where one flip of each value takes at most so many nodes: an eighth of all, so that there can be
+ * several starts, and five eighths from the best plan. */
 #define TABU_FROM_START (NODES_OF_TABU / 8)
 #define TABU_FROM_BEST (NODES_OF_TABU * 5 / 8)
-/* Steps without a better plan after which they end. */
-#define STEPS_FROM_START 10
-#define STEPS_FROM_BEST 100
+/* Iterations without a better plan after which it ends. */
+#define PATIENCE_FROM_START 10
+#define PATIENCE_FROM_BEST 100
 /* A search ends when this many starts in a row have given no better plan; of starts with less workspace, fewer. */
 #define STARTS_IN_VAIN 24
 #define CHANGED_IN_VAIN 6
@@ -180,12 +181,12 @@ static uint64_t nodes_for(const gcut_candidates *o, const gcut_candidate *start,
 
 static const gcut_candidate none_yet = {.peak_bytes = INT64_MAX, .step_ns = INFINITY};
 
-/* By tabu search where there are few flips, else in rounds. */
+/* By tabu search where the graph is small enough, else in rounds over all flips. */
 static gcut_candidate search_from_start(gcut_candidates *o, const gcut_candidate *start, int64_t budget,
                                         uint64_t nodes)
 {
     if (!gcut_tabu_affords(start, TABU_FROM_START)) return gcut_candidate_refined(o, start, budget, 0, nodes);
-    return gcut_candidate_tabu(o, start, budget, STEPS_FROM_START, nodes);
+    return gcut_candidate_tabu(o, start, budget, PATIENCE_FROM_START, nodes);
 }
 
 /* Of what it finds from these starts the fastest that fits, or, where none does, the one with the smallest
@@ -291,8 +292,8 @@ static gcut_candidate search_within(gcut_candidates *o, int64_t budget, const gc
     add_starts(o, chosen, &from);
     gcut_candidate best = search_both(o, &from, budget);
     if (gcut_tabu_affords(&best, TABU_FROM_BEST))
-        best = gcut_candidate_tabu(o, &best, budget, STEPS_FROM_BEST, NODES_OF_TABU);
-    /* So that no flip is better, though a search was cut short or had effects of other plans. */
+        best = gcut_candidate_tabu(o, &best, budget, PATIENCE_FROM_BEST, NODES_OF_TABU);
+    /* No flip of the result is better, though a search was cut short, or estimated the effects of flips. */
     if (best.peak_bytes <= budget) best = gcut_candidate_refined(o, &best, budget, 0, NODES_OF_ROUNDS);
     return gcut_candidate_reformatted(o, &best, budget, NODES_OF_ROUNDS);
 }

@@ -109,19 +109,13 @@ static int cheaper(const void *a, const void *b)
     return strcmp(x->label, y->label);
 }
 
-/* A schedule of no nodes has no array; memcmp takes no NULL. */
-static bool same_schedule(const gcut_schedule *x, const gcut_schedule *y)
-{
-    return x->n == y->n && (x->n == 0 || !memcmp(x->node, y->node, x->n * sizeof *x->node));
-}
-
 static gcut_candidate *add(gcut_candidates *o, const gcut_candidate_base *b, const gcut_choice *c,
                            const char *label)
 {
     for (uint32_t i = 0; i < o->list.n; i++) {
         gcut_candidate *x = &o->list.at[i];
         if (x->base == b && x->choice->fixed_ns == c->fixed_ns &&
-            same_schedule(&x->choice->backward, &c->backward) &&
+            gcut_schedule_equal(&x->choice->backward, &c->backward) &&
             !memcmp(x->choice->decision, c->decision, b->planned->values.n * sizeof *c->decision))
             return x;
     }

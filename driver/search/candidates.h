@@ -95,10 +95,10 @@ static inline double gcut_candidate_total_ns(const gcut_candidate *of)
 }
 /* The same less the least work_ns of all bases: the cost of its plan. */
 double gcut_candidate_cost(const gcut_candidates *o, const gcut_candidate *of);
-/* Prices are in doubt: what a plan adds to its cost takes at least 1/GCUT_PRICE_DOUBT of that. */
+/* Prices are taken to be wrong by at most this factor. */
 #define GCUT_PRICE_DOUBT 32
-/* Whether lowered x takes less time than y, by more than rounding, and does not pay for it with GCUT_PRICE_DOUBT times
- * as much cost: so of plans of nearly one time the search keeps the one whose gap to the bound is small. */
+/* Whether x is faster than y, both lowered, by more than rounding, and costs at most GCUT_PRICE_DOUBT times the time that it
+ * saves more than y: of two plans of nearly the same time the one with the smaller gap to the bound is kept. */
 bool gcut_candidate_is_faster(const gcut_candidate *x, const gcut_candidate *y);
 /* Reports progress of a search; the caller may cancel it. */
 void gcut_candidates_tell(const gcut_candidates *o);

@@ -9,10 +9,10 @@
 
 #include "graph/ops/node_facts.h"
 
-bool gcut_flip_fits(gcut_flip_kind kind, gcut_plan_decision decision)
+bool gcut_flip_applies(gcut_flip_kind kind, gcut_plan_decision decision)
 {
     if (kind == GCUT_FLIP_VALUE || kind == GCUT_FLIP_NODE) return true;
-    const bool of_recomputed = kind == GCUT_FLIP_COPIES || kind == GCUT_FLIP_AGAIN;
+    const bool of_recomputed = kind == GCUT_FLIP_ONE_COPY || kind == GCUT_FLIP_COPY_PER_READER;
     return of_recomputed == (decision == GCUT_PLAN_RECOMPUTED);
 }
 
@@ -119,7 +119,7 @@ static bool flip_run(const gcut_problem *p, const gcut_choice *from, gcut_ref v,
     return n > 1;
 }
 
-/* The values of the list have no copies but the first.  NULL: they have none. */
+/* Removes all copies of the values of the list but the first.  NULL: there are no others. */
 static const gcut_choice *copied_once(const gcut_problem *p, gcut_arena *arena, const gcut_choice *from,
                                       const gcut_ref *v, uint32_t n)
 {
@@ -141,28 +141,23 @@ static const gcut_choice *copied_once(const gcut_problem *p, gcut_arena *arena, 
     return gcut_choice_saving(&q, arena, gcut_saved_of(p, arena, from->decision), copies, from->lambda);
 }
 
-static bool same_schedule(const gcut_schedule *x, const gcut_schedule *y)
+/* Copies each value of the list, with the elementwise chain that computes it, before each node of the backward order that
+ * reads it.  NULL: the schedule has these copies already. */
+static const gcut_choice *copied_per_reader(const gcut_problem *p, gcut_arena *arena, const gcut_choice *from,
+                                            const gcut_ref *v, uint32_t n)
 {
-    return x->n == y->n && (x->n == 0 || !memcmp(x->node, y->node, x->n * sizeof *x->node));
-}
-
-/* Each value of the list is copied, with the elementwise chain that it is computed from, before each node of the backward
- * order that reads it.  NULL: it is already. */
-static const gcut_choice *copied_again(const gcut_problem *p, gcut_arena *arena, const gcut_choice *from,
-                                       const gcut_ref *v, uint32_t n)
-{
-    bool *again = gcut_calloc(arena, p->g->values.n, sizeof *again);
+    bool *copied = gcut_calloc(arena, p->g->values.n, sizeof *copied);
     gcut_recomputations *copies =
         gcut_schedule_recomputations(arena, p->facts, from->decision, &from->backward);
     uint32_t npos;
     const uint32_t *order = gcut_backward_order(arena, p->facts, &npos);
-    for (uint32_t i = 0; i < n; i++) again[v[i]] = true;
+    for (uint32_t i = 0; i < n; i++) copied[v[i]] = true;
     for (uint32_t i = 0; i < npos; i++) {
         const gcut_node *x = gcut_node_at(p->g, order[i]);
         gcut_recomputations more = {0};
         for (uint32_t k = 0; k < x->nargs; k++) {
             const gcut_ref u = p->facts->base[gcut_arg(p->g, x, k)];
-            if (again[u]) *GCUT_PUSH(arena, &more) = p->g->values.at[u].def;
+            if (copied[u]) *GCUT_PUSH(arena, &more) = p->g->values.at[u].def;
         }
         gcut_schedule_add_chains(arena, p->facts, from->decision, &more);
         for (uint32_t k = 0; k < more.n; k++) *GCUT_PUSH(arena, &copies[i]) = more.at[k];
@@ -170,15 +165,15 @@ static const gcut_choice *copied_again(const gcut_problem *p, gcut_arena *arena,
     const gcut_problem q = in_formats_of(p, arena, from);
     const gcut_choice *c =
         gcut_choice_saving(&q, arena, gcut_saved_of(p, arena, from->decision), copies, from->lambda);
-    return same_schedule(&c->backward, &from->backward) ? NULL : c;
+    return gcut_schedule_equal(&c->backward, &from->backward) ? NULL : c;
 }
 
 const gcut_choice *gcut_flipped(const gcut_problem *p, gcut_arena *arena, const gcut_choice *from,
                                 const gcut_ref *v, uint32_t n, gcut_flip_kind kind)
 {
     bool *saved = gcut_saved_of(p, arena, from->decision), any = false;
-    if (kind == GCUT_FLIP_COPIES) return copied_once(p, arena, from, v, n);
-    if (kind == GCUT_FLIP_AGAIN) return copied_again(p, arena, from, v, n);
+    if (kind == GCUT_FLIP_ONE_COPY) return copied_once(p, arena, from, v, n);
+    if (kind == GCUT_FLIP_COPY_PER_READER) return copied_per_reader(p, arena, from, v, n);
     if (kind != GCUT_FLIP_FORMAT)
         for (uint32_t i = 0; i < n; i++) saved[v[i]] = from->decision[v[i]] != GCUT_PLAN_SAVED;
     for (uint32_t i = 0; i < n; i++)
@@ -203,26 +198,26 @@ const gcut_choice *gcut_flip_swapped(const gcut_problem *p, gcut_arena *arena, c
     return choice_with(p, arena, from, saved, NULL, 0);
 }
 
-const gcut_choice *gcut_flip_kept(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c)
+const gcut_choice *gcut_copy_choice(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
-    const gcut_choice *kept = choice_with(p, arena, c, gcut_saved_of(p, scratch, c->decision), NULL, 0);
+    const gcut_choice *copy = choice_with(p, arena, c, gcut_saved_of(p, scratch, c->decision), NULL, 0);
     gcut_arena_free(scratch);
-    return kept;
+    return copy;
 }
 
-bool *gcut_near_values(gcut_arena *arena, const gcut_graph *g, const bool *from, int steps)
+bool *gcut_near_values(gcut_arena *arena, const gcut_graph *g, const bool *from, int distance)
 {
     bool *near = gcut_memdup(arena, from, g->values.n * sizeof *near);
-    for (int step = 0; step < steps; step++) {
+    for (int k = 0; k < distance; k++) {
         bool *next = gcut_memdup(arena, near, g->values.n * sizeof *near);
-        for (uint32_t i = 0; i < g->nodes.n; i++) {
-            const gcut_node *n = gcut_node_at(g, i);
+        for (uint32_t at = 0; at < g->nodes.n; at++) {
+            const gcut_node *n = gcut_node_at(g, at);
             bool any = false;
             for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) any |= near[v];
-            for (uint32_t k = 0; k < n->nargs; k++) {
-                next[gcut_arg(g, n, k)] |= any;
-                for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) next[v] |= near[gcut_arg(g, n, k)];
+            for (uint32_t i = 0; i < n->nargs; i++) {
+                next[gcut_arg(g, n, i)] |= any;
+                for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) next[v] |= near[gcut_arg(g, n, i)];
             }
         }
         near = next;

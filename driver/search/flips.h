@@ -8,46 +8,39 @@
 
 #include "driver/search/candidates.h"
 
-/* A value that is recomputed has four flips: it becomes saved, alone or with the other results of its node; it loses its
- * further copies and waits for all readers; or it is copied before each reader.  One that is saved has six: it becomes
- * recomputed, alone or with the other results; or its operands, its readers or one other value are saved in its place;
- * or it stays saved in its other storage format. */
 typedef enum gcut_flip_kind {
-    GCUT_FLIP_VALUE,
-    GCUT_FLIP_NODE,
-    GCUT_FLIP_COPIES,
-    GCUT_FLIP_AGAIN,
-    GCUT_FLIP_OPERANDS,
-    GCUT_FLIP_READERS,
-    GCUT_FLIP_FORMAT,
-    GCUT_FLIP_SWAP,
+    GCUT_FLIP_VALUE,           /* saved becomes recomputed, recomputed becomes saved */
+    GCUT_FLIP_NODE,            /* likewise all results of a node that have this decision */
+    GCUT_FLIP_ONE_COPY,        /* of a recomputed value: it is computed once, and waits for all its readers */
+    GCUT_FLIP_COPY_PER_READER, /* of a recomputed value: it is computed before each reader */
+    GCUT_FLIP_OPERANDS,        /* of a saved value: its operands are saved instead */
+    GCUT_FLIP_READERS, /* of a saved value: what is computed from it is saved instead, if it is smaller */
+    GCUT_FLIP_FORMAT,  /* of a saved value: its other storage format */
+    GCUT_FLIP_SWAP,    /* of a saved value: one other value is saved instead */
     GCUT_NFLIPS
 } gcut_flip_kind;
 
-/* Whether v has a choice: no constraint, view, or value that must run once. */
+/* Whether values with that decision have flips of that kind. */
+bool gcut_flip_applies(gcut_flip_kind kind, gcut_plan_decision decision);
+/* Whether v is saved or recomputed in c, may be either, and is not forced. */
 bool gcut_is_flippable(const gcut_problem *p, const gcut_choice *c, gcut_ref v);
-/* The values that have a choice. */
 uint32_t gcut_count_flippable(const gcut_problem *p, const gcut_choice *c);
-/* Whether that kind changes what is saved, or what is recomputed. */
-bool gcut_flip_fits(gcut_flip_kind kind, gcut_plan_decision decision);
 
-/* All n values flipped alike, which have one decision; not for GCUT_FLIP_SWAP.  NULL: it changes nothing.  Readers are
- * saved in the place of a value only where they are smaller: masks, instead of what they are computed from.  Memory from
- * `arena`, also for what follows. */
+/* `from` with one flip of all n values, which have one decision; not for GCUT_FLIP_SWAP.  NULL: the flip changes nothing.
+ * Memory from `arena`, as for the functions below. */
 const gcut_choice *gcut_flipped(const gcut_problem *p, gcut_arena *arena, const gcut_choice *from,
                                 const gcut_ref *v, uint32_t n, gcut_flip_kind kind);
-/* `instead` is saved in the place of v. */
+/* `from` with `instead` saved in the place of v. */
 const gcut_choice *gcut_flip_swapped(const gcut_problem *p, gcut_arena *arena, const gcut_choice *from,
                                      gcut_ref v, gcut_ref instead);
-/* The same choice, formats as in c. */
-const gcut_choice *gcut_flip_kept(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c);
+const gcut_choice *gcut_copy_choice(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c);
 bool gcut_same_decision(const gcut_choice *x, const gcut_choice *y, gcut_ref v);
 
-/* By value: within that many nodes of one of `from`, whatever the direction. */
-bool *gcut_near_values(gcut_arena *arena, const gcut_graph *g, const bool *from, int steps);
+/* By value: whether at most `distance` nodes are between it and a value of `from`, along operands and readers. */
+bool *gcut_near_values(gcut_arena *arena, const gcut_graph *g, const bool *from, int distance);
 
-/* The bytes alive above the budget, summed over the steps of x, which is lowered; 0: it fits.  What the peak has beside
- * what is alive, counts at every step. */
+/* The bytes alive above the budget, summed over the timeline of x, which was lowered; 0: x fits.  What the peak of x has
+ * beside the bytes alive there, such as gaps between buffers, counts at every time. */
 double gcut_bytes_above(const gcut_candidates *o, const gcut_candidate *x, int64_t budget);
 
 #endif

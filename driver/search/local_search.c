@@ -200,7 +200,7 @@ static bool take(search *s, const gcut_choice *c)
     gcut_candidate x = evaluate(s, c);
     if (!(gain_of(s, &x) > 0)) return false;
     unsettle(s, s->best.choice->decision, c->decision);
-    x.choice = gcut_flip_kept(s->p, s->arena, c);
+    x.choice = gcut_copy_choice(s->p, s->arena, c);
     s->best = x;
     s->flips++;
     return true;
@@ -213,13 +213,16 @@ static int by_gain(const void *a, const void *b)
     return x->v != y->v ? (x->v > y->v) - (x->v < y->v) : (int)x->kind - (int)y->kind;
 }
 
-/* Formats are flipped last: by the prices, which assume a trip to DRAM, packed masks are always the better ones.  Copies
- * are added and values swapped by tabu search alone. */
+/* Formats are flipped last: by the prices, which assume a trip to DRAM, packed masks are always the better ones. */
 static bool is_tried(const search *s, gcut_flip_kind kind)
 {
-    if (kind == GCUT_FLIP_AGAIN || kind == GCUT_FLIP_SWAP) return false;
-    if (s->formats || kind == GCUT_FLIP_FORMAT) return s->formats && kind == GCUT_FLIP_FORMAT;
-    return s->stuck == (kind == GCUT_FLIP_READERS);
+    switch (kind) {
+    case GCUT_FLIP_FORMAT: return s->formats;
+    case GCUT_FLIP_READERS: return s->stuck && !s->formats;
+    case GCUT_FLIP_COPY_PER_READER:
+    case GCUT_FLIP_SWAP: return false; /* of tabu search (tabu_search.c) */
+    default: return !s->stuck && !s->formats;
+    }
 }
 
 /* Notes v in `seen`.  True: no other value of its class and with its decision was noted, as one with copies or as any. */
@@ -228,7 +231,7 @@ static bool note_first(const search *s, gcut_arena *a, gcut_map *seen, gcut_ref 
     return !(*gcut_map_at(a, seen, mix(s->alike[v], 2 * (uint64_t)s->best.choice->decision[v] + copied)))++;
 }
 
-/* The promising flips, the most promising first.  One value of each class is flipped: for GCUT_FLIP_COPIES the first that has
+/* The promising flips, the most promising first.  One value of each class is flipped: for GCUT_FLIP_ONE_COPY the first that has
  * copies, for all other kinds the first. */
 static flips find_flips(search *s)
 {
@@ -247,9 +250,9 @@ static flips find_flips(search *s)
                    first = note_first(s, round, &seen, v, false) || few,
                    first_copied = copied && (note_first(s, round, &seen, v, true) || few);
         for (int k = 0; k < GCUT_NFLIPS; k++) {
-            if (!gcut_flip_fits((gcut_flip_kind)k, now->decision[v])) continue;
+            if (!gcut_flip_applies((gcut_flip_kind)k, now->decision[v])) continue;
             if (!is_tried(s, (gcut_flip_kind)k) || s->vain[k][v]) continue;
-            if (k == GCUT_FLIP_COPIES ? !first_copied : !first) continue;
+            if (k == GCUT_FLIP_ONE_COPY ? !first_copied : !first) continue;
             s->round = gcut_arena_new(gcut_arena_env(round), round);
             const gcut_choice *c = gcut_flipped(s->p, s->round, now, &v, 1, (gcut_flip_kind)k);
             double promise = c ? promise_of(s, c) : 0;
@@ -324,7 +327,7 @@ static bool exchange(search *s, const flip *f)
     t.round = gcut_arena_new(gcut_arena_env(s->o->arena), s->o->arena);
     const gcut_choice *c = gcut_flipped(s->p, t.round, s->best.choice, &f->v, 1, f->kind);
     t.best = evaluate(&t, c);
-    t.best.choice = gcut_flip_kept(s->p, s->arena, c);
+    t.best.choice = gcut_copy_choice(s->p, s->arena, c);
     t.flips++;
     gcut_arena *mine = t.round;
     t.too_large = (flips){0};

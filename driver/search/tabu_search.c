@@ -1,66 +1,73 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Tabu search (Glover, Tabu Search, ORSA Journal on Computing 1, 1989) with strategic oscillation around the budget.
+ * Tabu search (F. Glover, Tabu Search, Part I, ORSA Journal on Computing 1, 1989) with strategic oscillation around the
+ * budget.
  *
- * Each step takes the flip that leads to the least
+ * Each iteration takes the flip that leads to the smallest
  *
- *   time of the step + price * bytes alive above the budget,
+ *   predicted time of the training step + price * bytes alive above the budget,
  *
- * which may be more than before.  For the next steps its value does not change again, unless that gives the best plan of
- * all: so the search leaves a local optimum instead of returning to it.  The price falls while plans fit and rises while
- * they do not, so that the search crosses the budget again and again.
+ * even if that is more than before.  The flipped value keeps its decision for TENURE iterations, unless a flip of it leads
+ * to the best plan so far: the search does not return to the local optimum that it has left.  The price falls while plans
+ * fit the budget and rises while they do not, so that the search crosses the budget in both directions.
  *
- * The effect of a flip on the time and on the bytes above is kept from when it was last tried, until its value changes.
- * By these effects flips are ordered; they are tried until the next one promises less than the best that was tried.
+ * The search stores what each flip added to the time and to the bytes when it was last tried, until its value changes.  An
+ * iteration tries flips in the order of these estimates, and stops where the next estimate is above the best flip tried.
  */
 #include "driver/search/tabu_search.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
-    TENURE = 6,      /* steps for which a value keeps its decision */
-    SWAP_STEPS = 2,  /* values up to this distance are saved in the place of one */
-    SIDE_STEPS = 3,  /* the price changes after so many steps on one side of the budget */
-    FIRST_PRICE = 5, /* the step's time / FIRST_PRICE for all bytes of the arena */
+    TENURE = 6,        /* iterations for which a value keeps its decision */
+    SWAP_DISTANCE = 2, /* values at most so many nodes away are saved in the place of one */
+    PRICE_PERIOD = 3,  /* iterations in a row that fit the budget, or do not, before the price changes */
 };
-#define RAISED 1.5
-#define LOWERED 0.7
+#define FIRST_PRICE 0.2 /* of the time of the training step, for all bytes of the arena */
+#define PRICE_RISE 1.5
+#define PRICE_FALL 0.7
 
 /* What a flip added when it was last tried. */
 typedef struct effect {
     double ns, above;
-    uint32_t step; /* at which it was tried */
+    uint32_t iteration; /* of the trial; 0: none yet */
 } effect;
 
 typedef struct move {
     gcut_ref v;
     gcut_flip_kind kind;
-    gcut_ref instead; /* of GCUT_FLIP_SWAP */
+    gcut_ref instead; /* of GCUT_FLIP_SWAP; else v */
     uint32_t effect;  /* its index */
-    double guess; /* what the step takes the least of; -INFINITY: it was not tried since its value changed */
+    double estimate;  /* of what an iteration minimizes; -INFINITY: not known */
 } move;
 
 typedef GCUT_VEC(move) moves;
+
+typedef struct trial {
+    gcut_candidate plan;
+    double above; /* bytes alive above the budget */
+    move flip;
+} trial;
 
 typedef struct tabu {
     gcut_candidates *o;
     int64_t budget;
     const gcut_problem *p;
-    gcut_arena *own, *round; /* of this search, of one step */
+    gcut_arena *own, *scratch; /* of the search, of one iteration */
     gcut_candidate now, best;
-    double above, best_above; /* bytes alive above the budget */
-    double price;             /* ns for each of them */
-    uint32_t step, best_step;
-    uint32_t *until;   /* by value: the last step at which it keeps its decision */
-    uint32_t *changed; /* by value: the last step at which it changed */
-    const bool **near; /* by value and value */
-    gcut_map index;    /* of effects, by move, plus 1 */
+    double above, best_above;
+    double price; /* ns for a byte above the budget */
+    uint32_t iteration, best_iteration;
+    uint32_t in_a_row;    /* plans that fit the budget, or plans that do not */
+    uint32_t *tabu_until; /* by value: an iteration */
+    uint32_t *changed;    /* by value: the iteration that changed it last */
+    const bool **near;    /* by value: which values may be saved in its place; NULL: not known */
+    gcut_map index;       /* of effects, by move, plus 1 */
     GCUT_VEC(effect) effects;
 } tabu;
 
-static double total(const tabu *s, double ns, double above)
+static double objective(const tabu *s, double ns, double above)
 {
     return ns + s->price * fmax(0, above);
 }
@@ -74,55 +81,62 @@ static void add_move(tabu *s, moves *all, gcut_ref v, gcut_flip_kind kind, gcut_
         *at = s->effects.n;
     }
     const effect *e = &s->effects.at[*at - 1];
-    const bool known = e->step > s->changed[v] && e->step > s->changed[instead];
-    const double guess = known ? total(s, s->now.step_ns + e->ns, s->above + e->above) : -INFINITY;
-    *GCUT_PUSH(s->round, all) = (move){v, kind, instead, *at - 1, guess};
+    const bool known = e->iteration > s->changed[v] && e->iteration > s->changed[instead];
+    const double estimate = known ? objective(s, s->now.step_ns + e->ns, s->above + e->above) : -INFINITY;
+    *GCUT_PUSH(s->scratch, all) = (move){v, kind, instead, *at - 1, estimate};
 }
 
-/* Values near v that are recomputed once v is: each may be saved in its place. */
+static const bool *values_near(tabu *s, gcut_ref v)
+{
+    if (s->near[v]) return s->near[v];
+    bool *one = gcut_calloc(s->scratch, s->p->g->values.n, sizeof *one);
+    one[v] = true;
+    return s->near[v] = gcut_near_values(s->own, s->p->g, one, SWAP_DISTANCE);
+}
+
+/* What is recomputed once v is may be saved in its place. */
 static void add_swaps(tabu *s, moves *all, gcut_ref v)
 {
-    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(s->round), s->round);
-    const gcut_choice *c = gcut_flipped(s->p, scratch, s->now.choice, &v, 1, GCUT_FLIP_VALUE);
+    const bool *near = values_near(s, v);
+    const gcut_choice *c = gcut_flipped(s->p, s->scratch, s->now.choice, &v, 1, GCUT_FLIP_VALUE);
     for (gcut_ref u = 1; c && u < s->p->g->values.n; u++)
-        if (u != v && s->near[v][u] && c->decision[u] == GCUT_PLAN_RECOMPUTED &&
-            gcut_is_flippable(s->p, c, u))
+        if (u != v && near[u] && c->decision[u] == GCUT_PLAN_RECOMPUTED && gcut_is_flippable(s->p, c, u))
             add_move(s, all, v, GCUT_FLIP_SWAP, u);
-    gcut_arena_free(scratch);
 }
 
-static int by_guess(const void *a, const void *b)
+static int by_estimate(const void *a, const void *b)
 {
     const move *x = a, *y = b;
-    if (x->guess != y->guess) return x->guess < y->guess ? -1 : 1;
+    if (x->estimate != y->estimate) return x->estimate < y->estimate ? -1 : 1;
     if (x->v != y->v) return x->v < y->v ? -1 : 1;
     if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
     return (x->instead > y->instead) - (x->instead < y->instead);
 }
 
-/* Formats are no moves: gcut_candidate_reformatted chooses them once the decisions are made. */
-static moves moves_of(tabu *s)
+/* Formats are chosen after the decisions, by gcut_candidate_reformatted. */
+static moves find_moves(tabu *s)
 {
+    static const gcut_flip_kind kinds[] = {GCUT_FLIP_VALUE,           GCUT_FLIP_NODE,     GCUT_FLIP_ONE_COPY,
+                                           GCUT_FLIP_COPY_PER_READER, GCUT_FLIP_OPERANDS, GCUT_FLIP_READERS};
     moves all = {0};
     for (gcut_ref v = 1; v < s->p->g->values.n; v++) {
         const gcut_plan_decision d = s->now.choice->decision[v];
         if (!gcut_is_flippable(s->p, s->now.choice, v)) continue;
-        for (int k = 0; k < GCUT_NFLIPS; k++)
-            if (k != GCUT_FLIP_FORMAT && k != GCUT_FLIP_SWAP && gcut_flip_fits((gcut_flip_kind)k, d))
-                add_move(s, &all, v, (gcut_flip_kind)k, 0);
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+            if (gcut_flip_applies(kinds[k], d)) add_move(s, &all, v, kinds[k], v);
         if (d == GCUT_PLAN_SAVED) add_swaps(s, &all, v);
     }
-    if (all.n) qsort(all.at, all.n, sizeof *all.at, by_guess);
+    if (all.n) qsort(all.at, all.n, sizeof *all.at, by_estimate);
     return all;
 }
 
-static const gcut_choice *choice_of(const tabu *s, const move *m)
+static const gcut_choice *choice_after(const tabu *s, const move *m)
 {
-    return m->kind == GCUT_FLIP_SWAP ? gcut_flip_swapped(s->p, s->round, s->now.choice, m->v, m->instead)
-                                     : gcut_flipped(s->p, s->round, s->now.choice, &m->v, 1, m->kind);
+    return m->kind == GCUT_FLIP_SWAP ? gcut_flip_swapped(s->p, s->scratch, s->now.choice, m->v, m->instead)
+                                     : gcut_flipped(s->p, s->scratch, s->now.choice, &m->v, 1, m->kind);
 }
 
-/* Lowers x, whose choice is given; its bytes above the budget. */
+/* Lowers x; its bytes alive above the budget. */
 static double lower(const tabu *s, gcut_candidate *x)
 {
     x->peak_bytes = -1;
@@ -132,94 +146,84 @@ static double lower(const tabu *s, gcut_candidate *x)
     return gcut_bytes_above(s->o, x, s->budget);
 }
 
-/* True: x is the best plan so far. */
-static bool keep_best(tabu *s, const gcut_candidate *x, double above)
+static bool is_best(const tabu *s, const trial *t)
 {
-    const bool fits = s->best.peak_bytes <= s->budget;
-    if (fits ? x->peak_bytes > s->budget || !gcut_candidate_is_faster(x, &s->best) : above >= s->best_above)
-        return false;
-    s->best = *x;
-    s->best.choice = gcut_flip_kept(s->p, s->o->arena, x->choice);
-    s->best_above = above;
-    s->best_step = s->step;
-    return true;
+    if (s->best_above > 0) return t->above < s->best_above;
+    return t->above == 0 && gcut_candidate_is_faster(&t->plan, &s->best);
 }
 
-/* Tries moves while one may be the best.  False: there is none that is not tabu. */
-static bool find_best(tabu *s, uint64_t end, gcut_candidate *out, double *out_above, move *taken)
+static void keep_best(tabu *s, const trial *t)
 {
-    const moves all = moves_of(s);
+    s->best = t->plan;
+    s->best.choice = gcut_copy_choice(s->p, s->o->arena, t->plan.choice);
+    s->best_above = t->above;
+    s->best_iteration = s->iteration;
+}
+
+/* The flip that this iteration takes.  False: every flip is tabu, or all nodes are spent. */
+static bool find_best(tabu *s, uint64_t end, trial *out)
+{
+    const moves all = find_moves(s);
     double least = INFINITY;
-    for (uint32_t i = 0; i < all.n && all.at[i].guess < least && s->o->nodes_tried < end; i++) {
+    for (uint32_t i = 0; i < all.n && all.at[i].estimate < least && s->o->nodes_tried < end; i++) {
         const move *m = &all.at[i];
-        const bool is_tabu = s->until[m->v] >= s->step || s->until[m->instead] >= s->step;
-        if (is_tabu && s->best_above == 0 && m->guess >= s->best.step_ns) continue;
-        gcut_candidate x = s->now;
-        x.choice = choice_of(s, m);
-        if (!x.choice) continue;
-        const double above = lower(s, &x), sum = total(s, x.step_ns, above);
-        x.flips++;
-        s->effects.at[m->effect] = (effect){x.step_ns - s->now.step_ns, above - s->above, s->step};
-        if ((!keep_best(s, &x, above) && is_tabu) || sum >= least) continue;
+        const bool is_tabu = s->tabu_until[m->v] >= s->iteration || s->tabu_until[m->instead] >= s->iteration;
+        if (is_tabu && s->best_above == 0 && m->estimate >= s->best.step_ns) continue;
+        trial t = {.plan = s->now, .flip = *m};
+        t.plan.choice = choice_after(s, m);
+        if (!t.plan.choice) continue;
+        t.plan.flips++;
+        t.above = lower(s, &t.plan);
+        s->effects.at[m->effect] =
+            (effect){t.plan.step_ns - s->now.step_ns, t.above - s->above, s->iteration};
+        const bool best = is_best(s, &t);
+        const double sum = objective(s, t.plan.step_ns, t.above);
+        if (best) keep_best(s, &t);
+        if ((is_tabu && !best) || sum >= least) continue;
         least = sum;
-        *out = x;
-        *out_above = above;
-        *taken = *m;
+        *out = t;
     }
     return least < INFINITY;
 }
 
-/* Steps on this side of the budget: a multiple of SIDE_STEPS changes the price. */
-static void adapt(tabu *s, uint32_t on_side)
+static void adopt(tabu *s, const trial *t)
 {
-    if (on_side % SIDE_STEPS == 0) s->price *= s->above > 0 ? RAISED : LOWERED;
+    s->in_a_row = (t->above > 0) == (s->above > 0) ? s->in_a_row + 1 : 1;
+    s->now = t->plan;
+    s->now.choice = gcut_copy_choice(s->p, s->own, t->plan.choice);
+    s->above = t->above;
+    s->changed[t->flip.v] = s->changed[t->flip.instead] = s->iteration;
+    s->tabu_until[t->flip.v] = s->tabu_until[t->flip.instead] = s->iteration + TENURE;
+    if (s->in_a_row % PRICE_PERIOD == 0) s->price *= s->above > 0 ? PRICE_RISE : PRICE_FALL;
 }
 
 static tabu tabu_of(gcut_candidates *o, const gcut_candidate *from, int64_t budget)
 {
-    const gcut_graph *g = from->base->planned;
+    const uint32_t values = from->base->planned->values.n;
     tabu s = {.o = o, .budget = budget, .p = from->base->problem, .now = *from};
     s.own = gcut_arena_new(gcut_arena_env(o->arena), o->arena);
     s.above = lower(&s, &s.now);
-    s.until = gcut_calloc(s.own, g->values.n, sizeof *s.until);
-    s.changed = gcut_calloc(s.own, g->values.n, sizeof *s.changed);
-    s.near = gcut_calloc(s.own, g->values.n, sizeof *s.near);
-    bool *one = gcut_calloc(s.own, g->values.n, sizeof *one);
-    for (gcut_ref v = 1; v < g->values.n; v++) {
-        one[v] = true;
-        s.near[v] = gcut_near_values(s.own, g, one, SWAP_STEPS);
-        one[v] = false;
-    }
+    s.tabu_until = gcut_calloc(s.own, values, sizeof *s.tabu_until);
+    s.changed = gcut_calloc(s.own, values, sizeof *s.changed);
+    s.near = gcut_calloc(s.own, values, sizeof *s.near);
     s.best = s.now;
     s.best_above = s.above;
-    s.price = s.now.step_ns / FIRST_PRICE / (double)(s.now.peak_bytes - o->resident + 1);
+    s.price = FIRST_PRICE * s.now.step_ns / (double)(s.now.peak_bytes - o->resident + 1);
     return s;
 }
 
 gcut_candidate gcut_candidate_tabu(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
-                                   uint32_t steps, uint64_t nodes)
+                                   uint32_t patience, uint64_t nodes)
 {
     const uint64_t end = o->nodes_tried + nodes;
     tabu s = tabu_of(o, from, budget);
-    uint32_t on_side = 0;
-    for (bool goes_on = !isnan(s.now.step_ns); goes_on && s.step - s.best_step < steps;) {
-        gcut_candidate x = {0};
-        double above = 0;
-        move m = {0};
-        s.step++;
-        s.round = gcut_arena_new(gcut_arena_env(s.own), s.own);
-        goes_on = o->nodes_tried < end && find_best(&s, end, &x, &above, &m);
-        if (goes_on) {
-            on_side = (above > 0) == (s.above > 0) ? on_side + 1 : 1;
-            s.now = x;
-            s.now.choice = gcut_flip_kept(s.p, s.own, x.choice);
-            s.above = above;
-            s.changed[m.v] = s.changed[m.instead] = s.step;
-            s.until[m.v] = s.until[m.instead] = s.step + TENURE;
-            s.changed[0] = s.until[0] = 0;
-            adapt(&s, on_side);
-        }
-        gcut_arena_free(s.round);
+    for (bool goes_on = !isnan(s.now.step_ns); goes_on && s.iteration - s.best_iteration < patience;) {
+        trial t = {0};
+        s.iteration++;
+        s.scratch = gcut_arena_new(gcut_arena_env(s.own), s.own);
+        goes_on = find_best(&s, end, &t);
+        if (goes_on) adopt(&s, &t);
+        gcut_arena_free(s.scratch);
     }
     gcut_candidate best = s.best;
     gcut_candidate_name(&best, o->arena);
@@ -229,6 +233,6 @@ gcut_candidate gcut_candidate_tabu(gcut_candidates *o, const gcut_candidate *fro
 
 bool gcut_tabu_affords(const gcut_candidate *from, uint64_t nodes)
 {
-    const uint64_t flips = gcut_count_flippable(from->base->problem, from->choice);
-    return flips * from->base->planned->nodes.n <= nodes;
+    const uint64_t values = gcut_count_flippable(from->base->problem, from->choice);
+    return values * from->base->planned->nodes.n <= nodes;
 }

@@ -8,6 +8,7 @@
 #include "graph/ops/node_facts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool gcut_crosses(const gcut_graph *g, gcut_ref v, gcut_plan_decision decision)
 {
@@ -378,4 +379,10 @@ gcut_recomputations *gcut_schedule_recomputations(gcut_arena *arena, const gcut_
     }
     gcut_arena_free(s.arena);
     return copies;
+}
+
+bool gcut_schedule_equal(const gcut_schedule *x, const gcut_schedule *y)
+{
+    /* A schedule of no nodes has no array; memcmp takes no NULL. */
+    return x->n == y->n && (x->n == 0 || !memcmp(x->node, y->node, x->n * sizeof *x->node));
 }

@@ -38,6 +38,9 @@ typedef GCUT_VEC(uint32_t) gcut_recomputations;
 gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
                                  const gcut_recomputations *copies);
 
+/* The same nodes in the same order. */
+bool gcut_schedule_equal(const gcut_schedule *x, const gcut_schedule *y);
+
 /* Extends copies[i], given as `copies`, by the recomputed elementwise nodes from which its elementwise nodes compute each
  * element.  One loop computes such a chain where it is copied.  A node that is copied without its chain joins the loop
  * that computes its operand first, if that operand is not stored, and so is computed as early as the first copy. */

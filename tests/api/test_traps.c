@@ -187,7 +187,7 @@ static void other_arguments(void **state)
     REFUSED(NULL, gcut_step_value(s, "nobody"), "@line has no value 'nobody'");
     REFUSED(GCUT_EUSAGE, gcut_step_value_save(s, "w", NULL), "its argument `npy` is NULL");
     REFUSED(GCUT_EUSAGE, gcut_step_value_save(s, "w", "w.npy"), "call gcut_prepare or gcut_run first");
-    REFUSED(GCUT_EUSAGE, gcut_write_text(ctx, "/tmp/x", NULL), "its argument `text` is NULL");
+    REFUSED(GCUT_EUSAGE, gcut_write_text(ctx, "x", NULL), "its argument `text` is NULL");
     REFUSED(NULL, gcut_diff_plans(ctx, "a.json", NULL), "its argument `b` is NULL");
     REFUSED(NULL, gcut_crosscheck(g, NULL, NULL, 2, 0), "its argument `feed` is NULL");
     REFUSED(NULL, gcut_crosscheck(g, NULL, NULL, 0, -1), "a tolerance cannot be -1");
