@@ -3,7 +3,7 @@
  * Room report/: results for people and for programs, in plans/ (plans, reasons), searches/ (frontiers, fits, comparisons),
  * steps/ (memory, kernels, times, lint), graphs/ (outlines, Graphviz) and page/ (all of it as HTML).
  *
- *   takes:  the public structs of gradcut/plan.h and gradcut/nodes.h
+ *   takes:  the public structs of gradcut/plan.h, gradcut/explanation.h and gradcut/nodes.h
  *   gives:  text, JSON, CSV, SVG, HTML and DOT
  *   keeps:  pure functions: same struct, same bytes
  */
@@ -11,6 +11,7 @@
 #define GCUT_REPORT_REPORT_H
 
 #include "base/json.h"
+#include "gradcut/explanation.h"
 #include "gradcut/plan.h"
 
 /* report/plans/plan_text.c: totals and saved table: `gradcut plan`; the table alone: `gradcut saved`. */

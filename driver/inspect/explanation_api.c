@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "driver/inspect/kernel_changes.h"
 #include "driver/options/options.h"
 #include "driver/pipeline/compile.h"
 #include "driver/pipeline/plan_info.h"
@@ -20,7 +21,7 @@ typedef struct explaining {
     size_t size;
     gcut_settings opt;
     const char *value;
-    const gcut_plan *plan, *flipped;
+    const gcut_pipeline *planned, *flipped; /* flipped: NULL until there is one */
     gcut_why *why;
     const char *refused;
     uint32_t ndiags; /* before the flip */
@@ -30,8 +31,8 @@ static void explain(explaining *e)
 {
     e->opt = gcut_settings_of(e->env, e->asked, e->size);
     e->opt.forward_only = false;
-    e->plan = gcut_pipeline_planned(e->g, &e->opt, e->arena)->plan;
-    e->why = gcut_why_of(e->plan, e->value, e->arena);
+    e->planned = gcut_pipeline_planned(e->g, &e->opt, e->arena);
+    e->why = gcut_why_of(e->planned->plan, e->value, e->arena);
 }
 
 static bool is_named(const char *name, const char *bare)
@@ -58,14 +59,14 @@ static void flip(void *arg)
     gcut_settings o = e->opt;
     const char *name = e->why->r.g->values.at[e->why->v].name;
     gcut_text text = {.arena = e->arena};
-    gcut_plan_file_text(e->plan, &text);
+    gcut_plan_file_text(e->planned->plan, &text);
     gcut_plan_file *file = gcut_plan_file_parse(e->arena, "the plan", text.at, text.n);
     gcut_plan_file_flip(file, name, e->arena);
     o.save = without(e, o.save, &o.nsave, name);
     o.recompute = without(e, o.recompute, &o.nrecompute, name);
     o.plan = NULL;
     o.budget = o.saved_budget = 0;
-    e->flipped = gcut_pipeline_replay(e->g, &o, GCUT_STAGE_KERNEL, e->arena, file)->plan;
+    e->flipped = gcut_pipeline_replay(e->g, &o, GCUT_STAGE_KERNEL, e->arena, file);
 }
 
 /* The message of a failed flip becomes part of the answer; the call itself succeeds. */
@@ -126,20 +127,19 @@ static const gcut_explained_other *other_of(const explaining *e)
     return out;
 }
 
-/* The predicted time of the step; without a prediction, the time to save and recompute. */
-static const gcut_explained_step *step_of(const explaining *e, const gcut_plan *p)
+static const gcut_explained_step *step_of(const explaining *e, const gcut_pipeline *of)
 {
-    if (!p) return NULL;
-    double ns = isnan(p->step_ns) ? p->cost_ns - p->options.lambda * (double)p->saved_bytes : p->step_ns;
-    return GCUT_NEW(e->keep, gcut_explained_step, p->peak_bytes, p->saved_bytes, ns);
+    if (!of) return NULL;
+    const gcut_plan *p = of->plan;
+    return GCUT_NEW(e->keep, gcut_explained_step, p->peak_bytes, p->saved_bytes, p->step_ns);
 }
 
 /* By prices, the time of the plan with the flip, less that of the plan. */
 static double flip_price(const explaining *e)
 {
     if (!e->flipped || e->why->loop) return NAN;
-    const gcut_problem *p = gcut_problem_of(e->arena, e->flipped);
-    return gcut_choice_of(p, e->arena, e->flipped)->fixed_ns - e->why->now->fixed_ns;
+    const gcut_problem *p = gcut_problem_of(e->arena, e->flipped->plan);
+    return gcut_choice_of(p, e->arena, e->flipped->plan)->fixed_ns - e->why->now->fixed_ns;
 }
 
 static void describe(const explaining *e, gcut_explanation *out)
@@ -179,7 +179,7 @@ static void describe(const explaining *e, gcut_explanation *out)
                               .nchain = w->chain.n,
                               .chain_ns = w->chain_ns,
                               .nreaders = w->readers.n,
-                              .now = step_of(e, e->plan),
+                              .now = step_of(e, e->planned),
                               .flipped = step_of(e, e->flipped),
                               .refused = e->refused,
                               .changed = gcut_why_is_changed(w),
@@ -188,6 +188,8 @@ static void describe(const explaining *e, gcut_explanation *out)
                               .flip_price_ns = flip_price(e)};
     GCUT_LIST(e->keep, out->chain, w->chain.n, op_of(e, w->chain.at[i]));
     GCUT_LIST(e->keep, out->reader, w->readers.n, reader_of(e, &w->readers.at[i]));
+    if (e->flipped)
+        out->kernel = gcut_kernel_changes(e->planned, e->flipped, e->keep, e->arena, &out->nkernels);
 }
 
 static void explain_and_flip(void *arg, const gcut_made *m)

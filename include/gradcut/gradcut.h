@@ -16,18 +16,18 @@
  *     gcut_external_call, gcut_fit_options, gcut_table_options, gcut_memory_options, gcut_report_options,
  *     gcut_load_options, gcut_import_options, gcut_export_options, gcut_trace_options, gcut_jit_options.
  *   - The library fills these and hands them out by pointer, in lists too, so they may grow at their end; a program
- *     neither declares nor copies one: gcut_value_info, gcut_stats, gcut_kernel_time, gcut_profile,
- *     gcut_check_report, gcut_machine_report, gcut_cache_info, gcut_plan_value, gcut_plan_loop, gcut_replay_line,
- *     gcut_replay_part, gcut_plan_info, gcut_valid_range, gcut_plan_validity, gcut_explained_reader,
- *     gcut_explained_change, gcut_explained_op, gcut_explained_other, gcut_explained_step, gcut_explanation,
+ *     neither declares nor copies one: gcut_value_info, gcut_stats, gcut_kernel_time, gcut_profile, gcut_check_report,
+ *     gcut_machine_report, gcut_cache_info, gcut_plan_value, gcut_plan_loop, gcut_replay_line, gcut_replay_part,
+ *     gcut_plan_info, gcut_valid_range, gcut_plan_validity, gcut_explained_reader, gcut_explained_change,
+ *     gcut_explained_op, gcut_explained_other, gcut_explained_step, gcut_kernel_change, gcut_explanation,
  *     gcut_explained_term, gcut_explained_run, gcut_explained_kernel, gcut_cost_explanation, gcut_plan_side,
  *     gcut_plan_difference, gcut_plan_diff, gcut_sample, gcut_frontier_point, gcut_frontier, gcut_variant_graph,
  *     gcut_variant, gcut_comparison, gcut_mark_info, gcut_attr_info, gcut_region_info, gcut_node_info,
  *     gcut_graph_value, gcut_data_info, gcut_param_info, gcut_result_info, gcut_symbol_info, gcut_check_info,
- *     gcut_graph_info, gcut_stage_info, gcut_rewrite_info, gcut_buffer_info, gcut_pass_time, gcut_fit_try,
- *     gcut_fitted, gcut_memory_buffer, gcut_memory_event, gcut_memory_profile, gcut_fused_op, gcut_fused_kernel,
- *     gcut_unfused, gcut_fusion, gcut_lint_finding, gcut_lint_report, gcut_import_info, gcut_export_info,
- *     gcut_jit_miss, gcut_jit_entry, gcut_jit_info.
+ *     gcut_graph_info, gcut_stage_info, gcut_rewrite_info, gcut_buffer_info, gcut_pass_time, gcut_fit_try, gcut_fitted,
+ *     gcut_memory_buffer, gcut_memory_event, gcut_memory_profile, gcut_fused_op, gcut_fused_kernel, gcut_unfused,
+ *     gcut_fusion, gcut_lint_finding, gcut_lint_report, gcut_import_info, gcut_export_info, gcut_jit_miss,
+ *     gcut_jit_entry, gcut_jit_info.
  *   - These are passed by value, or listed by value, and stay as they are: gcut_allocator, gcut_feed, gcut_size,
  *     gcut_shape, gcut_val, gcut_here, gcut_conv, gcut_pool, gcut_plan_reader, gcut_plan_op, gcut_kernel_dependence,
  *     gcut_pad_options, gcut_cross_entropy_options, gcut_var_options, gcut_std_options, gcut_attention_options,
@@ -43,6 +43,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gradcut/explanation.h"
 #include "gradcut/nodes.h"
 #include "gradcut/plan.h"
 #include "gradcut/status.h"
@@ -406,17 +407,16 @@ GCUT_API char *gcut_plan_saved_text_sized(size_t size, const gcut_plan *plan,
 GCUT_API char *gcut_plan_json(const gcut_plan *plan);
 /* The plan as data.  Valid as long as the plan; NULL on error. */
 GCUT_API const gcut_plan_info *gcut_plan_look(const gcut_plan *plan);
-/* For which sizes the plan stays the cheapest.  The first call on a plan searches: up to some forty cuts for
- * each symbol.  Valid as long as the plan; NULL on error. */
+/* For which sizes the plan stays the cheapest.  The first call on a plan searches: up to some forty cuts for each symbol.
+ * Valid as long as the plan; NULL on error. */
 GCUT_API const gcut_plan_validity *gcut_plan_valid_at(const gcut_plan *plan);
 
-/* Why a value of the plan is saved or recomputed: the arc that decided, the cheapest plan with the other
- * decision, its readers, and the peak and time of that plan.  The caller's (gcut_free); NULL on error. */
+/* Why a value of the plan is saved or recomputed: the arc that decided, the cheapest plan with the other decision, its
+ * readers, and the peak and kernels of the step with that one flip.  The caller's (gcut_free); NULL on error. */
 GCUT_API gcut_explanation *gcut_explain_sized(size_t size, gcut_graph *g, const gcut_options *opt,
                                               const char *value);
 #define gcut_explain(...) gcut_explain_sized(sizeof(gcut_options), __VA_ARGS__)
-/* What makes the predicted time of the kernels that compute a value, and the price of computing it again. The
- * caller's (gcut_free); NULL on error. */
+/* What makes the predicted time of a value's kernels, and the price of computing it again. The caller's (gcut_free). */
 GCUT_API gcut_cost_explanation *gcut_explain_cost_sized(size_t size, gcut_graph *g, const gcut_options *opt,
                                                         const char *value);
 #define gcut_explain_cost(...) gcut_explain_cost_sized(sizeof(gcut_options), __VA_ARGS__)

@@ -14,7 +14,6 @@
 #define GRADCUT_RT_MATH_H
 
 #include "gradcut/rt_bits.h"
-#include "gradcut/rt_half.h"
 #include "gradcut/rt_integer.h"
 #include "gradcut/rt_math_f32.h"
 #include "gradcut/rt_math_f64.h"

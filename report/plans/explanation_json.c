@@ -75,6 +75,16 @@ static void json_effect(const gcut_explanation *e, gcut_json *j)
     gcut_json_members(j, "peak_bytes:i peak_change:i saved_bytes:i time_change_ns:r price_change_ns:r",
                       x->peak_bytes, x->peak_bytes - e->now->peak_bytes, x->saved_bytes,
                       x->time_ns - e->now->time_ns, e->flip_price_ns);
+    gcut_json_key_array(j, "kernels");
+    for (size_t i = 0; i < e->nkernels; i++) {
+        const gcut_kernel_change *k = e->kernel[i];
+        gcut_json_object(j);
+        gcut_json_members(j, "graph:s family:s value:s op:s now_ns:r flipped_ns:r",
+                          k->backward ? "backward" : "forward", k->family, k->value, k->op, k->now_ns,
+                          k->flipped_ns);
+        gcut_json_end(j);
+    }
+    gcut_json_end(j);
     gcut_json_end(j);
 }
 

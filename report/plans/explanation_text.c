@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/table.h"
 #include "base/units.h"
 #include "report/report.h"
 
@@ -106,6 +107,44 @@ static const char *change_text(gcut_arena *a, double ns)
     return gcut_printf(a, "%s%s", ns < 0 ? "-" : "+", gcut_time_text(a, fabs(ns)));
 }
 
+/* The step's time is the sum of its kernels' times. */
+static void must_add_up(const gcut_explanation *e, double longer)
+{
+    double sum = 0;
+    for (size_t i = 0; i < e->nkernels; i++) sum += e->kernel[i]->flipped_ns - e->kernel[i]->now_ns;
+    GCUT_ASSERT(fabs(sum - longer) <= 1e-9 * (e->now->time_ns + e->flipped->time_ns));
+}
+
+enum { KERNELS_SHOWN = 6 };
+static const double SHARE_SHOWN = 0.01; /* of the longest difference */
+
+static void kernels(const gcut_explanation *e, gcut_text *out)
+{
+    gcut_arena *a = out->arena;
+    gcut_table t = {.arena = a, .ncols = 3, .right = 1u};
+    double shown = 0, all = e->flipped->time_ns - e->now->time_ns;
+    size_t n = 0;
+    for (; n < e->nkernels && n < KERNELS_SHOWN; n++) {
+        const gcut_kernel_change *k = e->kernel[n], *longest = e->kernel[0];
+        const double change = k->flipped_ns - k->now_ns;
+        if (fabs(change) < SHARE_SHOWN * fabs(longest->flipped_ns - longest->now_ns)) break;
+        gcut_table_row(&t, (const char *[]){change_text(a, change),
+                                            k->now_ns == 0 ? "new"
+                                            : k->flipped_ns == 0
+                                                ? "gone"
+                                                : gcut_printf(a, "%s -> %s", gcut_time_text(a, k->now_ns),
+                                                              gcut_time_text(a, k->flipped_ns)),
+                                            gcut_printf(a, "%s of %%%s %s, %s graph", k->family, k->value,
+                                                        k->op, k->backward ? "backward" : "forward")});
+        shown += change;
+    }
+    if (n < e->nkernels)
+        gcut_table_row(&t, (const char *[]){change_text(a, all - shown), NULL,
+                                            gcut_printf(a, "%zu other %s", e->nkernels - n,
+                                                        e->nkernels - n == 1 ? "kernel" : "kernels")});
+    gcut_table_print(&t, 0, t.nrows, "  ", out);
+}
+
 static void effect(const gcut_explanation *e, gcut_text *out)
 {
     const gcut_explained_step *x = e->flipped;
@@ -116,18 +155,16 @@ static void effect(const gcut_explanation *e, gcut_text *out)
         gcut_text_add(out, "if %s: %s\n", to, e->refused ? e->refused : "not solved");
         return;
     }
-    double dt = x->time_ns - e->now->time_ns;
-    gcut_text_add(out, "if %s: peak %+lld bytes, to %s; time %s\n", to,
+    const double longer = x->time_ns - e->now->time_ns;
+    must_add_up(e, longer);
+    gcut_text_add(out, "if %s: peak %+lld bytes, to %s; time %s%s\n", to,
                   (long long)(x->peak_bytes - e->now->peak_bytes), gcut_bytes_text(out->arena, x->peak_bytes),
-                  change_text(out->arena, dt));
+                  change_text(out->arena, longer), e->nkernels ? ", by kernels:" : "");
+    kernels(e, out);
     if (e->budget > 0 && x->peak_bytes > e->budget)
         gcut_text_add(out, "  that is %s bytes more than the budget of %s\n",
                       gcut_count_text(out->arena, x->peak_bytes - e->budget),
                       gcut_bytes_text(out->arena, e->budget));
-    if (isnan(e->flip_price_ns)) return;
-    const bool against = dt * e->flip_price_ns < 0;
-    gcut_text_add(out, "  by prices: time %s%s\n", change_text(out->arena, e->flip_price_ns),
-                  against ? "; they count each op by itself, the time above is of whole kernels" : "");
 }
 
 void gcut_write_explanation_text(const gcut_explanation *e, gcut_text *out)

@@ -75,7 +75,7 @@ static void read_headers(void *arg)
     rule *r = arg;
     static const char *const header[] = {"gradcut.h", "nodes.h",     "plan.h",    "value.h",
                                          "fit.h",     "train.h",     "inspect.h", "ops.h",
-                                         "dtype.h",   "shorthand.h", "trace.h"};
+                                         "dtype.h",   "shorthand.h", "trace.h",   "explanation.h"};
     gcut_text all = {.arena = r->env->arena};
     for (size_t i = 0; i < sizeof header / sizeof *header; i++) {
         size_t n;

@@ -43,7 +43,7 @@ static const room rooms[] = {
      {"kernels/kernels.h", "machine/machine.h", "machine/lower/", "graph/", "text/", "gradcut/gradcut_rt.h"}},
     {"kernels/rt", false, {"gradcut/gradcut_rt.h"}},
     {"import", true, {"graph/", "interp/"}},
-    {"report", true, {"gradcut/plan.h", "gradcut/nodes.h"}},
+    {"report", true, {"gradcut/plan.h", "gradcut/explanation.h", "gradcut/nodes.h"}},
     {"driver",
      true,
      {"graph/", "text/", "interp/", "passes/", "machine/machine.h", "autodiff/", "partition/",

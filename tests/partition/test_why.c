@@ -293,6 +293,40 @@ static double prices_of(const gcut_plan_info *p)
     return p->cost_ns - (p->lambda == GCUT_LAMBDA_FASTEST ? 0 : p->lambda * (double)p->saved_bytes);
 }
 
+/* The predicted time of the kernels of that family that end in the value, in the graph; 0: there is none. */
+static double kernels_ns(gcut_graph *g, const gcut_options *o, const gcut_kernel_change *like)
+{
+    gcut_cost_explanation *c = gcut_explain_cost(g, o, like->value);
+    double ns = 0;
+    for (size_t i = 0; c && i < c->nkernels; i++)
+        if (!strcmp(c->kernel[i]->value, like->value) && !strcmp(c->kernel[i]->family, like->family) &&
+            c->kernel[i]->backward == like->backward)
+            ns += c->kernel[i]->ns;
+    gcut_free(c);
+    return ns;
+}
+
+/* The listed kernels take the times that --explain-cost states for the two plans, and their differences add up. */
+static void check_kernels(gcut_graph *g, const gcut_options *now, const gcut_options *flipped,
+                          const char *value)
+{
+    gcut_explanation *e = gcut_explain(g, now, value);
+    double sum = 0, before = INFINITY;
+    assert_true(e && e->nkernels > 0);
+    for (size_t i = 0; i < e->nkernels; i++) {
+        const gcut_kernel_change *k = e->kernel[i];
+        TRY("%s: %s of %s", value, k->family, k->value);
+        const double change = k->flipped_ns - k->now_ns;
+        sum += change;
+        assert_true(change != 0 && fabs(change) <= before);
+        before = fabs(change);
+        assert_true(kernels_ns(g, now, k) == k->now_ns);
+        assert_true(kernels_ns(g, flipped, k) == k->flipped_ns);
+    }
+    assert_within(sum, e->flipped->time_ns - e->now->time_ns, 1e-9 * e->now->time_ns);
+    gcut_free(e);
+}
+
 /* The flipped step is that of the plan's file in which this one value has the other decision. */
 static void check_effect(gcut_graph *g, int64_t budget, const char *value)
 {
@@ -319,6 +353,7 @@ static void check_effect(gcut_graph *g, int64_t budget, const char *value)
                   prices_of(then) - prices_of(now), 1e-9 * then->cost_ns);
     assert_within(json_real_value(json_object_get(j, "cost_ns")), now->cost_ns, 1e-9 * now->cost_ns);
     assert_true(now->cost_ns == prices_of(now) || !budget);
+    check_kernels(g, &o, &edited, value);
     gcut_plan_free(other);
     gcut_plan_free(plan);
     gcut_free(json);
