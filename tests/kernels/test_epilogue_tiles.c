@@ -123,8 +123,37 @@ static void test_same_bits(void **state)
     }
 }
 
+/* The loop after the first product stores s, which a product reads, and dh1.1, which is saved though nothing reads it
+ * later: s was written over dh1.1, as if that were an operand of the loop, and the product read dh1.1. */
+static const char saved_unread[] = "gcut 1\n"
+                                   "func @mlp(input %x: f32[64, 64], param %w1: f32[64, 96], param %w2: "
+                                   "f32[96, 64]) -> (out loss: f32[]) {\n"
+                                   "  %a1 = matmul(%x, %w1)\n"
+                                   "  %h1 = tanh(%a1)\n"
+                                   "  %s = softplus(%h1)\n"
+                                   "  %a2 = matmul(%s, %w2)\n"
+                                   "  %loss = mean(%a2)\n"
+                                   "  return %loss\n"
+                                   "}\n";
+
+static void test_results_are_no_operands(void **state)
+{
+    (void)state;
+    static const char *const save[] = {"dh1.1", "dh1.3"}, *const recompute[] = {"h1", "s"};
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_parse(ctx, saved_unread, strlen(saved_unread), "saved", NULL);
+    gcut_options opt = TEST_OPTIONS;
+    opt.save = save;
+    opt.recompute = recompute;
+    opt.nsave = opt.nrecompute = 2;
+    gcut_check_report r = crosscheck(g, &opt, NULL, 0, 0);
+    if (!r.ok) fail_msg("%s%s", r.text ? r.text : "", gcut_last_error(ctx));
+    gcut_ctx_free(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_agree), cmocka_unit_test(test_same_bits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_agree), cmocka_unit_test(test_same_bits),
+                                       cmocka_unit_test(test_results_are_no_operands)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
