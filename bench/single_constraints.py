@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Count the constraints, one --save or --recompute each, that improve the plan of a budget:
-`bench/single_constraints.py [--zoo] [--seed S] [--constraints N] [MODEL…]`.
+`bench/single_constraints.py [--zoo] [--thorough] [--seed S] [--constraints N] [MODEL…]`.
 
 For each model of tests/models (--zoo: each of the zoo, at the sizes of bench/gaps.csv), the script plans eight budgets: the
 smallest peak, and each further eighth of the way to the peak of save-all.  It draws N decisions of each plan by the seed (0:
 all of them), and plans the same budget again with that decision forced the other way.  It prints each constraint whose plan
-is faster by more than 0.1 % of the step, and each with which a budget of one byte less than the smallest peak is met.  Times
-are predicted by the shipped machine model.
+is faster by more than 0.1 % of the step, and each with which a budget of one byte less than the smallest peak is met.
+--thorough: the plans without a constraint are those of thorough searches.  Times are predicted by the shipped machine model.
 
   BUILD  the build (build)      JOBS  plans at a time (all processors)
 """
@@ -43,12 +43,12 @@ def improvement(job):
     return "%s, --budget %d %s %s: %s" % (model[0], budget, option, value, what)
 
 
-def jobs_of(model, constraints, generator):
-    least, most = plan(model, "--budget", "min"), plan(model, "--policy", "save-all")["peak_bytes"]
+def jobs_of(model, constraints, generator, search):
+    least, most = plan(model, "--budget", "min", *search), plan(model, "--policy", "save-all")["peak_bytes"]
     jobs = []
     for k in range(-1, 8):
         budget = least["peak_bytes"] + (most - least["peak_bytes"]) * k // 8 if k >= 0 else least["peak_bytes"] - 1
-        of = plan(model, "--budget", str(budget)) if k >= 0 else least
+        of = plan(model, "--budget", str(budget), *search) if k >= 0 else least
         lines = [x for x in of["values"] if not x.get("forced")]
         lines = generator.sample(lines, constraints) if 0 < constraints < len(lines) else lines
         jobs += [(model, budget, of["step_ns"] if k >= 0 else 0, "--save" if x["fate"] == "recomputed" else "--recompute",
@@ -73,14 +73,16 @@ def models_of(arguments, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--zoo", action="store_true")
+    parser.add_argument("--thorough", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--constraints", type=int, default=0)
     parser.add_argument("models", nargs="*")
     arguments = parser.parse_args()
     generator = random.Random(arguments.seed)
+    search = ["--thorough"] if arguments.thorough else []
     with tempfile.TemporaryDirectory() as folder, multiprocessing.Pool(int(os.environ.get("JOBS", os.cpu_count()))) as pool:
         for model in models_of(arguments, folder):
-            jobs = jobs_of(model, arguments.constraints, generator)
+            jobs = jobs_of(model, arguments.constraints, generator, search)
             better = [x for x in pool.imap(improvement, jobs) if x]
             print("\n".join(better + ["%s: %d constraints at 9 budgets, %d better" % (model[0], len(jobs), len(better))]), flush=True)
 

@@ -32,6 +32,7 @@ void gcut_given_check(const gcut_graph *user, const gcut_settings *o)
                    {"policy", !minimum_cut},
                    {"lambda", o->lambda != GCUT_LAMBDA_DEFAULT},
                    {"budget", o->budget},
+                   {"thorough", o->thorough},
                    {"saved-budget", o->saved_budget},
                    {"plan", o->plan},
                    {"save-dtype", o->save_dtype},

@@ -11,6 +11,8 @@
 
 #include "base/units.h"
 #include "driver/search/candidates.h"
+#include "driver/search/constrained_candidates.h"
+#include "driver/search/flips.h"
 #include "driver/search/less_workspace.h"
 #include "driver/search/local_search.h"
 #include "driver/search/peak_bound.h"
@@ -107,6 +109,7 @@ static _Noreturn void refuse(gcut_candidates *o, const gcut_candidate *least)
 /* Iterations without a better plan after which it ends. */
 #define PATIENCE_FROM_START 10
 #define PATIENCE_FROM_BEST 100
+#define PATIENCE_BEYOND_FLIP 20
 /* A search ends when this many starts in a row have given no better plan; of starts with less workspace, fewer. */
 #define STARTS_IN_VAIN 24
 #define CHANGED_IN_VAIN 6
@@ -320,13 +323,82 @@ static gcut_candidate search_downwards(gcut_candidates *o)
     return least;
 }
 
-gcut_candidate gcut_budget_least(gcut_candidates *o)
+/* ---- thorough searches ---- */
+
+/* Is x so much better than `best` that a constraint which leads to it counts?  While nothing fits: x does. */
+static bool is_worth_it(const gcut_candidate *x, const gcut_candidate *best, int64_t budget)
+{
+    if (x->peak_bytes > budget) return false;
+    return best->peak_bytes > budget || x->step_ns < best->step_ns * (1 - GCUT_FLIP_WORTH);
+}
+
+/* What a search finds under the constraint that v has another decision than in *best.  Nothing where no constraint can name
+ * v, which plans of loops have added to the graph. */
+static gcut_candidate search_constrained(gcut_candidates *o, const gcut_candidate *best, int64_t budget,
+                                         gcut_ref v)
+{
+    if (!gcut_graph_find(o->p->joint, best->base->planned->values.at[v].name)) return none_yet;
+    gcut_arena *a = gcut_arena_new(gcut_arena_env(o->arena), o->arena);
+    const gcut_candidate x = gcut_budget_best(gcut_candidates_constrained(o, best, v, a), budget);
+    const gcut_candidate adopted = gcut_candidate_adopted(o, &x);
+    gcut_arena_free(a);
+    return adopted;
+}
+
+/* Searches with the other decision of one value after the other, beginning after *v: by tabu search from *best, or by whole
+ * searches under constraints.  Takes the first better plan.  False: there is none. */
+static bool improve_one(gcut_candidates *o, gcut_candidate *best, int64_t budget, bool constrained,
+                        gcut_ref *v)
+{
+    const gcut_ref values = best->base->planned->values.n;
+    for (gcut_ref tried = 1; tried < values; tried++) {
+        *v = *v + 1 < values ? *v + 1 : 1;
+        if (!gcut_is_flippable(best->base->problem, best->choice, *v)) continue;
+        const gcut_candidate x = constrained
+                                     ? search_constrained(o, best, budget, *v)
+                                     : gcut_candidate_tabu_beyond(o, best, budget, *v, PATIENCE_BEYOND_FLIP);
+        if (!(constrained ? is_worth_it(&x, best, budget) : is_better(&x, best, budget))) continue;
+        *best = x;
+        return true;
+    }
+    return false;
+}
+
+/* Forces one decision after the other to be the other way, first in tabu searches from the best plan, then as constraints of
+ * whole searches, until no constraint leads to a better plan.  Does nothing unless the options ask for it. */
+static gcut_candidate search_thoroughly(gcut_candidates *o, const gcut_candidate *from, int64_t budget)
+{
+    gcut_candidate best = *from;
+    gcut_ref flipped = 0, constrained = 0;
+    for (bool goes_on = o->p->opt.thorough; goes_on;) {
+        while (improve_one(o, &best, budget, false, &flipped)) {
+        }
+        goes_on = improve_one(o, &best, budget, true, &constrained);
+        if (goes_on) best = search_within(o, budget, &best);
+    }
+    return best;
+}
+
+/* ---- both ends ---- */
+
+/* Without constraints other than the caller's. */
+static gcut_candidate least_unconstrained(gcut_candidates *o)
 {
     gcut_candidate least = search_downwards(o);
     /* The fastest plan for a budget may have a smaller peak, which is a budget that is met, too. */
     for (;;) {
         gcut_candidate x = search_within(o, least.peak_bytes, NULL);
         if (x.peak_bytes > least.peak_bytes) x = search_within(o, least.peak_bytes, &least);
+        if (x.peak_bytes >= least.peak_bytes) return least;
+        least = x;
+    }
+}
+
+gcut_candidate gcut_budget_least(gcut_candidates *o)
+{
+    gcut_candidate least = least_unconstrained(o);
+    for (;;) {
+        const gcut_candidate x = search_thoroughly(o, &least, least.peak_bytes - 1);
         if (x.peak_bytes >= least.peak_bytes) return least;
         least = x;
     }
@@ -339,6 +411,7 @@ gcut_candidate gcut_budget_best(gcut_candidates *o, int64_t budget)
         best = gcut_budget_least(o);
         if (best.peak_bytes <= budget) best = search_within(o, budget, &best);
     }
+    if (best.peak_bytes <= budget) best = search_thoroughly(o, &best, budget);
     best.budget = budget;
     return best;
 }

@@ -212,23 +212,54 @@ static tabu tabu_of(gcut_candidates *o, const gcut_candidate *from, int64_t budg
     return s;
 }
 
+/* Flips v, which then keeps its decision.  False: that changes nothing. */
+static bool begin_with(tabu *s, gcut_ref v)
+{
+    trial t = {.plan = s->now, .flip = {.v = v, .kind = GCUT_FLIP_VALUE, .instead = v}};
+    s->scratch = gcut_arena_new(gcut_arena_env(s->own), s->own);
+    t.plan.choice = choice_after(s, &t.flip);
+    if (t.plan.choice) {
+        t.plan.flips++;
+        t.above = lower(s, &t.plan);
+        if (is_best(s, &t)) keep_best(s, &t);
+        adopt(s, &t);
+        s->tabu_until[v] = UINT32_MAX;
+    }
+    gcut_arena_free(s->scratch);
+    return t.plan.choice;
+}
+
+/* The best plan after iterations until one of the limits is reached; the search is over. */
+static gcut_candidate best_after(tabu *s, uint32_t patience, uint64_t end)
+{
+    for (bool goes_on = true; goes_on && s->iteration - s->best_iteration < patience;) {
+        trial t = {0};
+        s->iteration++;
+        s->scratch = gcut_arena_new(gcut_arena_env(s->own), s->own);
+        goes_on = find_best(s, end, &t);
+        if (goes_on) adopt(s, &t);
+        gcut_arena_free(s->scratch);
+    }
+    gcut_candidate best = s->best;
+    gcut_candidate_name(&best, s->o->arena);
+    gcut_arena_free(s->own);
+    return best;
+}
+
 gcut_candidate gcut_candidate_tabu(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
                                    uint32_t patience, uint64_t nodes)
 {
     const uint64_t end = o->nodes_tried + nodes;
     tabu s = tabu_of(o, from, budget);
-    for (bool goes_on = !isnan(s.now.step_ns); goes_on && s.iteration - s.best_iteration < patience;) {
-        trial t = {0};
-        s.iteration++;
-        s.scratch = gcut_arena_new(gcut_arena_env(s.own), s.own);
-        goes_on = find_best(&s, end, &t);
-        if (goes_on) adopt(&s, &t);
-        gcut_arena_free(s.scratch);
-    }
-    gcut_candidate best = s.best;
-    gcut_candidate_name(&best, o->arena);
-    gcut_arena_free(s.own);
-    return best;
+    return best_after(&s, isnan(s.now.step_ns) ? 0 : patience, end);
+}
+
+gcut_candidate gcut_candidate_tabu_beyond(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
+                                          gcut_ref v, uint32_t patience)
+{
+    tabu s = tabu_of(o, from, budget);
+    const bool begun = !isnan(s.now.step_ns) && begin_with(&s, v);
+    return best_after(&s, begun ? patience : 0, UINT64_MAX);
 }
 
 bool gcut_tabu_affords(const gcut_candidate *from, uint64_t nodes)

@@ -355,7 +355,8 @@ typedef struct gcut_options {
     bool unfused; /* every op is a kernel of its own that overwrites nothing: a baseline of the same bits */
     bool no_algebra; /* no identities of real numbers (doc/kernels.md): results as the graph computes them */
     bool eval;       /* as forward_only, of the function as it is evaluated: gcut_eval of gradcut/train.h */
-    uint8_t reserved[7];        /* 0; later flags are put here, as padding would not be initialised */
+    bool thorough;   /* under a budget, search again with each decision of the plan forced the other way */
+    uint8_t reserved[6];        /* 0; later flags are put here, as padding would not be initialised */
     const char *const *without; /* names of GCUT_OPTIONAL_PASSES that are left out, wherever they run */
     size_t nwithout;
     const gcut_size *fix; /* symbols that become numbers of the graph, in its signature too */
@@ -396,9 +397,8 @@ GCUT_API char *gcut_ops(gcut_ctx *ctx, gcut_graph *model, bool json);
 GCUT_API gcut_plan *gcut_plan_new_sized(size_t size, gcut_graph *g, const gcut_options *opt);
 #define gcut_plan_new(...) gcut_plan_new_sized(sizeof(gcut_options), __VA_ARGS__)
 GCUT_API void gcut_plan_free(gcut_plan *plan); /* not of gcut_step_plan, which the step owns */
-/* The totals of `gradcut plan` and the table of `gradcut saved` as text, and the plan file, which
- * options.plan replays: all of it from gcut_plan_look and gcut_plan_valid_at.  table: NULL = {0}.  The caller's
- * (gcut_free). */
+/* The totals of `gradcut plan` and the table of `gradcut saved` as text, and the plan file, which options.plan
+ * replays: all of it from gcut_plan_look and gcut_plan_valid_at.  table: NULL = {0}.  The caller's (gcut_free). */
 GCUT_API char *gcut_plan_text_sized(size_t size, const gcut_plan *plan, const gcut_table_options *table);
 #define gcut_plan_text(...) gcut_plan_text_sized(sizeof(gcut_table_options), __VA_ARGS__)
 GCUT_API char *gcut_plan_saved_text_sized(size_t size, const gcut_plan *plan,

@@ -170,7 +170,7 @@ static void plans_have_keys(void **state)
 #include "gradcut/options.def"
 #undef OPTION
     };
-    assert_int_equal(sizeof options / sizeof *options, 28);
+    assert_int_equal(sizeof options / sizeof *options, 29);
     assert_int_equal(gcut_emit_files(g, &o, in_tmp("emitted"), false), GCUT_OK);
 #define OTHER(member, value)                                                                                 \
     o = plain, o.member = (value);                                                                           \
@@ -179,6 +179,7 @@ static void plans_have_keys(void **state)
     OTHER(policy, "save-all");
     OTHER(lambda, 0.25);
     OTHER(budget, 1 << 20);
+    OTHER(thorough, true);
     OTHER(saved_budget, 1 << 20);
     OTHER(saved_budget, GCUT_SAVE_NOTHING);
     OTHER(save_dtype, "bf16");

@@ -160,12 +160,11 @@ static void no_flip_is_better(void **state)
     assert_true(n.all > 10 && n.priced > n.all / 2);
 }
 
-/* No plan of the budget with one decision forced the other way is faster: one value of `every`, all nightly. */
-static void constrain_all(gcut_ctx *ctx, const char *name, gcut_graph *g, int64_t budget, size_t every)
+/* No plan of the options' budget with one decision forced the other way is faster: one value of `every`, all nightly. */
+static void constrain_all(gcut_ctx *ctx, const char *name, gcut_graph *g, gcut_options o, size_t every)
 {
-    gcut_options o = TEST_OPTIONS;
-    o.budget = budget;
     gcut_plan *plan = plan_of(g, &o);
+    o.thorough = false;
     const gcut_plan_info *p = gcut_plan_look(plan);
     for (size_t i = 0; i < p->n; i++) {
         const char *value = p->value[i]->name;
@@ -183,7 +182,7 @@ static void constrain_all(gcut_ctx *ctx, const char *name, gcut_graph *g, int64_
         double ns = gcut_plan_look(other)->step_ns;
         if (ns < p->step_ns * (1 - WORTH))
             fail_msg("%s, budget %lld: %.0f ns, and with another decision for %%%s %.0f", name,
-                     (long long)budget, p->step_ns, value, ns);
+                     (long long)o.budget, p->step_ns, value, ns);
         gcut_plan_free(other);
     }
     gcut_plan_free(plan);
@@ -205,9 +204,11 @@ static void no_constraint_is_better(void **state)
         snprintf(path, sizeof path, GCUT_SOURCE_DIR "/tests/models/%s.gcut", constrained[i].name);
         gcut_graph *g = gcut_load(ctx, path, NULL);
         assert_non_null(g);
-        constrain_all(ctx, constrained[i].name, g, budget_at(ctx, g, 0), constrained[i].every);
-        if (constrained[i].every != 1)
-            constrain_all(ctx, constrained[i].name, g, budget_at(ctx, g, 0.4), constrained[i].every);
+        gcut_options o = TEST_OPTIONS;
+        o.budget = budget_at(ctx, g, 0);
+        constrain_all(ctx, constrained[i].name, g, o, constrained[i].every);
+        o.budget = budget_at(ctx, g, 0.4);
+        if (constrained[i].every != 1) constrain_all(ctx, constrained[i].name, g, o, constrained[i].every);
         gcut_ctx_free(ctx);
     }
 }
