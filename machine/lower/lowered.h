@@ -37,6 +37,7 @@
  *   L6a  the order has every live kernel once, after all that it depends on
  *   L8a  an epilogue runs right after its product and has its rows and columns
  *   L9a  the buffers that a kernel reads or writes are alive at its step
+ *   L9b  the buffers of saved values are alive at the first step of the backward graph
  *   L10a a kernel finds in a buffer what was written there for it, and no epilogue writes what its product
  *        still reads
  *

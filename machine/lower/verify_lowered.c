@@ -361,6 +361,20 @@ static const char *L9a_live_ranges(const check *c)
     return fault;
 }
 
+static const char *L9b_saved(const check *c)
+{
+    const gcut_lowered *backward = c->p->lowered.at[GCUT_BACKWARD];
+    if (!backward->g || backward->first == backward->end) return NULL;
+    for (uint32_t i = 0; i < c->p->buffers.n; i++) {
+        const gcut_buffer *b = &c->p->buffers.at[i];
+        if (b->saved && b->birth >= 0 && b->death < backward->first)
+            FAULT(c,
+                  "L9b: buffer %u (%s) is saved and lives to step %d, the backward graph begins at step %d",
+                  i, b->name, b->death, backward->first);
+    }
+    return NULL;
+}
+
 /* ---- L10: shared ---- */
 
 /* What was written to a buffer last: a root, a copy of a value, or parts of a concat; parameters of one
@@ -473,9 +487,9 @@ const char *gcut_lowered_fault(const gcut_program *p, const gcut_lowered *h, int
         int state;
         const char *(*find)(const check *c);
     } invariants[] = {
-        {1, L1a_members}, {1, L1b_at_hand},   {1, L1c_no_circle},   {1, L1d_index},
-        {2, L2a_nodes},   {3, L3a_columns},   {4, L4a_prologues},   {5, L5a_buffers},
-        {6, L6a_order},   {8, L8a_epilogues}, {9, L9a_live_ranges}, {10, L10a_contents},
+        {1, L1a_members},     {1, L1b_at_hand},   {1, L1c_no_circle},  {1, L1d_index}, {2, L2a_nodes},
+        {3, L3a_columns},     {4, L4a_prologues}, {5, L5a_buffers},    {6, L6a_order}, {8, L8a_epilogues},
+        {9, L9a_live_ranges}, {9, L9b_saved},     {10, L10a_contents},
     };
     const check c = {p, h, a};
     const char *fault = NULL;

@@ -70,9 +70,19 @@ static int number_steps(gcut_program *p, gcut_lowered *h, int first)
     return step;
 }
 
+/* Saved values cross into the backward graph, those too that a constraint saves and no kernel reads there. */
+static void touch_saved(gcut_program *p)
+{
+    const gcut_lowered *backward = p->lowered.at[GCUT_BACKWARD];
+    if (!backward->g || backward->first == backward->end) return;
+    for (uint32_t b = 0; b < p->buffers.n; b++)
+        if (p->buffers.at[b].saved && p->buffers.at[b].birth >= 0) touch(p, b, backward->first);
+}
+
 void gcut_find_live_ranges(gcut_program *p)
 {
     int step = 0;
     for (uint32_t k = 0; k < GCUT_STEP_GRAPHS; k++)
         if (p->lowered.at[k]->g) step = number_steps(p, p->lowered.at[k], step);
+    touch_saved(p);
 }

@@ -107,8 +107,6 @@ static gcut_reason decide(const sharing *s, const gcut_loop_analysis *l, const g
 {
     const uint32_t b = l->h->buffer[old];
     if (!of_arena(s->p, b) || b == l->h->buffer[r->v]) return GCUT_REASON_none_dies;
-    /* What the loop makes itself is no operand, though an epilogue's results are born with those of its product. */
-    if (l->h->kernel_of[old] == l->kernel) return GCUT_REASON_none_dies;
     const gcut_buffer *from = &s->p->buffers.at[b], *to = &s->p->buffers.at[l->h->buffer[r->v]];
     if (from->birth >= l->u->step || from->death != l->u->step || from->dtype != to->dtype ||
         from->count != to->count)
