@@ -10,7 +10,7 @@
 
 /* The longest differences first.  Both steps are lowered, at the same sizes with the same number of threads.  Memory of the
  * list and its texts from `keep`; *n: how many. */
-const gcut_kernel_change *const *gcut_kernel_changes(const gcut_pipeline *now, const gcut_pipeline *other,
+const gcut_kernel_change *const *gcut_kernel_changes(const gcut_pipeline *now, const gcut_pipeline *flipped,
                                                      gcut_arena *keep, gcut_arena *scratch, size_t *n);
 
 #endif

@@ -102,14 +102,14 @@ static _Noreturn void refuse(gcut_candidates *o, const gcut_candidate *least)
  * more with less workspace, and one from the best plan of both. */
 #define NODES_OF_ROUNDS UINT64_C(200000)
 #define NODES_OF_TABU UINT64_C(400000)
-/* A tabu search begins where one flip of each value takes at most so many nodes: an eighth of all, so that there can be
- * several starts, and five eighths from the best plan. */
+/* Tabu search is for graphs of which one flip of each value lowers at most this many nodes: an eighth of its limit, because
+ * several searches share it, or five eighths for the one search from the best plan. */
 #define TABU_FROM_START (NODES_OF_TABU / 8)
 #define TABU_FROM_BEST (NODES_OF_TABU * 5 / 8)
 /* Iterations without a better plan after which it ends. */
 #define PATIENCE_FROM_START 10
 #define PATIENCE_FROM_BEST 100
-#define PATIENCE_BEYOND_FLIP 20
+#define PATIENCE_AFTER_FLIP 20
 /* A search ends when this many starts in a row have given no better plan; of starts with less workspace, fewer. */
 #define STARTS_IN_VAIN 24
 #define CHANGED_IN_VAIN 6
@@ -332,8 +332,8 @@ static bool is_worth_it(const gcut_candidate *x, const gcut_candidate *best, int
     return best->peak_bytes > budget || x->step_ns < best->step_ns * (1 - GCUT_FLIP_WORTH);
 }
 
-/* What a search finds under the constraint that v has another decision than in *best.  Nothing where no constraint can name
- * v, which plans of loops have added to the graph. */
+/* What a search finds under the constraint that v has another decision than in *best.  none_yet where v is not in the joint
+ * graph: --save and --recompute refuse the names of values that plans of loops add. */
 static gcut_candidate search_constrained(gcut_candidates *o, const gcut_candidate *best, int64_t budget,
                                          gcut_ref v)
 {
@@ -354,9 +354,9 @@ static bool improve_one(gcut_candidates *o, gcut_candidate *best, int64_t budget
     for (gcut_ref tried = 1; tried < values; tried++) {
         *v = *v + 1 < values ? *v + 1 : 1;
         if (!gcut_is_flippable(best->base->problem, best->choice, *v)) continue;
-        const gcut_candidate x = constrained
-                                     ? search_constrained(o, best, budget, *v)
-                                     : gcut_candidate_tabu_beyond(o, best, budget, *v, PATIENCE_BEYOND_FLIP);
+        const gcut_candidate x =
+            constrained ? search_constrained(o, best, budget, *v)
+                        : gcut_candidate_tabu_after_flip(o, best, budget, *v, PATIENCE_AFTER_FLIP);
         if (!(constrained ? is_worth_it(&x, best, budget) : is_better(&x, best, budget))) continue;
         *best = x;
         return true;
@@ -364,8 +364,8 @@ static bool improve_one(gcut_candidates *o, gcut_candidate *best, int64_t budget
     return false;
 }
 
-/* Forces one decision after the other to be the other way, first in tabu searches from the best plan, then as constraints of
- * whole searches, until no constraint leads to a better plan.  Does nothing unless the options ask for it. */
+/* Changes one decision after the other, first in tabu searches from the best plan, then by constraints on whole searches,
+ * until no constraint leads to a better plan.  Does nothing unless the options ask for it. */
 static gcut_candidate search_thoroughly(gcut_candidates *o, const gcut_candidate *from, int64_t budget)
 {
     gcut_candidate best = *from;
@@ -379,10 +379,10 @@ static gcut_candidate search_thoroughly(gcut_candidates *o, const gcut_candidate
     return best;
 }
 
-/* ---- both ends ---- */
+/* ---- the smallest peak, and the best plan of a budget ---- */
 
-/* Without constraints other than the caller's. */
-static gcut_candidate least_unconstrained(gcut_candidates *o)
+/* The plan with the smallest peak, without thorough searches. */
+static gcut_candidate quick_least(gcut_candidates *o)
 {
     gcut_candidate least = search_downwards(o);
     /* The fastest plan for a budget may have a smaller peak, which is a budget that is met, too. */
@@ -396,7 +396,7 @@ static gcut_candidate least_unconstrained(gcut_candidates *o)
 
 gcut_candidate gcut_budget_least(gcut_candidates *o)
 {
-    gcut_candidate least = least_unconstrained(o);
+    gcut_candidate least = quick_least(o);
     for (;;) {
         const gcut_candidate x = search_thoroughly(o, &least, least.peak_bytes - 1);
         if (x.peak_bytes >= least.peak_bytes) return least;

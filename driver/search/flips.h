@@ -10,7 +10,7 @@
 
 typedef enum gcut_flip_kind {
     GCUT_FLIP_VALUE,           /* saved becomes recomputed, recomputed becomes saved */
-    GCUT_FLIP_NODE,            /* likewise all results of a node that have this decision */
+    GCUT_FLIP_NODE,            /* the same for all results of the node that have this decision */
     GCUT_FLIP_ONE_COPY,        /* of a recomputed value: it is computed once, and waits for all its readers */
     GCUT_FLIP_COPY_PER_READER, /* of a recomputed value: it is computed before each reader */
     GCUT_FLIP_OPERANDS,        /* of a saved value: its operands are saved instead */

@@ -21,7 +21,7 @@
 
 enum {
     TENURE = 6,        /* iterations for which a value keeps its decision */
-    SWAP_DISTANCE = 2, /* values at most so many nodes away are saved in the place of one */
+    SWAP_DISTANCE = 2, /* nodes, at most, between the two values of a swap */
     PRICE_PERIOD = 3,  /* iterations in a row that fit the budget, or do not, before the price changes */
 };
 #define FIRST_PRICE 0.2 /* of the time of the training step, for all bytes of the arena */
@@ -48,6 +48,7 @@ typedef struct trial {
     gcut_candidate plan;
     double above; /* bytes alive above the budget */
     move flip;
+    bool is_best; /* of all plans tried */
 } trial;
 
 typedef struct tabu {
@@ -152,12 +153,23 @@ static bool is_best(const tabu *s, const trial *t)
     return t->above == 0 && gcut_candidate_is_faster(&t->plan, &s->best);
 }
 
-static void keep_best(tabu *s, const trial *t)
+/* Lowers the plan with that flip, and stores it if it is the best.  False: the flip changes nothing. */
+static bool try_flip(tabu *s, const move *m, trial *out)
 {
-    s->best = t->plan;
-    s->best.choice = gcut_copy_choice(s->p, s->o->arena, t->plan.choice);
-    s->best_above = t->above;
-    s->best_iteration = s->iteration;
+    trial t = {.plan = s->now, .flip = *m};
+    t.plan.choice = choice_after(s, m);
+    if (!t.plan.choice) return false;
+    t.plan.flips++;
+    t.above = lower(s, &t.plan);
+    t.is_best = is_best(s, &t);
+    if (t.is_best) {
+        s->best = t.plan;
+        s->best.choice = gcut_copy_choice(s->p, s->o->arena, t.plan.choice);
+        s->best_above = t.above;
+        s->best_iteration = s->iteration;
+    }
+    *out = t;
+    return true;
 }
 
 /* The flip that this iteration takes.  False: every flip is tabu, or all nodes are spent. */
@@ -169,17 +181,12 @@ static bool find_best(tabu *s, uint64_t end, trial *out)
         const move *m = &all.at[i];
         const bool is_tabu = s->tabu_until[m->v] >= s->iteration || s->tabu_until[m->instead] >= s->iteration;
         if (is_tabu && s->best_above == 0 && m->estimate >= s->best.step_ns) continue;
-        trial t = {.plan = s->now, .flip = *m};
-        t.plan.choice = choice_after(s, m);
-        if (!t.plan.choice) continue;
-        t.plan.flips++;
-        t.above = lower(s, &t.plan);
+        trial t;
+        if (!try_flip(s, m, &t)) continue;
         s->effects.at[m->effect] =
             (effect){t.plan.step_ns - s->now.step_ns, t.above - s->above, s->iteration};
-        const bool best = is_best(s, &t);
         const double sum = objective(s, t.plan.step_ns, t.above);
-        if (best) keep_best(s, &t);
-        if ((is_tabu && !best) || sum >= least) continue;
+        if ((is_tabu && !t.is_best) || sum >= least) continue;
         least = sum;
         *out = t;
     }
@@ -215,22 +222,18 @@ static tabu tabu_of(gcut_candidates *o, const gcut_candidate *from, int64_t budg
 /* Flips v, which then keeps its decision.  False: that changes nothing. */
 static bool begin_with(tabu *s, gcut_ref v)
 {
-    trial t = {.plan = s->now, .flip = {.v = v, .kind = GCUT_FLIP_VALUE, .instead = v}};
+    const move first = {.v = v, .kind = GCUT_FLIP_VALUE, .instead = v};
+    trial t;
     s->scratch = gcut_arena_new(gcut_arena_env(s->own), s->own);
-    t.plan.choice = choice_after(s, &t.flip);
-    if (t.plan.choice) {
-        t.plan.flips++;
-        t.above = lower(s, &t.plan);
-        if (is_best(s, &t)) keep_best(s, &t);
-        adopt(s, &t);
-        s->tabu_until[v] = UINT32_MAX;
-    }
+    const bool begun = try_flip(s, &first, &t);
+    if (begun) adopt(s, &t);
     gcut_arena_free(s->scratch);
-    return t.plan.choice;
+    s->tabu_until[v] = UINT32_MAX;
+    return begun;
 }
 
-/* The best plan after iterations until one of the limits is reached; the search is over. */
-static gcut_candidate best_after(tabu *s, uint32_t patience, uint64_t end)
+/* Iterates until a limit is reached, frees the search and returns the best plan. */
+static gcut_candidate finish(tabu *s, uint32_t patience, uint64_t end)
 {
     for (bool goes_on = true; goes_on && s->iteration - s->best_iteration < patience;) {
         trial t = {0};
@@ -251,15 +254,15 @@ gcut_candidate gcut_candidate_tabu(gcut_candidates *o, const gcut_candidate *fro
 {
     const uint64_t end = o->nodes_tried + nodes;
     tabu s = tabu_of(o, from, budget);
-    return best_after(&s, isnan(s.now.step_ns) ? 0 : patience, end);
+    return finish(&s, isnan(s.now.step_ns) ? 0 : patience, end);
 }
 
-gcut_candidate gcut_candidate_tabu_beyond(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
-                                          gcut_ref v, uint32_t patience)
+gcut_candidate gcut_candidate_tabu_after_flip(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
+                                              gcut_ref v, uint32_t patience)
 {
     tabu s = tabu_of(o, from, budget);
     const bool begun = !isnan(s.now.step_ns) && begin_with(&s, v);
-    return best_after(&s, begun ? patience : 0, UINT64_MAX);
+    return finish(&s, begun ? patience : 0, UINT64_MAX);
 }
 
 bool gcut_tabu_affords(const gcut_candidate *from, uint64_t nodes)

@@ -13,9 +13,10 @@
  * lowered, where there is no prediction of the step. */
 gcut_candidate gcut_candidate_tabu(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
                                    uint32_t patience, uint64_t nodes);
-/* The same from `from` with a flip of v, whose new decision stays, unless a flip of it leads to the best plan so far. */
-gcut_candidate gcut_candidate_tabu_beyond(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
-                                          gcut_ref v, uint32_t patience);
+/* The same with a flip of v first, without a limit of nodes.  v keeps its new decision, unless another flip of it leads to the
+ * best plan so far. */
+gcut_candidate gcut_candidate_tabu_after_flip(gcut_candidates *o, const gcut_candidate *from, int64_t budget,
+                                              gcut_ref v, uint32_t patience);
 /* Whether one flip of each value that has a choice can be tried within `nodes`. */
 bool gcut_tabu_affords(const gcut_candidate *from, uint64_t nodes);
 

@@ -49,7 +49,7 @@ typedef struct gcut_explained_step {
     double time_ns;
 } gcut_explained_step;
 
-/* A kernel whose predicted time is another one in `flipped` than in `now`. */
+/* A kernel whose predicted times in `now` and in `flipped` differ. */
 typedef struct gcut_kernel_change {
     bool backward;
     const char *family, *value,

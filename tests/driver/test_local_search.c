@@ -8,43 +8,11 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "budgets.h"
 #include "nightly.h"
 #include "models/models.h"
 #include "driver/search/local_search.h"
 #include "public.h"
-
-/* Above the search's own threshold by what rounding of sums may add. */
-#define WORTH (GCUT_FLIP_WORTH * 1.001)
-
-static gcut_plan *plan_of(gcut_graph *g, const gcut_options *o)
-{
-    gcut_plan *plan = gcut_plan_new(g, o);
-    assert_non_null(plan);
-    return plan;
-}
-
-/* The budget between the smallest peak found and that of save-all; the smallest peak is what a refused budget
- * names. */
-static int64_t budget_at(gcut_ctx *ctx, gcut_graph *g, double share)
-{
-    gcut_options o = TEST_OPTIONS;
-    o.policy = "save-all";
-    gcut_plan *all = plan_of(g, &o);
-    int64_t most = gcut_plan_look(all)->peak_bytes;
-    gcut_plan_free(all);
-    o.policy = NULL;
-    o.budget = 1;
-    assert_null(gcut_plan_new(g, &o));
-    char *error = strdup(gcut_last_error(ctx));
-    for (char *s = error, *t = error; (*t = *s); s++) t += *s != ','; /* 34,048 -> 34048 */
-    const char *said = strstr(error, "plans tried) is ");
-    assert_non_null(said);
-    int64_t least = atoll(said + strlen("plans tried) is "));
-    free(error);
-    gcut_clear_errors(ctx);
-    assert_true(least > 0 && least <= most);
-    return least + (int64_t)(share * (double)(most - least));
-}
 
 typedef struct flips {
     int all,
@@ -150,8 +118,8 @@ static void no_flip_is_better(void **state)
         assert_non_null(g);
         compare_with_cut(g);
         flip_all(names[i], g, 0, whole ? 1 : 12, &n);
-        if (whole) flip_all(names[i], g, budget_at(ctx, g, 0.4), 1, &n);
-        if (whole) flip_all(names[i], g, budget_at(ctx, g, 0.7), 1, &n);
+        if (whole) flip_all(names[i], g, budget_at(g, 0.4), 1, &n);
+        if (whole) flip_all(names[i], g, budget_at(g, 0.7), 1, &n);
         gcut_ctx_free(ctx);
     }
     print_message(
@@ -160,31 +128,12 @@ static void no_flip_is_better(void **state)
     assert_true(n.all > 10 && n.priced > n.all / 2);
 }
 
-/* No plan of the options' budget with one decision forced the other way is faster: one value of `every`, all nightly. */
-static void constrain_all(gcut_ctx *ctx, const char *name, gcut_graph *g, gcut_options o, size_t every)
+static void check_constraints(gcut_ctx *ctx, const char *name, gcut_graph *g, double share, size_t every)
 {
+    gcut_options o = TEST_OPTIONS;
+    o.budget = budget_at(g, share);
     gcut_plan *plan = plan_of(g, &o);
-    o.thorough = false;
-    const gcut_plan_info *p = gcut_plan_look(plan);
-    for (size_t i = 0; i < p->n; i++) {
-        const char *value = p->value[i]->name;
-        gcut_options with = o;
-        if (!nightly() && i % every != every / 3) continue;
-        if (p->value[i]->decision == GCUT_PLAN_SAVED)
-            with.recompute = &value, with.nrecompute = 1;
-        else if (p->value[i]->decision == GCUT_PLAN_RECOMPUTED)
-            with.save = &value, with.nsave = 1;
-        else
-            continue;
-        gcut_plan *other = gcut_plan_new(g, &with);
-        gcut_clear_errors(ctx);
-        if (!other) continue;
-        double ns = gcut_plan_look(other)->step_ns;
-        if (ns < p->step_ns * (1 - WORTH))
-            fail_msg("%s, budget %lld: %.0f ns, and with another decision for %%%s %.0f", name,
-                     (long long)o.budget, p->step_ns, value, ns);
-        gcut_plan_free(other);
-    }
+    no_constraint_is_faster(ctx, name, g, gcut_plan_look(plan), &o, nightly() ? 1 : every);
     gcut_plan_free(plan);
 }
 
@@ -204,11 +153,9 @@ static void no_constraint_is_better(void **state)
         snprintf(path, sizeof path, GCUT_SOURCE_DIR "/tests/models/%s.gcut", constrained[i].name);
         gcut_graph *g = gcut_load(ctx, path, NULL);
         assert_non_null(g);
-        gcut_options o = TEST_OPTIONS;
-        o.budget = budget_at(ctx, g, 0);
-        constrain_all(ctx, constrained[i].name, g, o, constrained[i].every);
-        o.budget = budget_at(ctx, g, 0.4);
-        if (constrained[i].every != 1) constrain_all(ctx, constrained[i].name, g, o, constrained[i].every);
+        check_constraints(ctx, constrained[i].name, g, 0, constrained[i].every);
+        if (constrained[i].every != 1)
+            check_constraints(ctx, constrained[i].name, g, 0.4, constrained[i].every);
         gcut_ctx_free(ctx);
     }
 }

@@ -7,16 +7,12 @@
 #include "driver/search/constrained_candidates.h"
 #include "runs.h"
 
+#include "budgets.h"
 #include "driver/options/options.h"
 #include "driver/pipeline/compile.h"
 #include "driver/search/budget_search.h"
-#include "driver/search/local_search.h"
 #include "driver/search/tabu_search.h"
 #include "nightly.h"
-#include "public.h"
-
-/* Above the search's own threshold by what rounding of sums may add. */
-#define WORTH (GCUT_FLIP_WORTH * 1.001)
 
 static const char mlp[] = "gcut 1\n"
                           "func @mlp(input %x: f32[64, 64], param %w1: f32[64, 96], param %w2: f32[96, 64])\n"
@@ -38,22 +34,6 @@ static gcut_graph *parsed(gcut_ctx *ctx, const char *text)
     return g;
 }
 
-/* The budget between the smallest peak and that of save-all. */
-static int64_t budget_at(gcut_graph *g, double share)
-{
-    gcut_options o = TEST_OPTIONS;
-    o.policy = "save-all";
-    gcut_plan *all = gcut_plan_new(g, &o);
-    o.policy = NULL;
-    o.budget = GCUT_BUDGET_MIN;
-    gcut_plan *least = gcut_plan_new(g, &o);
-    assert_true(all && least);
-    const int64_t lo = gcut_plan_look(least)->peak_bytes, hi = gcut_plan_look(all)->peak_bytes;
-    gcut_plan_free(all);
-    gcut_plan_free(least);
-    return lo + (int64_t)(share * (double)(hi - lo));
-}
-
 /* ---- the parts ---- */
 
 typedef struct searching {
@@ -65,21 +45,20 @@ typedef struct searching {
 static void check_value(searching *s, gcut_candidates *o, const gcut_candidate *best, gcut_ref v)
 {
     const char *name = best->base->planned->values.at[v].name;
-    const bool saved = best->choice->decision[v] == GCUT_PLAN_SAVED;
-    TRY("%%%s, which is %s", name, saved ? "saved" : "recomputed");
+    const gcut_plan_decision decision = best->choice->decision[v];
+    TRY("%%%s, whose decision is %d", name, (int)decision);
     const gcut_candidate found =
                              gcut_budget_best(gcut_candidates_constrained(o, best, v, o->arena), s->budget),
                          x = gcut_candidate_adopted(o, &found),
-                         y = gcut_candidate_tabu_beyond(o, best, s->budget, v, 5);
+                         y = gcut_candidate_tabu_after_flip(o, best, s->budget, v, 5);
     gcut_options with = TEST_OPTIONS;
     with.budget = s->budget;
-    *(saved ? &with.recompute : &with.save) = &name;
-    *(saved ? &with.nrecompute : &with.nsave) = 1;
+    constrain(&with, &name, decision);
     gcut_plan *plan = gcut_plan_new(s->g, &with);
     /* A value that nothing needs is saved under the constraint alone. */
     if (plan && x.choice->decision[v] != GCUT_PLAN_UNUSED) {
         const gcut_plan_info *p = gcut_plan_look(plan);
-        assert_true(x.choice->decision[v] != best->choice->decision[v]);
+        assert_int_not_equal(x.choice->decision[v], decision);
         assert_true(x.step_ns == p->step_ns && x.peak_bytes == p->peak_bytes);
         s->constrained++;
     }
@@ -113,28 +92,12 @@ static void constrained_plans_are_those_of_the_caller(void **state)
 
 /* ---- the whole ---- */
 
-static void no_constraint_is_better(gcut_ctx *ctx, gcut_graph *g, gcut_options o)
+static void check_constraints(gcut_ctx *ctx, gcut_graph *g, gcut_options o)
 {
     o.thorough = true;
-    gcut_plan *plan = gcut_plan_new(g, &o);
-    assert_non_null(plan);
-    const gcut_plan_info *p = gcut_plan_look(plan);
+    gcut_plan *plan = plan_of(g, &o);
     o.thorough = false;
-    for (size_t i = 0; i < p->n; i++) {
-        const char *value = p->value[i]->name;
-        const gcut_plan_decision d = p->value[i]->decision;
-        gcut_options with = o;
-        if (d != GCUT_PLAN_SAVED && d != GCUT_PLAN_RECOMPUTED) continue;
-        assert_false(p->value[i]->forced);
-        *(d == GCUT_PLAN_SAVED ? &with.recompute : &with.save) = &value;
-        *(d == GCUT_PLAN_SAVED ? &with.nrecompute : &with.nsave) = 1;
-        gcut_plan *other = gcut_plan_new(g, &with);
-        gcut_clear_errors(ctx);
-        if (other && gcut_plan_look(other)->step_ns < p->step_ns * (1 - WORTH))
-            fail_msg("budget %lld: %.0f ns, and with another decision for %%%s %.0f", (long long)o.budget,
-                     p->step_ns, value, gcut_plan_look(other)->step_ns);
-        gcut_plan_free(other);
-    }
+    no_constraint_is_faster(ctx, "thorough", g, gcut_plan_look(plan), &o, 1);
     gcut_plan_free(plan);
 }
 
@@ -146,7 +109,7 @@ static void it_ends_where_no_constraint_is_better(void **state)
     gcut_options o = TEST_OPTIONS;
     for (int k = 0; k < 2; k++) {
         o.budget = budget_at(g, 0.4 * k);
-        no_constraint_is_better(ctx, g, o);
+        check_constraints(ctx, g, o);
     }
     gcut_ctx_free(ctx);
 }
@@ -197,15 +160,14 @@ static void it_finds_what_constraints_find(void **state)
     o.at = at;
     o.nat = 1;
     o.budget = 657345;
-    gcut_plan *quick = gcut_plan_new(g, &o);
+    gcut_plan *quick = plan_of(g, &o);
     o.thorough = true;
-    gcut_plan *thorough = gcut_plan_new(g, &o);
-    assert_true(quick && thorough);
+    gcut_plan *thorough = plan_of(g, &o);
     assert_that(gcut_plan_look(thorough)->step_ns, <, 0.992 * gcut_plan_look(quick)->step_ns);
     assert_true(gcut_plan_look(thorough)->peak_bytes <= o.budget);
     gcut_plan_free(quick);
     gcut_plan_free(thorough);
-    no_constraint_is_better(ctx, g, o);
+    check_constraints(ctx, g, o);
     gcut_ctx_free(ctx);
 }
 
@@ -223,8 +185,7 @@ static void it_keeps_what_is_asked(void **state)
     o.nrecompute = 1;
     for (int k = 0; k < 2; k++) {
         o.thorough = k;
-        plan[k] = gcut_plan_new(g, &o);
-        assert_non_null(plan[k]);
+        plan[k] = plan_of(g, &o);
         json[k] = gcut_plan_json(plan[k]);
         gcut_plan_free(plan[k]);
     }
@@ -232,8 +193,7 @@ static void it_keeps_what_is_asked(void **state)
     gcut_free(json[0]);
     gcut_free(json[1]);
     o.budget = budget_at(g, 0.5);
-    plan[0] = gcut_plan_new(g, &o);
-    assert_non_null(plan[0]);
+    plan[0] = plan_of(g, &o);
     const gcut_plan_info *p = gcut_plan_look(plan[0]);
     bool found = false;
     for (size_t i = 0; i < p->n; i++) {
